@@ -1,6 +1,15 @@
 //! Parses integers and strings in untrusted bytes without panicking.
 
+use std::io::Read;
+
 use crate::Fault;
+
+/// Reads a stream that has `length` bytes. One byte more shows a stream that is longer than announced.
+pub(crate) fn read_exactly(stream: impl Read, length: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
+    let mut out = Vec::new();
+    let read = stream.take(length.saturating_add(1)).read_to_end(&mut out);
+    if read.is_err() || as_u64(out.len()) != length { Err(Fault::Compression { what }) } else { Ok(out) }
+}
 
 /// A cursor over a part of an event. A read fails if the bytes do not suffice; the fault names the part.
 #[derive(Clone, Copy, Debug)]

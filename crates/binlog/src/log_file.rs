@@ -3,9 +3,9 @@
 use files::{ReadAt, read_up_to};
 use innodb::{
     KeyVersion,
-    binlog::{MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    binlog::{MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     crypt::binlog::{EventMode, MariaDbEvents, MySqlHeader, MySqlStream, StreamKey},
-    keys::KeySource,
+    keys::{KeySource, percona_binary_log_key, percona_binary_log_key_name},
 };
 
 use crate::{
@@ -16,8 +16,6 @@ use crate::{
     event::{Body, StartEncryption},
 };
 
-/// First bytes of a log, decrypted.
-const MAGIC: &[u8; 4] = b"\xfebin";
 /// Bytes at the start of a MySQL log that show whether a key is right.
 const HEAD_BYTES: usize = MYSQL_HEADER_BYTES + 4;
 /// Offset of an event's length, which is never encrypted.
@@ -70,7 +68,7 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
         let mut head = vec![0; HEAD_BYTES];
         let found = fill(&source, 0, &mut head)?;
         head.truncate(found);
-        let (base, cipher) = if head.starts_with(MAGIC) {
+        let (base, cipher) = if head.starts_with(MAGIC_CLEAR) {
             (0, Cipher::Clear)
         } else if head.starts_with(MAGIC_ENCRYPTED) {
             (as_u64(MYSQL_HEADER_BYTES), Cipher::MySql(stream(&head, keys)?))
@@ -79,7 +77,7 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
         };
         let end = end.saturating_sub(base);
         let decoder = Decoder::new(limits);
-        let position = as_u64(MAGIC.len());
+        let position = as_u64(MAGIC_CLEAR.len());
         Ok(Self { source, keys, base, position, end, cipher, decoder, event: Vec::new() })
     }
 
@@ -201,9 +199,8 @@ impl<R: ReadAt> Opener<'_, R> {
         const KEY_ID: u32 = 1;
         let version = start.key_version;
         let (name, key, modes): (_, _, &[EventMode]) = if percona {
-            let name = format!("percona_binlog:{version}");
-            let key = keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length("percona_binlog"));
-            (name, key, &[EventMode::Percona])
+            let key = percona_binary_log_key(keys, KeyVersion(version));
+            (percona_binary_log_key_name(version), key, &[EventMode::Percona])
         } else {
             let key = keys.mariadb(KEY_ID, KeyVersion(version));
             (format!("{KEY_ID}, version {version}"), key, &[EventMode::Cbc, EventMode::Ctr])

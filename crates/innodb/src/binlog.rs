@@ -122,7 +122,8 @@ pub struct EventScan {
     pub complete: bool,
 }
 
-pub(crate) const MAGIC_CLEAR: &[u8] = b"\xfebin";
+/// The first bytes of a log, decrypted.
+pub const MAGIC_CLEAR: &[u8] = b"\xfebin";
 /// The first bytes of a log that MySQL has encrypted.
 pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
 pub(crate) const EVENT_HEADER_BYTES: usize = 19;

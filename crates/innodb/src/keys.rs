@@ -14,7 +14,7 @@ pub const MASTER_KEY_PREFIX: &str = "INNODBKey-";
 /// Prefix of the names of the master keys of MySQL's binary and relay logs.
 pub const BINARY_LOG_KEY_PREFIX: &str = "MySQLReplicationKey_";
 /// Name of the binary log key of Percona Server 5.7, without its version.
-pub(crate) const PERCONA_BINARY_LOG_KEY: &str = "percona_binlog";
+const PERCONA_BINARY_LOG_KEY: &str = "percona_binlog";
 
 /// Name of an InnoDB master key. `owner` is the server's UUID.
 #[must_use]
@@ -32,6 +32,13 @@ pub fn binary_log_key_name(owner: &str, number: impl Display) -> String {
 #[must_use]
 pub fn percona_binary_log_key_name(version: impl Display) -> String {
     format!("{PERCONA_BINARY_LOG_KEY}:{version}")
+}
+
+/// The key of binary logs of Percona Server 5.7; 5.7.20 stored it without a version.
+#[must_use]
+pub fn percona_binary_log_key(keys: &(impl KeySource + ?Sized), version: KeyVersion) -> Option<Zeroizing<Vec<u8>>> {
+    let name = percona_binary_log_key_name(version);
+    keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length(PERCONA_BINARY_LOG_KEY))
 }
 
 /// Access to the available keys. Implemented by the code that reads key stores.

@@ -4,8 +4,8 @@
 
 use server::{Rows, ServerVersion};
 
-/// Names of the replica's channels, from the result of [`replica_status`](server::dialect::statement::replica_status). The channels of group replication are omitted: the
-/// group manages them.
+/// Names of the replica's channels, from the result of [`replica_status`](server::dialect::statement::replica_status).
+/// The channels of group replication are omitted: the group manages them.
 #[must_use]
 pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
     let column = if version.flavor.is_mysql_like() { "Channel_Name" } else { "Connection_name" };
@@ -13,7 +13,8 @@ pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
     names.filter(|name| !name.starts_with("group_replication_")).collect()
 }
 
-/// The first error that stopped a channel, from the result of [`replica_status`](server::dialect::statement::replica_status).
+/// The first error that stopped a channel, from the result of
+/// [`replica_status`](server::dialect::statement::replica_status).
 #[must_use]
 pub fn last_error(status: &Rows) -> Option<String> {
     let text = |column: &str| status.value(0, column).filter(|text| !text.is_empty()).map(str::to_owned);

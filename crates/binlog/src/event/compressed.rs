@@ -3,13 +3,11 @@
 //! Source: `binlog_buf_compress` of MariaDB's `log_event.cc`: a byte with the algorithm in bits 4 to 6 and the width of
 //! the length in bits 0 to 2, the length big-endian, zlib's stream.
 
-use std::io::Read;
-
 use flate2::read::ZlibDecoder;
 
 use crate::{
     Fault,
-    bytes::{Bytes, as_u64},
+    bytes::{Bytes, read_exactly},
 };
 
 /// Decompresses to the length that the bytes announce. Memory grows with what comes out.
@@ -28,15 +26,5 @@ pub(crate) fn decompress(compressed: &[u8], what: &'static str, limit: u64) -> R
     if length > limit {
         return Err(Fault::TooLarge { what, bytes: length, limit });
     }
-    inflate(bytes.rest(), length, what)
-}
-
-fn inflate(compressed: &[u8], length: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
-    let mut out = Vec::new();
-    // One byte more shows a stream that is longer than announced.
-    let read = ZlibDecoder::new(compressed).take(length.saturating_add(1)).read_to_end(&mut out);
-    if read.is_err() || as_u64(out.len()) != length {
-        return Err(Fault::Compression { what });
-    }
-    Ok(out)
+    read_exactly(ZlibDecoder::new(bytes.rest()), length, what)
 }

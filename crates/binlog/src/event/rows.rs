@@ -15,8 +15,6 @@ use crate::{
     },
 };
 
-/// Length of the fixed part in MySQL 5.1.4 and older, where numbers of tables have four bytes.
-const OLD_POST_HEADER_BYTES: u8 = 6;
 /// Flag: no further rows of this statement follow.
 const STATEMENT_END: u16 = 1;
 
@@ -100,7 +98,7 @@ impl<'e> Rows<'e> {
     ) -> Result<Self, Fault> {
         let mut bytes = Bytes::new(content, "rows");
         let change = Self::change_of(kind).ok_or_else(|| bytes.malformed())?;
-        let table_id = table_id(&mut bytes, post_header == Some(OLD_POST_HEADER_BYTES))?;
+        let table_id = table_id(&mut bytes, post_header)?;
         let flags = bytes.u16()?;
         let extra = if Self::has_extra(kind) { extra(&mut bytes)? } else { &[] };
         let count = bytes.count()?;

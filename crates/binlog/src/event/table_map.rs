@@ -35,7 +35,7 @@ pub struct KeyPart {
 
 impl TableMap {
     pub(crate) fn parse(mut bytes: Bytes<'_>, post_header: Option<u8>, mariadb: bool) -> Result<Self, Fault> {
-        let id = table_id(&mut bytes, post_header == Some(OLD_POST_HEADER_BYTES))?;
+        let id = table_id(&mut bytes, post_header)?;
         let flags = bytes.u16()?;
         let [database, name] = [name(&mut bytes)?, name(&mut bytes)?];
         let count = bytes.count()?;
@@ -57,8 +57,8 @@ impl TableMap {
 }
 
 /// Number of a table: six bytes, four in MySQL 5.1.4 and older.
-pub(crate) fn table_id(bytes: &mut Bytes<'_>, old: bool) -> Result<u64, Fault> {
-    bytes.little(if old { 4 } else { 6 })
+pub(crate) fn table_id(bytes: &mut Bytes<'_>, post_header: Option<u8>) -> Result<u64, Fault> {
+    bytes.little(if post_header == Some(OLD_POST_HEADER_BYTES) { 4 } else { 6 })
 }
 
 fn name(bytes: &mut Bytes<'_>) -> Result<String, Fault> {

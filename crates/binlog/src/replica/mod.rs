@@ -12,7 +12,7 @@ use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use server::{Connection, DumpFrom, EventPackets, Target};
 
 pub use self::progress::{LogPosition, Progress};
-use crate::{Body, Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
+use crate::{Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
 
 /// Heartbeats that may be missing before the connection counts as lost.
 const MISSED_HEARTBEATS: u32 = 4;
@@ -166,18 +166,5 @@ fn unavailable(error: server::Error) -> Error {
     match error {
         server::Error::Server { code: FATAL, message, .. } => Error::Unavailable { message },
         other => Error::Server(other),
-    }
-}
-
-/// Whether an event is the whole transaction, or its end.
-fn ends_transaction(body: &Body<'_>, inside: bool) -> bool {
-    match body {
-        Body::Xid(_) | Body::XaPrepare(_) | Body::Payload(_) => true,
-        Body::Query(query) => match query.statement.trim_ascii() {
-            b"COMMIT" | b"ROLLBACK" => true,
-            // A definition, or a statement of MariaDB that stands alone.
-            _ => !inside,
-        },
-        _ => false,
     }
 }

@@ -5,11 +5,8 @@ use replication::gtid::{
     mysql::GtidSet,
 };
 
-use super::{Start, ends_transaction};
-use crate::{
-    Body, Event,
-    event::{Gtid, MariaDbGtid as MariaDbGtidEvent},
-};
+use super::Start;
+use crate::{Body, Event, event::Gtid};
 
 /// A position in a server's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +74,7 @@ impl Progress {
         match body {
             Body::Gtid(event) => self.begin(event.gtid.clone().map(Pending::MySql), false),
             Body::MariaDbGtid(event) => {
-                self.begin(Some(Pending::MariaDb(event.gtid)), !MariaDbGtidEvent::is_standalone(event));
+                self.begin(Some(Pending::MariaDb(event.gtid)), !event.is_standalone());
             }
             Body::Query(query) if begins_transaction(&query.statement) => self.inside = true,
             body if ends_transaction(body, self.inside) => self.end(),
@@ -111,6 +108,19 @@ fn unwrapped(before: u64, low: u32) -> u64 {
     const WRAP: u64 = 1 << 32;
     let candidate = (before & !(WRAP.wrapping_sub(1))) | u64::from(low);
     if candidate < before { candidate.saturating_add(WRAP) } else { candidate }
+}
+
+/// Whether an event is the whole transaction, or its end.
+fn ends_transaction(body: &Body<'_>, inside: bool) -> bool {
+    match body {
+        Body::Xid(_) | Body::XaPrepare(_) | Body::Payload(_) => true,
+        Body::Query(query) => match query.statement.trim_ascii() {
+            b"COMMIT" | b"ROLLBACK" => true,
+            // A definition, or a statement of MariaDB that stands alone.
+            _ => !inside,
+        },
+        _ => false,
+    }
 }
 
 #[cfg(test)]

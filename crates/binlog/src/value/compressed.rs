@@ -3,13 +3,11 @@
 //! Source: `Field_longstr::compress` and `zlib_uncompress` of MariaDB: a byte with the method in its high half; the length
 //! big-endian in as many bytes as its low three bits say; the stream, raw if bit 3 is set, else with zlib's header.
 
-use std::io::Read;
-
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 
 use crate::{
     Fault,
-    bytes::{Bytes, as_u64},
+    bytes::{Bytes, read_exactly},
 };
 
 const WHAT: &str = "compressed column";
@@ -51,20 +49,14 @@ impl<'r> CompressedColumn<'r> {
                 if length > limit {
                     return Err(Fault::TooLarge { what: WHAT, bytes: length, limit });
                 }
-                inflate(bytes.rest(), length, head & 8 == 0)
+                let rest = bytes.rest();
+                if head & 8 == 0 {
+                    read_exactly(ZlibDecoder::new(rest), length, WHAT)
+                } else {
+                    read_exactly(DeflateDecoder::new(rest), length, WHAT)
+                }
             }
             algorithm => Err(Fault::Algorithm { what: WHAT, algorithm: u64::from(algorithm) }),
         }
     }
-}
-
-fn inflate(compressed: &[u8], length: u64, wrapped: bool) -> Result<Vec<u8>, Fault> {
-    let mut out = Vec::new();
-    let most = length.saturating_add(1);
-    let read = if wrapped {
-        ZlibDecoder::new(compressed).take(most).read_to_end(&mut out)
-    } else {
-        DeflateDecoder::new(compressed).take(most).read_to_end(&mut out)
-    };
-    if read.is_err() || as_u64(out.len()) != length { Err(Fault::Compression { what: WHAT }) } else { Ok(out) }
 }

@@ -30,7 +30,7 @@ use crate::{
     },
     error::ScanError,
     ids::KeyVersion,
-    keys::{KeySource, PERCONA_BINARY_LOG_KEY, percona_binary_log_key_name},
+    keys::{KeySource, percona_binary_log_key, percona_binary_log_key_name},
     randomness::looks_random,
     read::{fill, length},
     verify::{
@@ -251,7 +251,7 @@ impl LogKey {
         const KEY_ID: u32 = 1;
         if percona {
             let name = percona_binary_log_key_name(version);
-            let key = keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length(PERCONA_BINARY_LOG_KEY));
+            let key = percona_binary_log_key(keys, version);
             let asked = RequiredKey::MysqlBinlog { name: name.clone() };
             return Self { name: format!("key {name}"), asked, key, store_given: keys.has_mysql() };
         }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::Connection;
+use super::{Connection, rows::is_end};
 use crate::{
     error::{Error, Phase},
     packet::{self, PacketError},
@@ -55,17 +55,6 @@ impl Connection {
         let command = dump_command(server_id, from);
         self.start(&command)?;
         Ok(EventPackets { connection: self, patience })
-    }
-
-    /// Sends a command whose answer is not read yet.
-    fn start(&mut self, command: &[u8]) -> Result<(), Error> {
-        if self.broken {
-            return Err(Error::Lost { phase: Phase::Statement });
-        }
-        self.allow(self.statement_timeout.saturating_add(Duration::from_secs(2)));
-        self.broken = true;
-        let mut sequence = 0;
-        self.send(&mut sequence, command, Phase::Statement)
     }
 }
 
@@ -129,7 +118,7 @@ impl EventPackets {
                 event.remove(0);
                 Ok(Some(event))
             }
-            Some(0xfe) if packet.len() < 9 => Ok(None),
+            _ if is_end(&packet) => Ok(None),
             Some(0xff) => Err(packet::server_error(&packet).unwrap_or(Error::Malformed { what: "error packet" })),
             _ => Err(Error::Malformed { what: "packet of the binary log" }),
         }

@@ -208,18 +208,11 @@ impl Connection {
     /// [`Error::Server`] and similar errors if the server refuses; [`Error::Timeout`], [`Error::Lost`],
     /// [`Error::Malformed`] and [`Error::ResultTooLarge`] also end the connection.
     pub fn query(&mut self, sql: &str) -> Result<Rows, Error> {
-        if self.broken {
-            return Err(Error::Lost { phase: Phase::Statement });
-        }
-        self.allow(self.statement_timeout.saturating_add(Duration::from_secs(2)));
-        // Until the result is read completely.
-        self.broken = true;
         let mut command = Vec::with_capacity(sql.len().saturating_add(1));
         // COM_QUERY.
         command.push(3);
         command.extend_from_slice(sql.as_bytes());
-        let mut sequence = 0;
-        self.send(&mut sequence, &command, Phase::Statement)?;
+        self.start(&command)?;
         let result = self.read_result();
         self.broken = match &result {
             Ok(_) => false,
@@ -232,6 +225,18 @@ impl Connection {
             Err(_) => true,
         };
         result
+    }
+
+    /// Sends a command whose answer is not read yet.
+    fn start(&mut self, command: &[u8]) -> Result<(), Error> {
+        if self.broken {
+            return Err(Error::Lost { phase: Phase::Statement });
+        }
+        self.allow(self.statement_timeout.saturating_add(Duration::from_secs(2)));
+        // Until the answer is read completely.
+        self.broken = true;
+        let mut sequence = 0;
+        self.send(&mut sequence, command, Phase::Statement)
     }
 
     /// The server's first packet.
