@@ -1,16 +1,12 @@
 //! Backups in buckets of real S3 servers.
 
 use std::fs;
-use std::path::Path;
 
 use harness::s3::s3_server;
 
 use crate::support::backup::{Backups, ended, files, is_same, stopped_mysql};
+use crate::support::disk::text;
 use crate::support::sealant;
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("the harness uses ASCII paths")
-}
 
 /// The whole of a backup's life over TLS: for a user who may do anything.
 #[test]

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::KeyringError,
     file::read_file,
-    store::{Damage, StoreKind, StoreSummary, kind_of, recognise},
+    store::{Damage, StoreKind, StoreSummary, recognise},
+    vault_source::is_of_percona,
 };
 
 /// The component whose keys can be read.
@@ -95,16 +96,17 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
         Some(datadir) => Ok(datadir.join(wanted)),
         None => Err(KeyringError::NeedsDatadir { wanted: wanted.to_owned() }),
     };
-    if is_of_vault(config_path)? {
+    let bytes = read_file(config_path)?;
+    if is_of_percona(&bytes) {
         return Ok(config_path.to_owned());
     }
-    let config = read_config(config_path)?;
+    let config = parse_config(config_path, &bytes)?;
     if config.read_local_config && component(name) == Some(VAULT_COMPONENT) {
         return in_datadir(name);
     }
     let found = if config.read_local_config {
         let path = in_datadir(name)?;
-        let local = read_config(&path).and_then(keyring_of);
+        let local = read_file(&path).and_then(|bytes| parse_config(&path, &bytes)).and_then(keyring_of);
         local.map_err(|source| KeyringError::LocalConfig { path, source: Box::new(source) })
     } else {
         keyring_of(config)
@@ -189,30 +191,24 @@ fn keyring_of(config: ComponentConfig) -> Result<PathBuf, KeyringError> {
     config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(KeyringError::NoPath)
 }
 
-fn is_of_vault(path: &Path) -> Result<bool, KeyringError> {
-    let bytes = read_file(path)?;
-    Ok(matches!(kind_of(&bytes), Ok(StoreKind::VaultConfig)))
-}
-
 /// The component whose configuration has this name.
 fn component(name: &Path) -> Option<&str> {
     name.to_str()?.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with(COMPONENTS))
 }
 
-fn read_config(path: &Path) -> Result<ComponentConfig, KeyringError> {
+fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, KeyringError> {
     let file_name = Path::new(path.file_name().unwrap_or_default());
     let name = file_name.to_string_lossy();
     let other = |name: &&str| ![FILE_COMPONENT, VAULT_COMPONENT].contains(name);
     if let Some(component) = component(file_name).filter(other) {
         return Err(KeyringError::OtherComponent { component: component.to_owned() });
     }
-    let bytes = read_file(path)?;
     let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    match recognise(&bytes, &name, file_bytes) {
-        Some(StoreKind::Manifest) => Err(manifest_given(&bytes)),
+    match recognise(bytes, &name, file_bytes) {
+        Some(StoreKind::Manifest) => Err(manifest_given(bytes)),
         // A configuration with only a path has no distinctive field.
         None | Some(StoreKind::ComponentConfig) => {
-            inspect_component(&bytes).config.ok_or(KeyringError::NotConfiguration)
+            inspect_component(bytes).config.ok_or(KeyringError::NotConfiguration)
         }
         Some(kind) => Err(KeyringError::WrongKind { kind }),
     }

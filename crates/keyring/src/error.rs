@@ -128,7 +128,7 @@ pub enum KeyringError {
     },
     /// The service gave no keys.
     #[error(transparent)]
-    Service(keyservice::Error),
+    Service(#[from] keyservice::Error),
     /// The service does not tell the numbers of the keys.
     #[error("{0}")]
     MayNotList(keyservice::Error),

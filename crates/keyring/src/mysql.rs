@@ -57,7 +57,7 @@ impl MysqlKeyring {
     /// Those of [`Self::load`]; [`KeyringError::VaultConfig`], [`KeyringError::Service`],
     /// [`KeyringError::NoKeysInVault`] and [`KeyringError::Vanished`].
     pub fn open(bytes: &[u8]) -> Result<Self, KeyringError> {
-        if !matches!(kind_of(bytes), Ok(StoreKind::VaultConfig)) {
+        if !vault_source::is_of_percona(bytes) {
             return Self::load(bytes);
         }
         let fetched = service::mysql(&vault_source::percona(bytes)?)?;

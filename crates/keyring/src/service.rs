@@ -3,7 +3,7 @@
 //! Source: formats, "Keys in a HashiCorp Vault".
 
 use data_encoding::BASE64;
-use keyservice::{Answer, Engine, EngineVersion, Error, Fault, Stored, Vault, Withdrawn};
+use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn};
 
 use crate::{error::KeyringError, vault_source::VaultSource};
 
@@ -29,9 +29,7 @@ pub(crate) struct Fetched<N> {
 pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, KeyringError> {
     let vault = Vault::connect(&source.access)?;
     let engine = match source.version {
-        Some(EngineVersion::First) => {
-            Engine { mount: source.path.clone(), version: EngineVersion::First, directory: String::new() }
-        }
+        Some(EngineVersion::First) => Engine::at(&source.path, EngineVersion::First),
         _ => vault.engine(&source.path)?,
     };
     let names = vault.list(&engine)?;
@@ -50,7 +48,7 @@ pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, KeyringErro
 /// The keys of MariaDB with all their versions.
 pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, KeyringError> {
     let vault = Vault::connect(&source.access)?;
-    let engine = Engine { mount: source.path.clone(), version: EngineVersion::Second, directory: String::new() };
+    let engine = Engine::at(&source.path, EngineVersion::Second);
     let ids = match &source.key_ids {
         Some(ids) => ids.clone(),
         None => listed_ids(&vault, &engine)?,
@@ -132,12 +130,6 @@ fn own_key(secret: &str) -> Option<String> {
     let (length, rest) = signature.split_once('_')?;
     let (name, user) = rest.split_at_checked(length.parse().ok()?)?;
     (user == "0_").then(|| name.to_owned())
-}
-
-impl From<Error> for KeyringError {
-    fn from(error: Error) -> Self {
-        Self::Service(error)
-    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,12 @@ struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
 /// Whether the bytes are a configuration that says in which service a server's keys are, and how to fetch them.
 #[must_use]
 pub fn names_service(bytes: &[u8]) -> bool {
-    matches!(kind_of(bytes), Ok(StoreKind::VaultConfig)) || is_of_mariadb(bytes)
+    is_of_percona(bytes) || is_of_mariadb(bytes)
+}
+
+/// Whether the bytes are a configuration of Percona's plug-in or component.
+pub(crate) fn is_of_percona(bytes: &[u8]) -> bool {
+    matches!(kind_of(bytes), Ok(StoreKind::VaultConfig))
 }
 
 /// Reads a configuration of Percona's plug-in or component.
@@ -131,12 +136,16 @@ impl Settings<'_> {
 fn json(bytes: &[u8]) -> Result<Settings<'_>, KeyringError> {
     let fields: BTreeMap<String, &RawValue> =
         serde_json::from_slice(bytes).map_err(|_| KeyringError::VaultConfig { what: "is not JSON" })?;
-    let value = |raw: &'_ RawValue| match raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        None => Some(raw.get().to_owned()),
-        Some(text) if !text.contains('\\') => Some(text.to_owned()),
-        Some(_) => serde_json::from_str(raw.get()).ok(),
-    };
-    Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, Cow::Owned(value(raw)?)))).collect()))
+    Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, value(raw)?))).collect()))
+}
+
+/// Borrowed from the buffer, which is wiped, unless it has escapes.
+fn value(raw: &RawValue) -> Option<Cow<'_, str>> {
+    match raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        None => Some(Cow::Borrowed(raw.get())),
+        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        Some(_) => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
+    }
 }
 
 /// Lines `name = value`. With a prefix, of the groups of an option file, of the names with this prefix, without it;

@@ -27,6 +27,14 @@ pub struct Engine {
     pub directory: String,
 }
 
+impl Engine {
+    /// The engine that is mounted at this path.
+    #[must_use]
+    pub fn at(mount: &str, version: EngineVersion) -> Self {
+        Self { mount: mount.to_owned(), version, directory: String::new() }
+    }
+}
+
 /// How a version of a secret was taken away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "how")]

@@ -139,7 +139,7 @@ impl Vault {
         let found = match reply.status {
             200 => engine_of(&reply.body, path),
             // A Vault that does not know the question has engines of version 1 only.
-            404 => Ok(Engine { mount: path.to_owned(), version: EngineVersion::First, directory: String::new() }),
+            404 => Ok(Engine::at(path, EngineVersion::First)),
             // The Vault does not say whether nothing is mounted there, or the token may see nothing of it.
             403 if self.token_is_known() => Err(Fault::NoAccess),
             403 => Err(Fault::TokenUnknown),

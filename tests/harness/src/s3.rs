@@ -22,7 +22,7 @@ const ROOT: (&str, &str) = ("root-access", "root-secret");
 #[derive(Debug)]
 pub struct S3Server {
     // Before the directory that it uses.
-    daemon: Daemon,
+    _daemon: Daemon,
     directory: TempDir,
     port: u16,
     is_encrypted: bool,
@@ -31,11 +31,7 @@ pub struct S3Server {
 /// Who may do anything, or only what a bucket's policy says.
 #[derive(Clone, Debug)]
 pub struct S3User {
-    /// The access key, which is the user's name in policies.
-    pub access_key: String,
-    /// Its secret.
-    pub secret: String,
-    /// A file with both, of mode 600, as AWS's tools have it.
+    /// A file with the access key and the secret, of mode 600, as AWS's tools have it.
     pub file: PathBuf,
 }
 
@@ -45,7 +41,7 @@ pub struct S3User {
 /// If `CI` is set and the server is not installed, or it does not start.
 #[must_use]
 pub fn s3_server(is_encrypted: bool) -> Option<S3Server> {
-    let program = cache().join("servers").join(VERSITY).join("bin").join(VERSITY);
+    let program = program();
     if !program.exists() {
         let missing =
             format!("{VERSITY} is not here ({}); run tests/harness/bin/install-servers {VERSITY}", program.display());
@@ -57,6 +53,10 @@ pub fn s3_server(is_encrypted: bool) -> Option<S3Server> {
         return None;
     }
     Some(S3Server::start(&program, is_encrypted).expect("the S3 server starts"))
+}
+
+fn program() -> PathBuf {
+    cache().join("servers").join(VERSITY).join("bin").join(VERSITY)
 }
 
 impl S3Server {
@@ -80,7 +80,7 @@ impl S3Server {
         let log = fs::File::create(at("log")).map_err(Error::file(at("log")))?;
         command.stdout(Stdio::null()).stderr(log);
         let daemon = Daemon::spawn(command).map_err(|source| Error::Spawn { program: VERSITY.to_owned(), source })?;
-        let server = Self { daemon, directory, port, is_encrypted };
+        let server = Self { _daemon: daemon, directory, port, is_encrypted };
         within(limit(60), || TcpStream::connect(("127.0.0.1", port))).map_err(|why| {
             let log_tail = fs::read_to_string(server.path("log")).unwrap_or_default();
             Error::NotStarted { why, log_tail }
@@ -147,12 +147,6 @@ impl S3Server {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Process id.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.daemon.id()
-    }
-
     fn user(&self, access_key: &str, secret: &str) -> Result<S3User, Error> {
         let file = self.path(&format!("credentials-{access_key}"));
         let text = format!("[default]\naws_access_key_id = {access_key}\naws_secret_access_key = {secret}\n");
@@ -160,12 +154,11 @@ impl S3Server {
         options.write(true).create(true).truncate(true).mode(0o600);
         let written = options.open(&file).and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()));
         written.map_err(Error::file(&file))?;
-        Ok(S3User { access_key: access_key.to_owned(), secret: secret.to_owned(), file })
+        Ok(S3User { file })
     }
 
     fn admin(&self, arguments: &[&str]) -> Result<(), Error> {
-        let program = cache().join("servers").join(VERSITY).join("bin").join(VERSITY);
-        let mut command = Command::new(program);
+        let mut command = Command::new(program());
         command.args(["admin", "--access", ROOT.0, "--secret", ROOT.1, "--endpoint-url", &self.endpoint()]);
         if self.is_encrypted {
             command.arg("--allow-insecure");

@@ -10,6 +10,7 @@ use crate::certs::{Authority, Profile, TlsFiles};
 use crate::command::run;
 use crate::kind::cache;
 use crate::process::Daemon;
+use crate::server::new_directory;
 use crate::{Error, free_port, limit, within};
 
 const SECONDS: u64 = 60;
@@ -53,7 +54,7 @@ impl Vault {
     /// # Errors
     /// [`Error`].
     pub fn start(program: PathBuf) -> Result<Self, Error> {
-        let directory = tempfile::Builder::new().prefix("sealant-vault-").tempdir().map_err(Error::file("tempdir"))?;
+        let directory = new_directory()?;
         let authority = Authority::create(&directory.path().join("ca"))?;
         let tls = authority.issue("vault", &Profile::default())?;
         let port = free_port().map_err(Error::file("port"))?;
@@ -100,14 +101,17 @@ impl Vault {
     /// # Errors
     /// [`Error`]: it fails.
     pub fn run(&self, arguments: &[&str]) -> Result<String, Error> {
-        let mut command = Command::new(&self.program);
-        command.args(arguments).env_clear().env("HOME", self.directory.path());
-        command
-            .env("VAULT_ADDR", self.address())
-            .env("VAULT_CACERT", &self.tls.ca)
-            .env("VAULT_TOKEN", &self.root_token);
-        let output = run(&mut command, b"", limit(SECONDS))?;
+        let mut command = self.client();
+        let output = run(command.args(arguments).env("VAULT_TOKEN", &self.root_token), b"", limit(SECONDS))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The command `vault`, which asks this server.
+    fn client(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env_clear().env("HOME", self.directory.path());
+        command.env("VAULT_ADDR", self.address()).env("VAULT_CACERT", &self.tls.ca);
+        command
     }
 
     /// A new token with only this policy and the default one, and with further options of `vault token create`.
@@ -188,10 +192,7 @@ impl Vault {
     /// `vault status` ends with 2 if the Vault is sealed, so its output is looked at.
     fn wait_for(&self, is_so: impl Fn(&str) -> bool) -> Result<(), Error> {
         let look = || {
-            let mut command = Command::new(&self.program);
-            command.arg("status").env_clear().env("HOME", self.directory.path());
-            command.env("VAULT_ADDR", self.address()).env("VAULT_CACERT", &self.tls.ca);
-            let output = command.output().map_err(|error| error.to_string())?;
+            let output = self.client().arg("status").output().map_err(|error| error.to_string())?;
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             if is_so(&said) { Ok(()) } else { Err(said) }
         };
