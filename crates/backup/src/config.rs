@@ -11,13 +11,14 @@ use archive::names::is_host;
 use archive::sshsig::{AllowedSigners, SigningKey};
 use serde::Deserialize;
 use snapshot::{Choice, MAX_FREEZE, follow::Account};
+use store::s3::{LockMode, Style};
 use transfer::codec::effort::{Compression, Effort};
 use verify::Keys;
 use zeroize::Zeroizing;
 
 use crate::{
     BackupError,
-    location::{Addressing, BucketOptions, Location, Locking},
+    location::{BucketOptions, Location},
 };
 
 /// Default directory for the state of hosts.
@@ -25,6 +26,10 @@ const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
 /// Default level of zstd. Higher levels take longer and gain little on pages (measured).
 const LEVEL: i32 = 1;
+/// Longest time of most settings.
+const MAX_TIME: Duration = Duration::from_secs(60);
+/// Longest time for which calls of a store are tried again.
+const MAX_GIVE_UP: Duration = Duration::from_secs(86_400);
 
 /// The validated configuration.
 #[derive(Debug)]
@@ -110,11 +115,11 @@ struct RawRepository {
     id: Option<String>,
     endpoint: Option<String>,
     region: Option<String>,
-    addressing: Option<Addressing>,
+    addressing: Option<Style>,
     ca: Option<PathBuf>,
     credentials: Option<PathBuf>,
     lock_days: Option<u16>,
-    lock_mode: Option<Locking>,
+    lock_mode: Option<LockMode>,
     timeout: Option<String>,
     give_up: Option<String>,
 }
@@ -181,7 +186,11 @@ impl Config {
             pages: raw.data.pages,
             level: level(raw.data.compress.as_deref())?,
             provider,
-            max_freeze: raw.data.max_freeze.as_deref().map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text))?,
+            max_freeze: raw
+                .data
+                .max_freeze
+                .as_deref()
+                .map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text, MAX_TIME))?,
             streams: raw.data.streams.unwrap_or(STREAMS).clamp(1, 64),
             state: raw.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
         })
@@ -300,10 +309,10 @@ impl RawRepository {
         if self.id.as_deref().is_some_and(|id| !is_id(id)) {
             return Err("repository.id must have 32 hexadecimal digits".to_owned());
         }
-        let limit = |name: &str, text: Option<&str>| text.map(|text| time(name, text)).transpose();
+        let limit = |name, text: Option<&str>, most| text.map(|text| time(name, text, most)).transpose();
         let options = BucketOptions {
-            patience: limit("repository.timeout", self.timeout.as_deref())?,
-            give_up: limit("repository.give_up", self.give_up.as_deref())?,
+            patience: limit("repository.timeout", self.timeout.as_deref(), MAX_TIME)?,
+            give_up: limit("repository.give_up", self.give_up.as_deref(), MAX_GIVE_UP)?,
             endpoint: self.endpoint,
             region: self.region,
             addressing: self.addressing,
@@ -326,16 +335,15 @@ fn level(text: Option<&str>) -> Result<i32, String> {
 }
 
 /// Parses a number with the unit ms or s.
-fn time(name: &str, text: &str) -> Result<Duration, String> {
+fn time(name: &str, text: &str, most: Duration) -> Result<Duration, String> {
     let number = |digits: &str, unit: u64| digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
     let milliseconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(digits), _) => number(digits, 1),
         (None, Some(digits)) => number(digits, 1000),
         (None, None) => None,
     };
-    let most = if name == "repository.give_up" { 86_400_000 } else { 60_000 };
-    let milliseconds = milliseconds.filter(|time| (1..=most).contains(time));
-    milliseconds.map(Duration::from_millis).ok_or_else(|| format!("{name} must be 1ms to {}s", most / 1000))
+    let time = milliseconds.map(Duration::from_millis).filter(|time| !time.is_zero() && *time <= most);
+    time.ok_or_else(|| format!("{name} must be 1ms to {}s", most.as_secs()))
 }
 
 #[cfg(test)]

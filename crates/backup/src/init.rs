@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use archive::sshsig::SigningKey;
 use files::{WriteOptions, write_atomic};
-use store::{Put, Store, StoreError, s3::S3Fault};
+use store::{Put, Store};
 
 use crate::{
     BackupError, Config, Location, Repository, known::Known, recipients::Challenge, repository::is_denied, state::State,
@@ -89,7 +89,7 @@ fn make_repository(config: &Config) -> Result<(Repository, bool), BackupError> {
 
 fn may_list(store: &dyn Store, host: &str) -> Result<bool, BackupError> {
     match store.list(&archive::names::receipts(host)) {
-        Err(StoreError::S3 { fault: S3Fault::Denied { .. }, .. }) => Ok(false),
+        Err(error) if error.is_denied() => Ok(false),
         listed => Ok(listed.map(|_| true)?),
     }
 }

@@ -34,5 +34,6 @@ pub mod stream;
 
 pub use crate::config::Config;
 pub use crate::error::BackupError;
-pub use crate::location::{Addressing, BucketOptions, Location, Locking};
+pub use crate::location::{BucketOptions, Location};
 pub use crate::repository::Repository;
+pub use store::s3::SCHEME as BUCKET_SCHEME;

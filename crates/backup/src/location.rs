@@ -6,10 +6,9 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
 use store::{
     Directory, S3, Store,
-    s3::{Address, GIVE_UP, Lock, LockMode, PATIENCE, Settings, Style},
+    s3::{Address, GIVE_UP, Lock, LockMode, PATIENCE, SCHEME, Settings, Style},
 };
 
 use crate::BackupError;
@@ -34,7 +33,7 @@ pub struct BucketOptions {
     /// Region of the bucket.
     pub region: Option<String>,
     /// How requests name the bucket.
-    pub addressing: Option<Addressing>,
+    pub addressing: Option<Style>,
     /// File of the authorities that vouch for the store.
     pub ca: Option<PathBuf>,
     /// File with the credentials.
@@ -42,31 +41,11 @@ pub struct BucketOptions {
     /// How long new objects are locked.
     pub lock_days: Option<u16>,
     /// Who may lift a lock.
-    pub lock_mode: Option<Locking>,
+    pub lock_mode: Option<LockMode>,
     /// How long a call may make no progress before it is tried again.
     pub patience: Option<Duration>,
     /// How long calls are tried again.
     pub give_up: Option<Duration>,
-}
-
-/// How requests name a bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Addressing {
-    /// In the path.
-    Path,
-    /// Before the name of the host.
-    Host,
-}
-
-/// Who may lift a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Locking {
-    /// Nobody.
-    Compliance,
-    /// Whoever has a special permission.
-    Governance,
 }
 
 impl Location {
@@ -75,7 +54,7 @@ impl Location {
     /// # Errors
     /// What is wrong with the URL or the options.
     pub fn parse(url: &str, options: BucketOptions) -> Result<Self, String> {
-        if url.starts_with("s3://") {
+        if url.starts_with(SCHEME) {
             return options.bucket(url).map(|settings| Self::Bucket(Box::new(settings)));
         }
         let path = url.strip_prefix("file://").unwrap_or(url);
@@ -137,15 +116,8 @@ impl fmt::Display for Location {
 
 impl BucketOptions {
     fn bucket(self, url: &str) -> Result<Settings, String> {
-        let style = self.addressing.map(|addressing| match addressing {
-            Addressing::Path => Style::Path,
-            Addressing::Host => Style::Host,
-        });
-        let address = Address::new(url, self.endpoint.as_deref(), self.region.as_deref(), style);
-        let mode = match self.lock_mode.unwrap_or(Locking::Compliance) {
-            Locking::Compliance => LockMode::Compliance,
-            Locking::Governance => LockMode::Governance,
-        };
+        let address = Address::new(url, self.endpoint.as_deref(), self.region.as_deref(), self.addressing);
+        let mode = self.lock_mode.unwrap_or(LockMode::Compliance);
         let days = self.lock_days.unwrap_or(0);
         if days > MAX_LOCK_DAYS {
             return Err(format!("repository.lock_days is more than {MAX_LOCK_DAYS}"));

@@ -15,7 +15,7 @@ use archive::{
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 use jiff::Timestamp;
-use store::{Name, Put, Store, StoreError, s3::S3Fault};
+use store::{Name, Put, Store, StoreError};
 
 use crate::BackupError;
 
@@ -229,7 +229,7 @@ pub(crate) fn check_sum(
 
 /// Whether the store forbids to read.
 pub(crate) fn is_denied(error: &BackupError) -> bool {
-    matches!(error, BackupError::Store(StoreError::S3 { fault: S3Fault::Denied { .. }, .. }))
+    matches!(error, BackupError::Store(error) if error.is_denied())
 }
 
 /// Converts a name that this program built.

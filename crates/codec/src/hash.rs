@@ -88,8 +88,7 @@ impl ChunkHasher {
     /// For chunk number `chunk` of a file of `file_bytes`.
     #[must_use]
     pub fn new(file_bytes: u64, chunk: u64) -> Self {
-        let mut hasher = Hasher::new();
-        hasher.set_input_offset(chunk.saturating_mul(CHUNK_BYTES as u64));
+        let hasher = hasher_at(chunk.saturating_mul(CHUNK_BYTES as u64));
         Self { hasher, whole_file: chunks_of(file_bytes) == 1 }
     }
 
@@ -127,7 +126,7 @@ impl UnitHasher {
     pub fn new(file_bytes: u64, chunk: u64, unit_bytes: usize) -> Self {
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let units = Vec::with_capacity(CHUNK_BYTES / unit_bytes.max(1));
-        Self { offset, unit_bytes, whole_file: chunks_of(file_bytes) == 1, hasher: unit(offset), filled: 0, units }
+        Self { offset, unit_bytes, whole_file: chunks_of(file_bytes) == 1, hasher: hasher_at(offset), filled: 0, units }
     }
 
     /// Adds the next bytes.
@@ -137,7 +136,7 @@ impl UnitHasher {
             if self.filled == self.unit_bytes {
                 self.units.push(Hash(self.hasher.finalize_non_root()));
                 self.offset += self.unit_bytes as u64;
-                (self.hasher, self.filled) = (unit(self.offset), 0);
+                (self.hasher, self.filled) = (hasher_at(self.offset), 0);
             }
             let room = self.unit_bytes - self.filled;
             let (taken, rest) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
@@ -159,7 +158,8 @@ impl UnitHasher {
     }
 }
 
-fn unit(offset: u64) -> Hasher {
+/// For a subtree that begins at this offset of the file.
+fn hasher_at(offset: u64) -> Hasher {
     let mut hasher = Hasher::new();
     hasher.set_input_offset(offset);
     hasher
@@ -191,10 +191,7 @@ pub fn chunk_hash(file_bytes: u64, chunk: u64, bytes: &[u8]) -> Hash {
 /// Computes the hash of a file from the hashes of all its chunks; `None` if there are none.
 #[must_use]
 pub fn file_hash(chunks: &[Hash]) -> Option<Hash> {
-    let mut tree = Tree::default();
-    let all = chunks.len() as u64;
-    (0..).zip(chunks).for_each(|(chunk, hash)| tree.add(all, chunk, *hash));
-    tree.hash(all)
+    (!chunks.is_empty()).then(|| joined(chunks, true))
 }
 
 /// The hashes of a file's chunks, each added once, in any order. Complete subtrees are merged, so

@@ -55,6 +55,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the store forbids it.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::S3 { fault: S3Fault::Denied { .. }, .. })
+    }
+
     /// The next step, where there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {

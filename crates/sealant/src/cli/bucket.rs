@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::backup::{BucketOptions, Location};
+use ::backup::{BUCKET_SCHEME, BucketOptions, Location};
 use clap::Args;
 
 use crate::output::message::Failure;
@@ -29,7 +29,7 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// The repository that is named: a directory, or a bucket with these options.
     pub(crate) fn location(&self, repository: &Path) -> Result<Location, Failure> {
-        let Some(url) = repository.to_str().filter(|text| text.starts_with("s3://")) else {
+        let Some(url) = repository.to_str().filter(|text| text.starts_with(BUCKET_SCHEME)) else {
             return Ok(Location::from(repository));
         };
         let options = BucketOptions {

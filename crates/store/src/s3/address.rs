@@ -2,16 +2,21 @@
 
 use std::{fmt, net::IpAddr};
 
+use serde::Deserialize;
+
 use super::S3Fault;
 use crate::Name;
 
+/// Begin of the address of a bucket.
+pub const SCHEME: &str = "s3://";
 /// AWS itself, if no endpoint is given.
 const AWS: &str = "amazonaws.com";
 /// The region of stores that have none.
 const DEFAULT_REGION: &str = "us-east-1";
 
 /// How the bucket is named in requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// `https://endpoint/bucket/name`.
     Path,
@@ -41,7 +46,7 @@ impl Address {
     /// [`S3Fault::Address`].
     pub fn new(url: &str, endpoint: Option<&str>, region: Option<&str>, style: Option<Style>) -> Result<Self, S3Fault> {
         let wrong = |text: &str, reason| S3Fault::Address { text: text.to_owned(), reason };
-        let location = url.strip_prefix("s3://").ok_or_else(|| wrong(url, "must begin with s3://"))?;
+        let location = url.strip_prefix(SCHEME).ok_or_else(|| wrong(url, "must begin with s3://"))?;
         let (bucket, prefix) = location.split_once('/').unwrap_or((location, ""));
         if !is_bucket(bucket) {
             return Err(wrong(url, "has no valid name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'"));

@@ -102,9 +102,12 @@ impl Reply {
 
     /// Reads the whole body.
     pub(super) fn text(mut self, most_bytes: u64) -> Result<Vec<u8>, S3Fault> {
-        let read = self.body.with_config().limit(most_bytes).read_to_vec();
-        read.map_err(|error| S3Fault::Answer(error.to_string()))
+        read(&mut self.body, most_bytes).map_err(|error| S3Fault::Answer(error.to_string()))
     }
+}
+
+fn read(body: &mut Answer, most_bytes: u64) -> Result<Vec<u8>, ureq::Error> {
+    body.with_config().limit(most_bytes).read_to_vec()
 }
 
 impl Client {
@@ -267,19 +270,19 @@ impl Client {
         credentials: &Credentials,
         now: Timestamp,
     ) -> Result<Reply, Failed> {
-        let (parts, body) = reply.into_parts();
-        let status = parts.status.as_u16();
-        let reply = Reply { status, headers: parts.headers, body, is_repeated: false };
+        let (parts, mut body) = reply.into_parts();
+        let (status, headers) = (parts.status.as_u16(), parts.headers);
         if matches!(status, 200..=299 | 412) || (status == 404 && call.method == "HEAD") {
-            return Ok(reply);
+            return Ok(Reply { status, headers, body, is_repeated: false });
         }
-        let headers = reply.headers.clone();
         let header = |name: &str| headers.get(name)?.to_str().ok();
         // Answers to HEAD have no body.
-        let text = if call.method == "HEAD" { Vec::new() } else { reply.text(MAX_ERROR_BYTES).unwrap_or_default() };
+        let text =
+            if call.method == "HEAD" { Vec::new() } else { read(&mut body, MAX_ERROR_BYTES).unwrap_or_default() };
         let xml::Refusal { code, message, region } = xml::refusal(&text);
         let region = region.or_else(|| header("x-amz-bucket-region").map(str::to_owned));
-        let empty = Reply { status, headers: headers.clone(), body: Answer::builder().data(""), is_repeated: false };
+        let absent =
+            || Reply { status, headers: HeaderMap::new(), body: Answer::builder().data(""), is_repeated: false };
         let passing = |fault, may_have_acted| Failed::Passing {
             fault,
             may_have_acted,
@@ -287,7 +290,7 @@ impl Client {
         };
         let busy = |code: String| S3Fault::Busy { status, code, attempts: 0 };
         Err(match (status, code.as_str()) {
-            (404, "NoSuchKey" | "NoSuchVersion") => return Ok(empty),
+            (404, "NoSuchKey" | "NoSuchVersion") => return Ok(absent()),
             (404, "NoSuchBucket") => Failed::Final(S3Fault::NoBucket { bucket: self.address.bucket().to_owned() }),
             (503 | 429, _) | (_, "SlowDown" | "TooManyRequests" | "ThrottlingException") => {
                 self.was_busy.store(true, Ordering::Relaxed);
@@ -325,7 +328,7 @@ impl Client {
                 Failed::Final(S3Fault::Locked)
             }
             (403, "" | "AccessDenied" | "AllAccessDisabled") => Failed::Final(S3Fault::Denied { action: call.action }),
-            (404, "") if !call.query.is_empty() => return Ok(empty),
+            (404, "") if !call.query.is_empty() => return Ok(absent()),
             _ => Failed::Final(S3Fault::Refused { status, code, message }),
         })
     }

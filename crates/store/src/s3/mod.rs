@@ -24,11 +24,11 @@ use std::{
 };
 
 use aws_lc_rs::digest::{Context, SHA256};
-use base64::{Engine, engine::general_purpose::STANDARD};
-use data_encoding::HEXLOWER;
+use data_encoding::{BASE64, HEXLOWER};
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 
-pub use self::address::{Address, Style};
+pub use self::address::{Address, SCHEME, Style};
 pub use self::fault::S3Fault;
 use self::{
     client::{Call, Client, Reply, Upload},
@@ -70,7 +70,8 @@ pub struct Lock {
 }
 
 /// Who may lift a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LockMode {
     /// Nobody.
     Compliance,
@@ -96,38 +97,13 @@ impl S3 {
         Ok(Self { client, lock: settings.lock })
     }
 
-    /// A request for the bucket itself, such as for its policy; returns the body of the answer, or `None` for 404.
-    ///
-    /// # Errors
-    /// [`StoreError::S3`].
-    pub fn administer(
-        &self,
-        method: &'static str,
-        query: (&str, &str),
-        body: Option<&[u8]>,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        let call =
-            Call { method, key: None, query: vec![query], headers: Vec::new(), action: "to administer the bucket" };
-        let mut body = body.map(io::Cursor::new);
-        let upload = body.as_mut().map(|body| Upload {
-            bytes: body.get_ref().len() as u64,
-            sha256: sign::sha256(body.get_ref()),
-            body,
-        });
-        let reply = self.client.call(&call, upload).map_err(|fault| self.failed(fault))?;
-        if reply.status == 404 {
-            return Ok(None);
-        }
-        reply.text(MAX_PAGE_BYTES).map(Some).map_err(|fault| self.failed(fault))
-    }
-
     fn failed(&self, fault: S3Fault) -> StoreError {
         StoreError::S3 { location: self.location(), fault }
     }
 
     fn put(&self, name: &Name, upload: Upload<'_>, sum: &[u8]) -> Result<Reply, S3Fault> {
         let key = self.client.address.key(name);
-        let mut headers = vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", STANDARD.encode(sum))];
+        let mut headers = vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", BASE64.encode(sum))];
         if let Some(lock) = self.lock {
             headers.push(("x-amz-object-lock-mode", lock.mode.name().to_owned()));
             headers.push(("x-amz-object-lock-retain-until-date", lock.until().to_string()));
@@ -244,14 +220,13 @@ impl Store for S3 {
     }
 }
 
-/// SHA-256 and length of a body, which is at its start again.
+/// SHA-256 and length of a body.
 fn sum_of(body: &mut dyn Body) -> io::Result<(Vec<u8>, u64)> {
     let (mut context, mut room, mut bytes) = (Context::new(&SHA256), vec![0; 1 << 16], 0_u64);
     body.seek(SeekFrom::Start(0))?;
     loop {
         let count = body.read(&mut room)?;
         if count == 0 {
-            body.seek(SeekFrom::Start(0))?;
             return Ok((context.finish().as_ref().to_vec(), bytes));
         }
         context.update(room.get(..count).unwrap_or_default());

@@ -5,8 +5,9 @@
 
 use std::fmt::Write;
 
-use aws_lc_rs::{digest, hmac};
+use aws_lc_rs::hmac;
 use data_encoding::HEXLOWER;
+use files::sha256_hex;
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::credentials::Credentials;
@@ -52,7 +53,7 @@ pub(super) fn sign(
         let _ = writeln!(canonical, "{name}:{}", value.trim());
     }
     let _ = write!(canonical, "\n{names}\n{}", signed.body);
-    let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{}", sha256(canonical.as_bytes()));
+    let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{}", sha256_hex(canonical.as_bytes()));
 
     let secret = zeroize::Zeroizing::new(format!("AWS4{}", *credentials.secret));
     let steps = [day, region, "s3", "aws4_request", &to_sign];
@@ -72,11 +73,6 @@ pub(super) fn query_text(query: &[(&str, &str)]) -> String {
         query.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
     parts.sort();
     parts.join("&")
-}
-
-/// SHA-256 in hexadecimal.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    HEXLOWER.encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 /// Escapes everything but unreserved characters (RFC 3986).
@@ -115,7 +111,7 @@ mod tests {
         let now: Timestamp = "2013-05-24T00:00:00Z".parse().unwrap();
         let mut headers = vec![("host", "examplebucket.s3.amazonaws.com".to_owned())];
         headers.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        let signed = Signed { method, path, query, headers, body: &sha256(body) };
+        let signed = Signed { method, path, query, headers, body: &sha256_hex(body) };
         let headers = sign(signed, "us-east-1", &example(), now);
         let (_, value) = headers.iter().find(|(name, _)| name == "authorization").unwrap();
         assert!(value.contains("Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request"), "{value}");
@@ -142,7 +138,7 @@ mod tests {
             signature("GET", "/", &[("prefix", "J"), ("max-keys", "2")], &[], b""),
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
         );
-        assert_eq!(sha256(b""), EMPTY);
+        assert_eq!(sha256_hex(b""), EMPTY);
     }
 
     #[test]
