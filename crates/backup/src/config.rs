@@ -311,7 +311,7 @@ impl RawRepository {
         }
         let limit = |name, text: Option<&str>, most| text.map(|text| time(name, text, most)).transpose();
         let options = BucketOptions {
-            patience: limit("repository.timeout", self.timeout.as_deref(), MAX_TIME)?,
+            timeout: limit("repository.timeout", self.timeout.as_deref(), MAX_TIME)?,
             give_up: limit("repository.give_up", self.give_up.as_deref(), MAX_GIVE_UP)?,
             endpoint: self.endpoint,
             region: self.region,

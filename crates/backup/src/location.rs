@@ -8,7 +8,7 @@ use std::{
 
 use store::{
     Directory, S3, Store,
-    s3::{Address, GIVE_UP, Lock, LockMode, PATIENCE, SCHEME, Settings, Style},
+    s3::{Address, DEFAULT_TIMEOUT, GIVE_UP, Lock, LockMode, SCHEME, Settings, Style},
 };
 
 use crate::BackupError;
@@ -43,7 +43,7 @@ pub struct BucketOptions {
     /// Who may lift a lock.
     pub lock_mode: Option<LockMode>,
     /// How long a call may make no progress before it is tried again.
-    pub patience: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// How long calls are tried again.
     pub give_up: Option<Duration>,
 }
@@ -130,7 +130,7 @@ impl BucketOptions {
             ca: self.ca,
             credentials: self.credentials,
             lock: (days > 0).then_some(Lock { mode, days }),
-            patience: self.patience.unwrap_or(PATIENCE),
+            timeout: self.timeout.unwrap_or(DEFAULT_TIMEOUT),
             give_up: self.give_up.unwrap_or(GIVE_UP),
         })
     }
@@ -145,7 +145,7 @@ impl BucketOptions {
             (self.credentials.is_some(), "credentials"),
             (self.lock_days.is_some(), "lock_days"),
             (self.lock_mode.is_some(), "lock_mode"),
-            (self.patience.is_some(), "timeout"),
+            (self.timeout.is_some(), "timeout"),
             (self.give_up.is_some(), "give_up"),
         ];
         given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))

@@ -2,6 +2,8 @@
 
 use std::io::{self, ErrorKind, Read};
 
+use zeroize::Zeroizing;
+
 /// Reads until `buffer` is full or the source ends. `filled` is the number of bytes that it has, also after an error.
 ///
 /// # Errors
@@ -18,9 +20,50 @@ pub fn fill(source: &mut (impl Read + ?Sized), buffer: &mut [u8], filled: &mut u
     Ok(())
 }
 
+/// Reads the rest of a secret into memory that is wiped, first into a buffer of `first_bytes`. `None` if it is longer
+/// than `max_bytes`.
+///
+/// # Errors
+/// Errors of the source, except interruptions.
+pub fn read_wiped(
+    source: &mut impl Read,
+    first_bytes: usize,
+    max_bytes: usize,
+) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    let mut bytes = Zeroizing::new(vec![0; first_bytes.max(1)]);
+    let mut filled = 0_usize;
+    loop {
+        fill(source, &mut bytes, &mut filled)?;
+        if filled > max_bytes {
+            return Ok(None);
+        }
+        if filled < bytes.len() {
+            bytes.truncate(filled);
+            return Ok(Some(bytes));
+        }
+        // Copied: a vector that reallocates by itself does not wipe the old memory.
+        let larger = bytes.len().saturating_mul(2).min(max_bytes.saturating_add(1));
+        let mut copy = Zeroizing::new(vec![0; larger]);
+        copy.iter_mut().zip(bytes.iter()).for_each(|(to, from)| *to = *from);
+        bytes = copy;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_is_read_whole_or_not_at_all() {
+        for bytes in [0, 1, 7, 8, 9, 63, 64] {
+            let secret = vec![3; bytes];
+            let read = read_wiped(&mut secret.as_slice(), 8, 64).unwrap();
+            assert_eq!(read.as_deref(), Some(&secret), "{bytes}");
+        }
+        for bytes in [65, 128, 1000] {
+            assert_eq!(read_wiped(&mut vec![3; bytes].as_slice(), 8, 64).unwrap(), None, "{bytes}");
+        }
+    }
 
     /// Gives one byte for each read, after an interruption.
     struct Slow(u8, bool);

@@ -19,6 +19,6 @@ pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, s
 pub use cached::{Buffer, Reader};
 pub use checksum::sha256_hex;
 pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_directory_without_links};
-pub use fill::fill;
+pub use fill::{fill, read_wiped};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
 pub use zero::all_zero;

@@ -62,27 +62,7 @@ pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>
     }
     // One byte more than expected, so that the end is found without reallocation.
     let first = if expected == 0 { FIRST_BYTES } else { expected.saturating_add(1) };
-    let mut bytes = Zeroizing::new(vec![0; first]);
-    let mut done = 0_usize;
-    loop {
-        files::fill(source, &mut bytes, &mut done)?;
-        if done < bytes.len() {
-            bytes.truncate(done);
-            return Ok(bytes);
-        }
-        if done > limit {
-            return Err(too_large());
-        }
-        bytes = doubled(&bytes, limit);
-    }
-}
-
-/// Copies into a buffer of twice the size: a vector that reallocates by itself does not wipe the old memory.
-fn doubled(bytes: &[u8], limit: usize) -> Zeroizing<Vec<u8>> {
-    let capacity = bytes.len().saturating_mul(2).min(limit.saturating_add(1));
-    let mut larger = Zeroizing::new(vec![0; capacity]);
-    larger.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    larger
+    files::read_wiped(source, first, limit)?.ok_or_else(too_large)
 }
 
 /// Whether the path names an open descriptor of this process.

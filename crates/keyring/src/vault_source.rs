@@ -10,6 +10,7 @@ use std::{borrow::Cow, collections::BTreeMap, path::PathBuf, time::Duration};
 
 use keyservice::{Access, AppRole, DEFAULT_TIMEOUT, EngineVersion, Login};
 use serde_json::value::RawValue;
+use server::option_group::is_server;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -19,10 +20,8 @@ use crate::{
 
 /// How the variables of MariaDB's plug-in begin.
 const OF_MARIADB: &str = "hashicorp_key_management_";
-/// Groups of an option file that MariaDB reads, and ours.
-const GROUPS: [&str; 6] = ["server", "mysqld", "mariadb", "mariadbd", "client-server", "sealant"];
-/// How versions of a server are appended to its group, as in `mariadb-10.11`.
-const VERSIONED: [&str; 3] = ["mysqld-", "mariadb-", "mariadbd-"];
+/// Our own group of an option file.
+const OWN_GROUP: &str = "sealant";
 const APPROLE: &str = "approle";
 
 /// The keys of a server in a Vault.
@@ -162,8 +161,8 @@ fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
         let name = name.trim().to_ascii_lowercase().replace('-', "_");
         let name = match prefix {
             None => Some(name.as_str()),
-            Some(_) if group == "sealant" => Some(name.as_str()),
-            Some(prefix) if is_read(group) => name.strip_prefix("loose_").unwrap_or(&name).strip_prefix(prefix),
+            Some(_) if group == OWN_GROUP => Some(name.as_str()),
+            Some(prefix) if is_server(group) => name.strip_prefix("loose_").unwrap_or(&name).strip_prefix(prefix),
             Some(_) => None,
         };
         if let Some(name) = name {
@@ -171,10 +170,6 @@ fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
         }
     }
     settings
-}
-
-fn is_read(group: &str) -> bool {
-    GROUPS.contains(&group) || VERSIONED.iter().any(|prefix| group.starts_with(prefix))
 }
 
 fn unquoted(value: &str) -> &str {
@@ -221,6 +216,7 @@ mod tests {
         assert_eq!((source.access.address.as_str(), source.path.as_str()), ("https://v:8200", "ns/db"));
         assert_eq!((source.key_ids, source.access.authorities), (Some(vec![1, 7]), None));
         assert!(matches!(&source.access.login, Login::TokenFile(path) if path == &PathBuf::from("/run/token")));
+        assert!(!is_of_mariadb(b"[mariadb-client]\nhashicorp_key_management_vault_url = https://v:8200/v1/a/\n"));
         assert!(!is_of_mariadb(b"[mariadb]\nfile_key_management_filename = x\n"));
         let no_path =
             b"[mariadb]\nhashicorp_key_management_vault_url = https://v:8200\nhashicorp_key_management_token=t";

@@ -1,7 +1,6 @@
 //! Addresses of services, and paths below them.
 
-use std::net::IpAddr;
-
+use https::is_this_machine;
 use ureq::http::Uri;
 
 use crate::error::Error;
@@ -53,11 +52,6 @@ pub(crate) fn plain_path(path: &str) -> Result<&str, Error> {
         return Err(Error::Path { path: path.to_owned() });
     }
     Ok(bare)
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

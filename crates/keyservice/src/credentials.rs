@@ -1,7 +1,7 @@
 //! Tokens and other credentials, from files.
 
 use std::{
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -60,10 +60,8 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<Zeroizing<String>> {
 
 fn bytes_of(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut file = regular::open(path, Links::Followed)?;
-    // Full capacity from the start: a vector that grows leaves copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES.saturating_add(1)));
-    Read::by_ref(&mut file).take(u64::try_from(MAX_BYTES).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let too_long = || io::Error::other(format!("is longer than {MAX_BYTES} bytes"));
+    files::read_wiped(&mut file, MAX_BYTES, MAX_BYTES)?.ok_or_else(too_long)
 }
 
 #[cfg(test)]

@@ -26,13 +26,8 @@ pub enum Error {
     #[error("https needs the certificates of the authorities to trust")]
     NoAuthorities,
     /// A file of certificates cannot be used.
-    #[error("{}: {reason}", path.display())]
-    Authorities {
-        /// Path of the file.
-        path: PathBuf,
-        /// The reason, as messages give it.
-        reason: String,
-    },
+    #[error(transparent)]
+    Authorities(#[from] https::AuthoritiesError),
     /// A file with credentials cannot be read.
     #[error("{}: {source}", path.display())]
     Credentials {

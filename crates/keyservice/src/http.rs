@@ -1,18 +1,12 @@
 //! Requests over HTTP.
 
 use std::{
-    io::{self, ErrorKind, Read},
+    io::{self, ErrorKind},
     path::Path,
-    sync::Arc,
     time::Duration,
 };
 
-use pki::ders_from_pem;
-use ureq::{
-    Agent, Body,
-    http::Response,
-    tls::{Certificate, RootCerts, TlsConfig},
-};
+use ureq::{Agent, Body, http::Response};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Fault};
@@ -30,24 +24,12 @@ pub(crate) struct Reply {
 
 /// A client that trusts only the given authorities; without any, only plain HTTP.
 pub(crate) fn agent(authorities: Option<&Path>, is_https: bool) -> Result<Agent, Error> {
-    let roots = match authorities {
-        Some(path) => certificates(path)?,
-        None if is_https => return Err(Error::NoAuthorities),
-        None => Vec::new(),
+    let trusted = match (is_https, authorities) {
+        (true, None) => return Err(Error::NoAuthorities),
+        (true, Some(path)) => Some(https::authorities(path)?),
+        (false, _) => None,
     };
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::Specific(Arc::new(roots)))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-        .build();
-    let config = Agent::config_builder().tls_config(tls).https_only(is_https).proxy(None).max_redirects(0);
-    Ok(config.http_status_as_error(false).user_agent("sealant").build().new_agent())
-}
-
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
-    let wrong = |reason: String| Error::Authorities { path: path.to_owned(), reason };
-    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let certificates = ders_from_pem(&pem).map_err(|fault| wrong(fault.to_string()))?;
-    Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
+    Ok(https::client(trusted).build().new_agent())
 }
 
 /// Sends a request with these headers, and with `body` if there is one.
@@ -72,29 +54,14 @@ pub(crate) fn send(
     };
     let mut response = response.map_err(|error| fault(&error, limit))?;
     let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
-    let body = read(&mut response.body_mut().with_config().limit(limit).reader());
-    Ok(Reply { status, retry_after, body: body.map_err(|error| of_io(&error, limit))? })
+    let mut reader = response.body_mut().with_config().limit(limit).reader();
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let body = files::read_wiped(&mut reader, FIRST_BYTES, most).map_err(|error| of_io(&error, limit))?;
+    Ok(Reply { status, retry_after, body: body.ok_or(Fault::TooLarge { limit })? })
 }
 
 fn retry_after(response: &Response<Body>) -> Option<u64> {
     response.headers().get("retry-after")?.to_str().ok()?.parse().ok()
-}
-
-/// Reads to the end into buffers that are wiped; the reader has a limit.
-fn read(source: &mut impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
-    let mut bytes = Zeroizing::new(vec![0; FIRST_BYTES]);
-    let mut done = 0_usize;
-    loop {
-        files::fill(source, &mut bytes, &mut done)?;
-        if done < bytes.len() {
-            bytes.truncate(done);
-            return Ok(bytes);
-        }
-        // Copied: a vector that reallocates by itself does not wipe the old memory.
-        let mut larger = Zeroizing::new(vec![0; bytes.len().saturating_mul(2)]);
-        larger.iter_mut().zip(bytes.iter()).for_each(|(to, from)| *to = *from);
-        bytes = larger;
-    }
 }
 
 fn fault(error: &ureq::Error, limit: u64) -> Fault {

@@ -17,7 +17,7 @@ fn settings(server: &S3Server, user: &S3User, url: &str) -> Settings {
         ca: server.ca(),
         credentials: Some(user.file.clone()),
         lock: None,
-        patience: Duration::from_secs(30),
+        timeout: Duration::from_secs(30),
         give_up: Duration::from_secs(20),
     }
 }

@@ -21,7 +21,7 @@ fn open(server: &S3Server, endpoint: &str, give_up: u64) -> S3 {
         ca: None,
         credentials: Some(server.root().expect("root").file),
         lock: None,
-        patience: Duration::from_secs(2),
+        timeout: Duration::from_secs(2),
         give_up: Duration::from_secs(give_up),
     };
     S3::open(&settings).expect("a store")

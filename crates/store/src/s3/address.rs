@@ -2,6 +2,7 @@
 
 use std::{fmt, net::IpAddr};
 
+use https::is_this_machine;
 use serde::Deserialize;
 
 use super::S3Fault;
@@ -167,12 +168,6 @@ fn is_port(text: &str) -> bool {
 
 fn is_address(host: &str) -> bool {
     host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
-}
-
-/// Whether the host cannot be another machine.
-pub(super) fn is_this_machine(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn is_bucket(name: &str) -> bool {

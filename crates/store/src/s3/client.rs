@@ -1,23 +1,17 @@
 //! Requests: signed, repeated while there is hope, and refused with a reason.
 
 use std::{
-    fs,
     io::{self, Read, SeekFrom},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
     thread::sleep,
     time::{Duration, Instant},
 };
 
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
-use pki::ders_from_pem;
 use ureq::{
     Agent, Body as Answer, SendBody,
     http::{HeaderMap, Request, Response},
-    tls::{Certificate, RootCerts, TlsConfig},
 };
 
 use super::{
@@ -114,23 +108,12 @@ impl Client {
     pub(super) fn new(settings: &Settings) -> Result<Self, S3Fault> {
         let address = settings.address.clone();
         let is_https = address.is_encrypted();
-        let roots = if is_https { authorities(settings.ca.as_deref())? } else { Vec::new() };
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::new(roots)))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-            .build();
-        // Redirects and proxies of the environment could lead anywhere, and a signature is for one host.
-        let agent = Agent::config_builder()
-            .tls_config(tls)
-            .https_only(is_https)
-            .proxy(None)
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .user_agent("sealant")
-            .timeout_resolve(Some(settings.patience))
-            .timeout_connect(Some(settings.patience))
-            .timeout_per_read(Some(settings.patience))
-            .timeout_per_write(Some(settings.patience))
+        let trusted = is_https.then(|| authorities(settings.ca.as_deref())).transpose()?;
+        let agent = https::client(trusted)
+            .timeout_resolve(Some(settings.timeout))
+            .timeout_connect(Some(settings.timeout))
+            .timeout_per_read(Some(settings.timeout))
+            .timeout_per_write(Some(settings.timeout))
             .max_idle_connections_per_host(64)
             .max_idle_connections(64)
             .build()
@@ -365,11 +348,8 @@ fn describe(error: &ureq::Error) -> String {
 }
 
 /// The authorities in a file, or those that the system trusts.
-fn authorities(path: Option<&Path>) -> Result<Vec<Certificate<'static>>, S3Fault> {
+fn authorities(path: Option<&Path>) -> Result<https::Authorities, S3Fault> {
     let system = || SYSTEM_AUTHORITIES.into_iter().map(Path::new).find(|path| path.exists());
     let path = path.or_else(system).ok_or(S3Fault::NoAuthorities)?;
-    let wrong = |reason: String| S3Fault::Authorities { path: path.to_owned(), reason };
-    let pem = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let certificates = ders_from_pem(&pem).map_err(|fault| wrong(fault.to_string()))?;
-    Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
+    Ok(https::authorities(path)?)
 }

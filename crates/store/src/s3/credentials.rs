@@ -5,8 +5,7 @@ mod metadata;
 use std::{
     env,
     ffi::OsStr,
-    fmt,
-    io::{self, Read},
+    fmt, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -21,7 +20,9 @@ use zeroize::Zeroizing;
 use super::S3Fault;
 
 /// A longer file is no file of credentials.
-const MAX_FILE_BYTES: u64 = 1 << 16;
+const MAX_FILE_BYTES: usize = 1 << 16;
+/// Size of the first buffer for it.
+const FIRST_BYTES: usize = 4 << 10;
 /// Time limit of a program that makes credentials.
 const PROGRAM_LIMIT: Duration = Duration::from_secs(60);
 /// Credentials are replaced this long before they expire.
@@ -142,13 +143,13 @@ fn of_file(path: &Path) -> Result<Credentials, S3Fault> {
 
 /// Reads a file that nobody else may read.
 fn read_secret(path: &Path) -> io::Result<Zeroizing<String>> {
-    let file = regular::open(path, Links::Followed)?;
+    let mut file = regular::open(path, Links::Followed)?;
     if file.metadata()?.mode() & 0o077 != 0 {
         return Err(io::Error::other("others may read or write it: chmod 600"));
     }
-    let mut text = Zeroizing::new(String::with_capacity(4096));
-    file.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    let too_long = || io::Error::other(format!("is longer than {MAX_FILE_BYTES} bytes"));
+    let bytes = files::read_wiped(&mut file, FIRST_BYTES, MAX_FILE_BYTES)?.ok_or_else(too_long)?;
+    str::from_utf8(&bytes).map(|text| Zeroizing::new(text.to_owned())).map_err(io::Error::other)
 }
 
 fn of_environment() -> Result<Option<Credentials>, S3Fault> {

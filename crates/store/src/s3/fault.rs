@@ -1,7 +1,5 @@
 //! What can be wrong with a bucket, and what to do about it.
 
-use std::path::PathBuf;
-
 use jiff::Timestamp;
 
 /// Why a bucket could not be used.
@@ -17,13 +15,8 @@ pub enum S3Fault {
         reason: &'static str,
     },
     /// The authorities that vouch for the store cannot be read.
-    #[error("{path}: the authorities cannot be read: {reason}")]
-    Authorities {
-        /// Path of the file.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
+    #[error(transparent)]
+    Authorities(#[from] https::AuthoritiesError),
     /// The system's authorities were not found.
     #[error("no file with the system's certificate authorities was found")]
     NoAuthorities,

@@ -37,7 +37,7 @@ use self::{
 use crate::{Body, Listed, Name, Put, Store, StoreError};
 
 /// A call without progress for this long is tried again.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Without success for this long, a call fails.
 pub const GIVE_UP: Duration = Duration::from_secs(600);
 /// Length of a page of a listing: a thousand names with what stores tell of each.
@@ -54,8 +54,8 @@ pub struct Settings {
     pub credentials: Option<PathBuf>,
     /// How new objects are locked.
     pub lock: Option<Lock>,
-    /// How long a call may make no progress before it is tried again: [`PATIENCE`].
-    pub patience: Duration,
+    /// How long a call may make no progress before it is tried again: [`DEFAULT_TIMEOUT`].
+    pub timeout: Duration,
     /// How long calls are tried again: [`GIVE_UP`].
     pub give_up: Duration,
 }

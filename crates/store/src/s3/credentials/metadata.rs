@@ -8,7 +8,9 @@ use ureq::{Agent, http::Request};
 use zeroize::Zeroizing;
 
 use super::{Credentials, answer};
-use crate::s3::{S3Fault, address::is_this_machine};
+use https::is_this_machine;
+
+use crate::s3::S3Fault;
 
 /// Elsewhere nobody answers at the address, so that must not take long.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -19,13 +21,7 @@ const EC2: &str = "http://169.254.169.254";
 const CONTAINERS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"];
 
 pub(super) fn fetch() -> Result<Credentials, S3Fault> {
-    let agent = Agent::config_builder()
-        .timeout_global(Some(LIMIT))
-        .proxy(None)
-        .max_redirects(0)
-        .http_status_as_error(false)
-        .build()
-        .new_agent();
+    let agent = https::client(None).timeout_global(Some(LIMIT)).build().new_agent();
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let relative =
         variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").map(|path| format!("http://{}{path}", CONTAINERS[0]));

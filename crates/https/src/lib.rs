@@ -1,0 +1,93 @@
+//! What every HTTP client of this program trusts and refuses: only named authorities, no plain HTTP to another machine,
+//! no redirect, and no proxy of the environment.
+
+use std::{
+    fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pki::ders_from_pem;
+use ureq::{
+    Agent,
+    config::ConfigBuilder,
+    tls::{Certificate, RootCerts, TlsConfig},
+    typestate::AgentScope,
+};
+
+/// A file of certificate authorities that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot be used as certificate authorities: {reason}", path.display())]
+pub struct AuthoritiesError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub reason: String,
+}
+
+/// Authorities that a client trusts.
+pub type Authorities = Vec<Certificate<'static>>;
+
+/// Reads a PEM file of authorities.
+///
+/// # Errors
+/// [`AuthoritiesError`] if it cannot be read, or holds anything but sound certificates.
+pub fn authorities(path: &Path) -> Result<Authorities, AuthoritiesError> {
+    let wrong = |reason: String| AuthoritiesError { path: path.to_owned(), reason };
+    let pem = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let certificates = ders_from_pem(&pem).map_err(|fault| wrong(fault.to_string()))?;
+    Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
+}
+
+/// Settings of a client for one service; timeouts are the caller's. Redirects and proxies of the environment could lead
+/// anywhere, with a token or a signature that is for one host.
+///
+/// `trusted`: the authorities of an `https` address. `None`: plain HTTP, for services of this machine alone.
+#[must_use]
+pub fn client(trusted: Option<Authorities>) -> ConfigBuilder<AgentScope> {
+    let is_https = trusted.is_some();
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::Specific(Arc::new(trusted.unwrap_or_default())))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
+        .build();
+    Agent::config_builder()
+        .tls_config(tls)
+        .https_only(is_https)
+        .proxy(None)
+        .max_redirects(0)
+        .http_status_as_error(false)
+        .user_agent("sealant")
+}
+
+/// Whether the host of an address, with or without brackets, cannot be another machine.
+#[must_use]
+pub fn is_this_machine(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_this_machine() {
+        for host in ["localhost", "127.0.0.1", "127.8.8.8", "[::1]", "::1"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["localhost.example", "10.0.0.1", "[2001:db8::1]", "", "127.0.0.1.example"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn authorities_that_cannot_be_used_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ca.pem");
+        let missing = authorities(&path).unwrap_err();
+        assert!(missing.to_string().starts_with(&path.display().to_string()), "{missing}");
+        fs::write(&path, "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n").unwrap();
+        assert_eq!(authorities(&path).unwrap_err().path, path);
+    }
+}
