@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::access;
 use crate::artefact::Artefacts;
 use crate::checks::order;
 use crate::facts::{Facts, Seen, Unseen};
@@ -199,7 +200,7 @@ impl Check {
             let nothing = Unseen {
                 what: self.title.to_owned(),
                 why: "no evidence for or against was found".to_owned(),
-                remedy: "run against the live server, with its data directory readable".to_owned(),
+                remedy: format!("{}, as a user who can read its data directory", access::RUNNING),
             };
             return vec![self.to_finding(Ruling::unseen("server", nothing), cx)];
         }

@@ -17,7 +17,8 @@ pub struct Coverage {
     /// The server.
     pub server: String,
     /// At rest or in flight.
-    pub place: DataState,
+    #[serde(rename = "place")]
+    pub location: DataState,
     /// Kind of artefact, or name of the channel: `tables`, `redo log`, `client connections`, …
     pub artefact: String,
     /// Its encryption.
@@ -141,7 +142,7 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) 
     let grade = if matches!(state, CoverageState::Unknown | CoverageState::Absent) { None } else { tally.grade };
     Coverage {
         server: facts.target.clone(),
-        place: DataState::AtRest,
+        location: DataState::AtRest,
         artefact: message.to_owned(),
         state,
         layer,

@@ -5,6 +5,7 @@
 //! [`run`] applies the table of checks, the waivers and the coverage map and gives an
 //! [`outcome::Outcome`], which the `report` crate renders.
 
+mod access;
 pub mod artefact;
 pub mod channel;
 pub mod check;

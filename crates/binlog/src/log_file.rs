@@ -103,8 +103,8 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
         if let Body::StartEncryption(start) = &event.body {
             let percona = event.header.kind == EventType::START_ENCRYPTION_PERCONA;
             let checksum = self.decoder.format().map(|format| format.checksum).unwrap_or_default();
-            let opener = Opener { source: &self.source, position: self.position, end: self.end, checksum };
-            self.cipher = opener.open(start, percona, self.keys)?;
+            let setup = CipherSetup { source: &self.source, position: self.position, end: self.end, checksum };
+            self.cipher = setup.open(start, percona, self.keys)?;
         }
         Ok(Some((position, event)))
     }
@@ -185,14 +185,14 @@ fn stream<K: KeySource>(head: &[u8], keys: &K) -> Result<MySqlStream, Error> {
 }
 
 /// Finds out how MariaDB, or Percona Server 5.7, encrypted the events behind a start encryption event.
-struct Opener<'s, R> {
+struct CipherSetup<'s, R> {
     source: &'s R,
     position: u64,
     end: u64,
     checksum: Checksum,
 }
 
-impl<R: ReadAt> Opener<'_, R> {
+impl<R: ReadAt> CipherSetup<'_, R> {
     /// Source: formats, "Binary / relay log" and "Percona Server 5.7".
     fn open(&self, start: &StartEncryption, percona: bool, keys: &dyn Keys) -> Result<Cipher, Error> {
         const SCHEME: u8 = 1;

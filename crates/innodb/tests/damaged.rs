@@ -229,9 +229,9 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
                     let after = scan_all(&part).counts;
                     part[at] ^= 1 << bit;
                     let readable = |counts: &PageCounts| counts.clear_data + counts.mislabelled;
-                    let place = || format!("{name} page {page} byte {at} bit {bit}: {before:?} {after:?}");
-                    assert!(after.encrypted <= before.encrypted, "{}", place());
-                    assert!(before.encrypted == 0 || readable(&after) <= readable(&before), "{}", place());
+                    let context = || format!("{name} page {page} byte {at} bit {bit}: {before:?} {after:?}");
+                    assert!(after.encrypted <= before.encrypted, "{}", context());
+                    assert!(before.encrypted == 0 || readable(&after) <= readable(&before), "{}", context());
                 }
             }
         }

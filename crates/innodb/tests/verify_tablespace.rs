@@ -301,8 +301,8 @@ fn a_clear_tablespace_with_a_damaged_page_0_misses_no_key() {
             continue;
         }
         let record = record_at(&bytes);
-        let places = [(record, 0x10), (record + 3, 0x10), (record + 5, 1), (record + 7, 0x10)];
-        for (at, mask) in places.into_iter().chain(mysql.then_some((56, 0x20))) {
+        let flips = [(record, 0x10), (record + 3, 0x10), (record + 5, 1), (record + 7, 0x10)];
+        for (at, mask) in flips.into_iter().chain(mysql.then_some((56, 0x20))) {
             let mut bytes = bytes.clone();
             bytes[at] ^= mask;
             let report = verify(&bytes, &keys_of(&name));
@@ -371,9 +371,9 @@ fn a_damaged_flag_or_space_id_damages_page_0_alone() {
             }
             let report = verify(&bytes, &keys_of(&name));
             let expected = if whole.verdict == Verdict::Clear { Verdict::Damaged } else { Verdict::BadKeyInfo };
-            let place = || format!("{name} byte {at} bit {bit}: {report:#?}");
-            assert_eq!(report.verdict, expected, "{}", place());
-            assert_eq!((report.units.encrypted, report.units.bad), (whole.units.encrypted, 1), "{}", place());
+            let context = || format!("{name} byte {at} bit {bit}: {report:#?}");
+            assert_eq!(report.verdict, expected, "{}", context());
+            assert_eq!((report.units.encrypted, report.units.bad), (whole.units.encrypted, 1), "{}", context());
         }
     }
 }
@@ -392,10 +392,10 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
             for (at, bit) in [3, 24, 25, 29].into_iter().flat_map(|at| (0..8).map(move |bit| (at, bit))) {
                 part[page * page_bytes + at] ^= 1 << bit;
                 for report in [verify_page(&part, page, &keys), verify_page(&part, page, &NoKeys)] {
-                    let place = || format!("{name} page {page} byte {at} bit {bit}: {report:#?}");
+                    let context = || format!("{name} page {page} byte {at} bit {bit}: {report:#?}");
                     let wrong = |check| matches!(check, Check::ClearUnit | Check::EncryptedUnit);
-                    assert!(!report.findings.iter().any(|finding| wrong(finding.check)), "{}", place());
-                    assert_ne!(report.verdict, Verdict::BadKeyInfo, "{}", place());
+                    assert!(!report.findings.iter().any(|finding| wrong(finding.check)), "{}", context());
+                    assert_ne!(report.verdict, Verdict::BadKeyInfo, "{}", context());
                 }
                 part[page * page_bytes + at] ^= 1 << bit;
             }

@@ -54,7 +54,8 @@ pub struct Report {
 #[derive(Debug, Serialize)]
 pub struct Checked {
     /// Path of its file, or address of the server.
-    pub place: PathBuf,
+    #[serde(rename = "place")]
+    pub path: PathBuf,
     /// The worst problem; `None` if everything is in order.
     pub level: Option<Level>,
     /// Its subject.
@@ -111,12 +112,12 @@ impl Criteria {
         Ok(self.checked(&files.certificate, &credentials))
     }
 
-    fn checked(&self, place: &Path, credentials: &Credentials) -> Checked {
+    fn checked(&self, path: &Path, credentials: &Credentials) -> Checked {
         let problems = judge(credentials, &self.hosts, &self.limits, self.now);
         let leaf = credentials.leaf();
         let not_after = leaf.map_or(Timestamp::UNIX_EPOCH, |leaf| leaf.not_after);
         Checked {
-            place: place.to_owned(),
+            path: path.to_owned(),
             level: worst(&problems),
             subject: leaf.map(|leaf| leaf.subject.clone()).unwrap_or_default(),
             names: leaf.map(Certificate::names).unwrap_or_default(),

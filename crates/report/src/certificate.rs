@@ -61,9 +61,9 @@ pub fn write_cert_check_json(report: &Checks, out: &mut dyn Write) -> Result<(),
 /// # Errors
 /// [`Error::Write`].
 pub fn write_cert_check_table(report: &Checks, out: &mut dyn Write) -> Result<(), Error> {
-    for Checked { place, level, names, days_left, problems, .. } in &report.checked {
+    for Checked { path, level, names, days_left, problems, .. } in &report.checked {
         let level = level_name(*level);
-        writeln!(out, "{level:<8} {}  {}  {days_left} days left", place.display(), names.join(", "))?;
+        writeln!(out, "{level:<8} {}  {}  {days_left} days left", path.display(), names.join(", "))?;
         for problem in problems {
             writeln!(out, "         {}", problem.text)?;
         }
@@ -80,7 +80,7 @@ pub fn write_cert_check_monitor(report: &Checks, out: &mut dyn Write) -> Result<
     let status = report.level().map_or_else(|| "OK".to_owned(), |level| level_name(Some(level)).to_ascii_uppercase());
     let problems = checked
         .iter()
-        .flat_map(|one| one.problems.iter().map(|problem| format!("{}: {}", one.place.display(), problem.text)));
+        .flat_map(|one| one.problems.iter().map(|problem| format!("{}: {}", one.path.display(), problem.text)));
     let problems: Vec<String> = problems.collect();
     let first = checked.iter().map(|one| one.days_left).min().unwrap_or(0);
     let text = if problems.is_empty() {

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use audit::checks::area_of;
 use audit::coverage::DataState;
 use audit::finding::{Finding, Severity, Status};
-use audit::meaning::{Attacker, Exposes, KeyFlaw};
+use audit::meaning::{Exposes, KeyFlaw};
 
-use crate::catalogue::{area, row, title};
+use crate::catalogue::{row, title};
 use crate::group::by_check;
 use crate::text::{capital, first_names, number, visible};
 
-/// What an attacker can read at a place.
+/// What an attacker can read, of data at rest or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exposure {
     /// Something is readable.
@@ -31,7 +32,7 @@ pub(crate) struct Leak<'a> {
     pub(crate) sentence: String,
 }
 
-/// What an attacker at `place` can read, worst first.
+/// What an attacker can read of data at rest or in flight, worst first.
 #[must_use]
 pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, location: DataState) -> Vec<Leak<'a>> {
     let groups = by_check(findings, Status::Fail);
@@ -56,23 +57,18 @@ fn sentence(id: &str, findings: &[&Finding]) -> String {
     if names.is_empty() { format!("{message}.") } else { format!("{message}: {names}.") }
 }
 
-/// What a failure of the check exposes. An unknown check of another release counts by its area, rather as exposed than
-/// not; it has no sentence.
+/// What a failure of the check exposes. A check of another release counts by its area, and has no sentence.
 fn exposes(id: &str) -> Exposes {
-    match (row(id), area(id)) {
-        (Some(check), _) => check.exposes,
-        (None, "rest" | "bak") => Exposes::Data(Attacker::StolenDisk, ""),
-        (None, "tls" | "gr" | "galera" | "clone") => Exposes::Help(Attacker::Sniffer, ""),
-        (None, _) => Exposes::Nothing,
-    }
+    let of_area = || area_of(id).map(|area| area.exposes);
+    row(id).map(|check| check.exposes).or_else(of_area).unwrap_or(Exposes::Nothing)
 }
 
-/// Whether a failure of the check is relevant at `place`.
+/// Whether a failure of the check is relevant there.
 fn concerns(id: &str, location: DataState) -> bool {
     exposes(id).data_state() == Some(location)
 }
 
-/// What an attacker can read at one place of one server. Only findings decide: the map also shows clear data where that
+/// What an attacker can read of one server, at rest or in flight. Only findings decide: the map also shows clear data where that
 /// was accepted, or where there is nothing to read.
 #[must_use]
 pub(crate) fn at<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, location: DataState) -> Exposure {

@@ -13,7 +13,7 @@ use crate::text::{count, number};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
     /// At rest or in flight.
-    pub(crate) place: DataState,
+    pub(crate) location: DataState,
     /// Kind of artefact, or name of the channel.
     pub(crate) artefact: &'a str,
     /// State, combined over all servers.
@@ -32,14 +32,14 @@ pub(crate) fn map(outcome: &Outcome) -> Vec<Row<'_>> {
     let mut locations: BTreeMap<(DataState, &str), usize> = BTreeMap::new();
     let mut merged: Vec<Vec<&Coverage>> = Vec::new();
     for coverage in &outcome.coverage {
-        let place = *locations.entry((coverage.place, coverage.artefact.as_str())).or_insert(merged.len());
-        match merged.get_mut(place) {
+        let index = *locations.entry((coverage.location, coverage.artefact.as_str())).or_insert(merged.len());
+        match merged.get_mut(index) {
             Some(rows) => rows.push(coverage),
             None => merged.push(vec![coverage]),
         }
     }
     let mut rows: Vec<Row<'_>> = merged.iter().map(|same| merge(same)).collect();
-    rows.sort_by_key(|row| row.place);
+    rows.sort_by_key(|row| row.location);
     rows
 }
 
@@ -48,7 +48,7 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
     if let [one] = same {
         let detail = one.detail.clone();
         return Row {
-            place: one.place,
+            location: one.location,
             artefact: &one.artefact,
             state: one.state,
             layer: one.layer,
@@ -60,7 +60,7 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
     let layers = same.iter().map(|c| c.layer).filter(|layer| *layer != Layer::None);
     let layer = if state == CoverageState::Clear { Layer::None } else { layers.max().unwrap_or(Layer::None) };
     let grade = same.iter().filter_map(|c| c.grade).min();
-    Row { place: first.place, artefact: &first.artefact, state, layer, grade, detail: tally(same) }
+    Row { location: first.location, artefact: &first.artefact, state, layer, grade, detail: tally(same) }
 }
 
 /// The combination of several states; absent ones do not count.
@@ -101,9 +101,9 @@ pub(crate) struct ServerResults<'a> {
 }
 
 impl ServerResults<'_> {
-    /// Combined state of everything at this place.
-    pub(crate) fn state(&self, place: DataState) -> CoverageState {
-        combine(self.coverage.iter().filter(|c| c.place == place).map(|c| c.state))
+    /// Combined state of everything at this location.
+    pub(crate) fn state(&self, location: DataState) -> CoverageState {
+        combine(self.coverage.iter().filter(|c| c.location == location).map(|c| c.state))
     }
 
     /// Number of failures of this severity.
@@ -130,14 +130,14 @@ pub(crate) fn server_results(outcome: &Outcome) -> Vec<ServerResults<'_>> {
     let mut all: Vec<ServerResults<'_>> = outcome.servers.iter().map(new).collect();
     let locations: HashMap<&str, usize> =
         outcome.servers.iter().enumerate().map(|(i, s)| (s.target.as_str(), i)).collect();
-    let place = |target: &str| locations.get(target).copied();
+    let index = |target: &str| locations.get(target).copied();
     for coverage in &outcome.coverage {
-        if let Some(results) = place(&coverage.server).and_then(|i| all.get_mut(i)) {
+        if let Some(results) = index(&coverage.server).and_then(|i| all.get_mut(i)) {
             results.coverage.push(coverage);
         }
     }
     for finding in &outcome.findings {
-        if let Some(results) = place(&finding.server).and_then(|i| all.get_mut(i)) {
+        if let Some(results) = index(&finding.server).and_then(|i| all.get_mut(i)) {
             results.findings.push(finding);
         }
     }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use audit::checks::{Area, area_of};
 use audit::finding::{Finding, Severity, Status};
 use audit::outcome::Outcome;
 use audit::remedy::Step;
@@ -42,18 +43,18 @@ impl<'a> Group<'a> {
 /// Groups the findings of `status` by check and severity, the worst first.
 #[must_use]
 pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: Status) -> Vec<Group<'a>> {
-    let mut places: HashMap<(&str, Severity), usize> = HashMap::new();
+    let mut indices: HashMap<(&str, Severity), usize> = HashMap::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in findings.filter(|f| f.status == status) {
         let key = (finding.id.as_str(), finding.severity);
-        let location = *places.entry(key).or_insert(groups.len());
-        match groups.get_mut(location) {
+        let index = *indices.entry(key).or_insert(groups.len());
+        match groups.get_mut(index) {
             Some(group) => group.findings.push(finding),
             None => groups.push(Group { id: key.0, severity: key.1, findings: vec![finding] }),
         }
     }
     // Summaries of other checks come after those.
-    groups.sort_by_key(|group| (Reverse(group.severity), catalogue::area(group.id) == "ev", group.id));
+    groups.sort_by_key(|group| (Reverse(group.severity), area_of(group.id).is_some_and(Area::is_summary), group.id));
     groups
 }
 
@@ -100,13 +101,13 @@ pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<BlindSpot<'_>> {
 #[derive(Default)]
 struct Spots<'a> {
     all: Vec<BlindSpot<'a>>,
-    places: HashMap<&'a str, usize>,
+    indices: HashMap<&'a str, usize>,
 }
 
 impl<'a> Spots<'a> {
     fn add(&mut self, (remedy, is_command): (&'a str, bool), reason: &'a str, server: &'a str) -> &mut BlindSpot<'a> {
-        let location = *self.places.entry(remedy).or_insert(self.all.len());
-        if location == self.all.len() {
+        let index = *self.indices.entry(remedy).or_insert(self.all.len());
+        if index == self.all.len() {
             let servers = BTreeSet::new();
             self.all.push(BlindSpot {
                 remedy,
@@ -117,7 +118,7 @@ impl<'a> Spots<'a> {
                 servers,
             });
         }
-        let spot = &mut self.all[location];
+        let spot = &mut self.all[index];
         // Thousands of files may be unreadable for one reason; some examples suffice.
         if spot.reasons.len() < MAX_REASONS && !spot.reasons.contains(&reason) {
             spot.reasons.push(reason);
@@ -153,8 +154,8 @@ pub(crate) fn subject(finding: &Finding) -> (Option<&str>, &str) {
 /// Whether `artefact` occurs in `message` as a separate word.
 fn names(message: &str, artefact: &str) -> bool {
     let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let mut places = message.match_indices(artefact);
-    places.any(|(at, name)| {
+    let mut matches = message.match_indices(artefact);
+    matches.any(|(at, name)| {
         let (before, after) = (&message[..at], &message[at + name.len()..]);
         !goes_on(before.chars().next_back()) && !goes_on(after.chars().next())
     })

@@ -72,9 +72,9 @@ pub use error::Error;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
 pub use keys::{keys_messages, write_keys_json, write_keys_table};
 pub use luks::{
-    write_luks_backup, write_luks_boot_json, write_luks_boot_table, write_luks_check_json, write_luks_check_table,
-    write_luks_differences, write_luks_json, write_luks_opened, write_luks_plan_json, write_luks_plan_table,
-    write_luks_slots, write_luks_table,
+    luks_mount_messages, write_luks_backup, write_luks_boot_json, write_luks_boot_table, write_luks_check_json,
+    write_luks_check_table, write_luks_differences, write_luks_json, write_luks_mounted, write_luks_opened,
+    write_luks_plan_json, write_luks_plan_table, write_luks_slots, write_luks_table,
 };
 pub use message::Message;
 pub use proof::{ProofOptions, verification_messages, write_proof_json, write_proof_table};

@@ -1,17 +1,18 @@
 //! Reports of `sealant luks`: tables for people, JSON for scripts.
 
 use std::io::Write;
+use std::path::Path;
 
 use luks::backup::{Check, Manifest};
 use luks::boot::Checked;
-use luks::device::Opened;
+use luks::device::{Guard, Mounted, Opened};
 use luks::diff::Difference;
 use luks::plan::{Plan, Protection};
 use luks::{Finding, Report};
 use serde_json::json;
 
 use crate::text::{count, pad, visible};
-use crate::{Error, json};
+use crate::{Error, Message, json};
 
 /// Width of the severity column.
 const SEVERITY: usize = 9;
@@ -167,6 +168,35 @@ pub fn write_luks_opened(name: &str, opened: &Opened, out: &mut dyn Write) -> Re
         status.key_bits,
         status.sector_bytes
     )?)
+}
+
+/// Writes where a volume is mounted.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: &mut dyn Write) -> Result<(), Error> {
+    let state = match mounted {
+        Mounted::Before { .. } => "is mounted already",
+        Mounted::Now(Guard::Immutable) => "mounted; the directory below is immutable",
+        Mounted::Now(Guard::Permissions) => "mounted; the directory below is closed to all but root",
+    };
+    Ok(writeln!(out, "{}: /dev/mapper/{name} {state}", directory.display())?)
+}
+
+/// What still lets data reach the disk below a mounted volume in plaintext.
+#[must_use]
+pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> {
+    let directory = directory.display();
+    match mounted {
+        Mounted::Now(Guard::Immutable) | Mounted::Before { hidden: None } => Vec::new(),
+        Mounted::Now(Guard::Permissions) => vec![Message::warning(format!(
+            "{directory}: its file system has no immutable flag; as root, a server could still write there in plaintext"
+        ))],
+        Mounted::Before { hidden: Some(name) } => vec![
+            Message::warning(format!("{directory}: {} lies in plaintext below the volume", name.to_string_lossy())),
+            Message::hint("stop the server, `sealant luks close --unmount`, `chattr -i`, move it, and mount again"),
+        ],
+    }
 }
 
 /// Writes what keeps a server down at the next boot, as JSON for scripts, schema `sealant.luks-boot/1`.

@@ -98,7 +98,7 @@ fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     for row in &outcome.coverage {
         let labels = [
             ("server", row.server.as_str()),
-            ("place", labels::data_state_key(row.place)),
+            ("place", labels::data_state_key(row.location)),
             ("artefact", &row.artefact),
             ("state", labels::state_key(row.state)),
             ("layer", labels::layer(row.layer)),
@@ -113,9 +113,9 @@ fn coverage_artefacts(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Erro
     head(out, "sealant_audit_coverage_artefacts", "Artefacts of each place, by state.")?;
     for row in &outcome.coverage {
         for (state, count) in [("encrypted", row.encrypted), ("clear", row.clear), ("unknown", row.unknown)] {
-            let place = labels::data_state_key(row.place);
+            let location = labels::data_state_key(row.location);
             let labels =
-                [("server", row.server.as_str()), ("place", place), ("artefact", &row.artefact), ("state", state)];
+                [("server", row.server.as_str()), ("place", location), ("artefact", &row.artefact), ("state", state)];
             sample(out, "sealant_audit_coverage_artefacts", &labels, count)?;
         }
     }

@@ -105,8 +105,8 @@ impl Table<'_> {
         self.map_of(&rows, DataState::InFlight, "IN FLIGHT", &layout)
     }
 
-    fn map_of(&mut self, rows: &[Row<'_>], place: DataState, title: &str, layout: &MapLayout) -> Result<(), Error> {
-        let here = |row: &&Row<'_>| row.place == place;
+    fn map_of(&mut self, rows: &[Row<'_>], location: DataState, title: &str, layout: &MapLayout) -> Result<(), Error> {
+        let here = |row: &&Row<'_>| row.location == location;
         writeln!(self.out, "\n{}", self.paint.text(TextStyle::Bold, &layout.head(title)))?;
         for row in rows.iter().filter(here).filter(|row| row.state != CoverageState::Absent) {
             self.map_row(row, layout)?;

@@ -63,7 +63,7 @@ pub(crate) fn server(target: &str) -> Server {
 pub(crate) fn coverage(server: &str, artefact: &str, state: CoverageState) -> Coverage {
     Coverage {
         server: server.to_owned(),
-        place: DataState::AtRest,
+        location: DataState::AtRest,
         artefact: artefact.to_owned(),
         state,
         layer: if state == CoverageState::Encrypted { Layer::Tde } else { Layer::None },

@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn an_installation_lies_around_its_program() {
-        let place = std::env::temp_dir().join(format!("sealant-installation-{}", std::process::id()));
-        let (program, plugins) = (place.join("sbin/mysqld"), place.join("lib/mysql/plugin"));
+        let root = std::env::temp_dir().join(format!("sealant-installation-{}", std::process::id()));
+        let (program, plugins) = (root.join("sbin/mysqld"), root.join("lib/mysql/plugin"));
         std::fs::create_dir_all(&plugins).unwrap();
         let found = Installation::around(&program);
-        std::fs::remove_dir_all(&place).unwrap();
-        assert_eq!(found, Installation { base: place, messages: None, plugins: Some(plugins.clone()) });
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(found, Installation { base: root, messages: None, plugins: Some(plugins.clone()) });
         assert_eq!(found.options().last(), Some(&option("plugin-dir", &plugins)));
     }
 

@@ -6,6 +6,7 @@
 use server::option_group;
 
 use super::galera::Galera;
+use crate::access;
 use crate::facts::host::{HostFacts, OptionEntry};
 use crate::facts::{Facts, Seen, Unseen};
 
@@ -73,7 +74,7 @@ impl<'a> Script<'a> {
             return Err(Unseen {
                 what: "the [sst] group of the option files".to_owned(),
                 why: format!("{file}: {why}"),
-                remedy: format!("run as a user who can read {file}"),
+                remedy: access::reading(file),
             });
         }
         Ok(Self { host, rsync, used: Vec::new() })

@@ -51,6 +51,7 @@ pub use rest::schema_default_no::CHECK as SCHEMA_DEFAULT_NO;
 pub use rest::undo_plaintext::CHECK as UNDO_PLAINTEXT;
 
 use crate::check::Check;
+use crate::meaning::{Attacker, Exposes};
 
 /// An area, and its checks.
 #[derive(Debug)]
@@ -63,23 +64,41 @@ pub struct Area {
     pub checks: &'static [Check],
     /// Checks of the other checks' findings; they run last.
     pub closing_checks: &'static [Check],
+    /// What a failure of a check that only another release has is taken to expose: rather too much than too little.
+    pub exposes: Exposes,
+}
+
+impl Area {
+    /// Whether its checks sum up those of other areas.
+    #[must_use]
+    pub const fn is_summary(&self) -> bool {
+        !self.closing_checks.is_empty()
+    }
 }
 
 const fn area(name: &'static str, title: &'static str, checks: &'static [Check]) -> Area {
-    Area { name, title, checks, closing_checks: &[] }
+    Area { name, title, checks, closing_checks: &[], exposes: Exposes::Nothing }
+}
+
+const fn data_at_rest(area: Area) -> Area {
+    Area { exposes: Exposes::Data(Attacker::StolenDisk, ""), ..area }
+}
+
+const fn data_in_flight(area: Area) -> Area {
+    Area { exposes: Exposes::Help(Attacker::Sniffer, ""), ..area }
 }
 
 /// All areas, in the order of the reference.
 pub static AREAS: &[Area] = &[
-    area("rest", "data at rest: InnoDB and server files", rest::CHECKS),
+    data_at_rest(area("rest", "data at rest: InnoDB and server files", rest::CHECKS)),
     area("host", "host and disk layer", host::CHECKS),
     area("key", "keys", key::CHECKS),
-    area("tls", "in flight: server TLS", tls::CHECKS),
+    data_in_flight(area("tls", "in flight: server TLS", tls::CHECKS)),
     area("repl", "replication", repl::CHECKS),
-    area("gr", "group replication", gr::CHECKS),
-    area("galera", "Galera", galera::CHECKS),
-    area("clone", "clone", clone::CHECKS),
-    area("bak", "backups", bak::CHECKS),
+    data_in_flight(area("gr", "group replication", gr::CHECKS)),
+    data_in_flight(area("galera", "Galera", galera::CHECKS)),
+    data_in_flight(area("clone", "clone", clone::CHECKS)),
+    data_at_rest(area("bak", "backups", bak::CHECKS)),
     area("auth", "accounts", auth::CHECKS),
     area("aud", "audit log", aud::CHECKS),
     area("exp", "exposure", exp::CHECKS),
@@ -99,6 +118,13 @@ pub fn closing() -> impl Iterator<Item = &'static Check> {
 /// All checks.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     judging().chain(closing())
+}
+
+/// The area of a check's id, also of a check that only another release has.
+#[must_use]
+pub fn area_of(id: &str) -> Option<&'static Area> {
+    let name = id.split('-').next()?;
+    AREAS.iter().find(|area| area.name == name)
 }
 
 /// The check with this id.

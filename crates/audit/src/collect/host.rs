@@ -133,16 +133,16 @@ fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretLoca
             continue;
         };
         let program = program.trim_end_matches(':').to_owned();
-        let place = format!("process {pid} ({program})");
+        let location = format!("process {pid} ({program})");
         if has_password_variable(host, pid, unseen) {
             found.push(SecretLocation {
-                place: place.clone(),
+                location: location.clone(),
                 kind: "MYSQL_PWD in environment".to_owned(),
                 mode: None,
             });
         }
         if is_database_program(&program) && without_secrets(&arguments).1 {
-            found.push(SecretLocation { place, kind: "password on command line".to_owned(), mode: None });
+            found.push(SecretLocation { location, kind: "password on command line".to_owned(), mode: None });
         }
     }
     found
@@ -203,19 +203,19 @@ fn secrets_in_home(view: &View, home: &Path, unseen: &mut Vec<String>) -> Vec<Se
             }
         };
         if shows_password(&String::from_utf8_lossy(&bytes)) {
-            found.push(place(view, &path, "client history"));
+            found.push(secret_file(view, &path, "client history"));
         }
     }
     let login = home.join(".mylogin.cnf");
     if view.stat(&login).is_ok_and(|stat| stat.st_size > 0) {
-        found.push(place(view, &login, "login path (obfuscated only)"));
+        found.push(secret_file(view, &login, "login path (obfuscated only)"));
     }
     found
 }
 
-fn place(view: &View, path: &Path, kind: &str) -> SecretLocation {
+fn secret_file(view: &View, path: &Path, kind: &str) -> SecretLocation {
     let mode = view.stat(path).ok().map(|stat| stat.st_mode & 0o7777);
-    SecretLocation { place: path.to_string_lossy().into_owned(), kind: kind.to_owned(), mode }
+    SecretLocation { location: path.to_string_lossy().into_owned(), kind: kind.to_owned(), mode }
 }
 
 /// Whether statements in a history set a password. Clients omit most of them, but not all, and older clients none. The
@@ -310,7 +310,7 @@ mod tests {
         add("13", "mysqldump\0--password=xxxxxxx\0", "");
         let host = Host { proc: dir.path().to_owned(), sys: dir.path().to_owned() };
         let found = secrets_of_processes(&host, &mut Vec::new());
-        let locations: Vec<&str> = found.iter().map(|secret| secret.place.as_str()).collect();
+        let locations: Vec<&str> = found.iter().map(|secret| secret.location.as_str()).collect();
         assert_eq!(locations, ["process 10 (mysql)", "process 12 (backup.sh)"]);
         assert!(!format!("{found:?}").contains("hunter2"));
     }

@@ -39,6 +39,7 @@ use server::probe::ProbeLimits;
 use server::{Endpoint, Target};
 
 use crate::Error;
+use crate::access;
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::{Process, Role};
 use crate::facts::sql::SqlFacts;
@@ -287,7 +288,7 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
     facts.gaps.push(Unseen {
         what: "host".to_owned(),
         why: "the directory is audited without its server, whose host may be another".to_owned(),
-        remedy: "audit the running server on its host".to_owned(),
+        remedy: access::RUNNING.to_owned(),
     });
     let key_file = page_proofs::KeyFileSettings::default();
     let file_proofs = FileProofRun {
@@ -488,7 +489,7 @@ fn keys_held(sql: &SqlFacts, read: Option<(&Seen, &FileFacts)>) -> crate::facts:
     let (seen, facts) = read.ok_or_else(|| Unseen {
         what: "the keys that the server holds".to_owned(),
         why: "its files were not read".to_owned(),
-        remedy: "run on the server's host as root or as the server's user".to_owned(),
+        remedy: access::AS_SERVER_USER.to_owned(),
     })?;
     let key_file = page_proofs::KeyFileSettings::by(sql, &seen.view, &seen.datadir);
     register::held(&seen.view, &facts.files, &roots::keyring_files(sql, &seen.datadir), &key_file)
@@ -530,7 +531,7 @@ fn ca_file(sql: &SqlFacts, seen: Option<&Seen>) -> Option<PathBuf> {
 /// Directories and files that exist but could not be read.
 fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unseen> {
     const MOST: usize = 100;
-    let remedy = "run as root or as a user who can read it";
+    let remedy = access::AS_SERVER_USER;
     let gap = |what: &str, why: &str| Unseen { what: what.to_owned(), why: why.to_owned(), remedy: remedy.to_owned() };
     let roots = read.unseen_roots().map(|root| gap(&root.path, root.error.as_deref().unwrap_or_default()));
     let unreadable = |file: &FileFact| match &file.content {

@@ -123,10 +123,10 @@ fn is_password(key: &str) -> bool {
 }
 
 fn password_in(view: &View, file: &Path, done: &mut Read) {
-    let place = text(file);
-    if done.secrets.iter().all(|known| known.place != place) {
+    let location = text(file);
+    if done.secrets.iter().all(|known| known.location != location) {
         let mode = view.stat(file).ok().map(|stat| stat.st_mode & 0o7777);
-        done.secrets.push(SecretLocation { place, kind: "password in option file".to_owned(), mode });
+        done.secrets.push(SecretLocation { location, kind: "password in option file".to_owned(), mode });
     }
 }
 

@@ -8,6 +8,7 @@ use register::{CopyRecord, CopyState, Fingerprints, Ledger, Register, fingerprin
 
 use super::view::View;
 use super::{page_proofs, proofs};
+use crate::access;
 use crate::facts::files::FileFact;
 use crate::facts::register::{RegisterFacts, RegisteredCopy, RegisteredKey};
 use crate::facts::{Seen, Unseen};
@@ -108,7 +109,7 @@ pub(super) fn held(
     let unseen = |why: String| Unseen {
         what: "the keys that the server holds".to_owned(),
         why,
-        remedy: "run on the server's host as root or as the server's user".to_owned(),
+        remedy: access::AS_SERVER_USER.to_owned(),
     };
     let mut held: Option<Fingerprints> = None;
     for file in files {

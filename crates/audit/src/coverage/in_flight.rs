@@ -71,7 +71,7 @@ impl ChannelRow {
         let tls = matches!(self.state, CoverageState::Encrypted | CoverageState::Partly);
         Coverage {
             server: facts.target.clone(),
-            place: DataState::InFlight,
+            location: DataState::InFlight,
             artefact: artefact.to_owned(),
             state: self.state,
             layer: if tls { Layer::Tls } else { Layer::None },

@@ -232,7 +232,8 @@ pub struct OptionEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretLocation {
     /// File, or `process PID (name)`.
-    pub place: String,
+    #[serde(rename = "place")]
+    pub location: String,
     /// `password in option file`, `MYSQL_PWD in environment`, `password on command line`, `client history`, `login path (obfuscated only)`.
     pub kind: String,
     /// Permission bits of the file.

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::access;
 use crate::remedy::Remedy;
 
 /// The schema that this release writes; also the newest that it reads.
@@ -143,7 +144,7 @@ impl Facts {
         self.sql.as_ref().ok_or_else(|| Unseen {
             what: "the server's own tables".to_owned(),
             why: "no server was asked".to_owned(),
-            remedy: "run `sealant audit mysql://USER@HOST:PORT` against the running server".to_owned(),
+            remedy: access::RUNNING_ADDRESS.to_owned(),
         })
     }
 
@@ -152,13 +153,7 @@ impl Facts {
     /// # Errors
     /// [`Unseen`] if no file could be read.
     pub fn files(&self) -> Seen<&files::FileFacts> {
-        self.files.as_ref().ok_or_else(|| {
-            self.why_not(
-                "files",
-                "the server's files",
-                "run on the server's host as a user who can read the data directory",
-            )
-        })
+        self.files.as_ref().ok_or_else(|| self.why_not("files", "the server's files", access::reading_data()))
     }
 
     /// Results of probes.
@@ -166,9 +161,9 @@ impl Facts {
     /// # Errors
     /// [`Unseen`] if no port was probed.
     pub fn wire(&self) -> Seen<&wire::WireFacts> {
-        self.wire
-            .as_ref()
-            .ok_or_else(|| self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server"))
+        self.wire.as_ref().ok_or_else(|| {
+            self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server".to_owned())
+        })
     }
 
     /// Facts about the host.
@@ -176,12 +171,12 @@ impl Facts {
     /// # Errors
     /// [`Unseen`] if the server runs on another host.
     pub fn host(&self) -> Seen<&host::HostFacts> {
-        self.host.as_ref().ok_or_else(|| self.why_not("host", "the server's host", "run on the server's host"))
+        self.host.as_ref().ok_or_else(|| self.why_not("host", "the server's host", access::ON_HOST.to_owned()))
     }
 
-    fn why_not(&self, area: &str, what: &str, remedy: &str) -> Unseen {
+    fn why_not(&self, area: &str, what: &str, remedy: String) -> Unseen {
         self.gaps.iter().find(|gap| gap.what == area).cloned().map_or_else(
-            || Unseen { what: what.to_owned(), why: "not looked at".to_owned(), remedy: remedy.to_owned() },
+            || Unseen { what: what.to_owned(), why: "not looked at".to_owned(), remedy },
             |gap| Unseen { what: what.to_owned(), ..gap },
         )
     }

@@ -96,16 +96,16 @@ mod tests {
 
     #[test]
     fn files_of_the_system_tablespace_and_the_binary_log_are_found() {
-        let place = tempfile::tempdir().unwrap();
-        assert_eq!(binary_log(place.path()).unwrap(), None);
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(binary_log(directory.path()).unwrap(), None);
         for (name, mib) in [("ibdata1", 12), ("ibdata2", 20), ("ibdata1.bak", 1)] {
-            fs::File::create(place.path().join(name)).unwrap().set_len(mib << 20).unwrap();
+            fs::File::create(directory.path().join(name)).unwrap().set_len(mib << 20).unwrap();
         }
         for name in ["db-relay-bin.index", "db-relay-bin.000001", "logs.index", "logs.000007", "other.index"] {
-            fs::write(place.path().join(name), b"").unwrap();
+            fs::write(directory.path().join(name), b"").unwrap();
         }
-        let options = system_tablespace(place.path()).unwrap();
+        let options = system_tablespace(directory.path()).unwrap();
         assert_eq!(options, ["--innodb-data-file-path=ibdata1:12M;ibdata2:20M:autoextend"]);
-        assert_eq!(binary_log(place.path()).unwrap(), Some(place.path().join("logs")));
+        assert_eq!(binary_log(directory.path()).unwrap(), Some(directory.path().join("logs")));
     }
 }

@@ -55,7 +55,7 @@ const OPTIONS: [&str; 16] = [
 pub(super) struct PrivateServer {
     child: Child,
     connection: Option<Connection>,
-    place: PathBuf,
+    directory: PathBuf,
     /// Copies of the keys, in memory where the system has such a file system.
     secrets: PathBuf,
     program: PathBuf,
@@ -76,40 +76,40 @@ impl PrivateServer {
     ) -> Result<Self, BackupError> {
         let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
-        let place = private_directory(&std::env::temp_dir())?;
-        let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&place))?;
+        let directory = private_directory(&std::env::temp_dir())?;
+        let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&directory))?;
         let identity = datadir.join(auto_cnf::NAME);
         let is_made = !identity.exists();
-        let started = prepare(&place, &secrets, version, proof).and_then(|program| {
+        let started = prepare(&directory, &secrets, version, proof).and_then(|program| {
             give(&secrets, user)?;
-            give(&place, user)?;
+            give(&directory, user)?;
             if let Some(uuid) = proof.server_uuid.as_ref().filter(|_| is_made) {
                 write_identity(&identity, uuid, user)?;
             }
             let mut command = command(&program.path, user);
             command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(found).args(&proof.options);
-            command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &place));
-            command.arg(program::option("socket", &place.join(SOCKET)));
-            command.arg(program::option("pid-file", &place.join("pid")));
-            command.arg(program::option("secure-file-priv", &place));
+            command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &directory));
+            command.arg(program::option("socket", &directory.join(SOCKET)));
+            command.arg(program::option("pid-file", &directory.join("pid")));
+            command.arg(program::option("secure-file-priv", &directory));
             if user.0 == 0 {
                 command.arg("--user=root");
             }
-            let log = place.join("log");
+            let log = directory.join("log");
             let log = File::create(&log).map_err(BackupError::io(&log, "cannot be written"))?;
-            command.current_dir(&place).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+            command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
             Ok((child, program.path))
         });
         let made_identity = is_made.then_some(identity);
-        let (child, program) = started.inspect_err(|_| clean_up(&place, &secrets, made_identity.as_deref()))?;
-        let mut server = Self { child, connection: None, place, secrets, program, made_identity };
+        let (child, program) = started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
+        let mut server = Self { child, connection: None, directory, secrets, program, made_identity };
         server.wait(proof.limit)?;
         Ok(server)
     }
 
     fn wait(&mut self, limit: Duration) -> Result<(), BackupError> {
-        let endpoint = Endpoint::Socket(self.place.join(SOCKET));
+        let endpoint = Endpoint::Socket(self.directory.join(SOCKET));
         let target = Target { user: "root".to_owned(), endpoint };
         let tls = TlsOptions { mode: Some(TlsMode::Off), ..TlsOptions::default() };
         let options = Options { tls, statement_timeout: STATEMENT_LIMIT, ..Options::default() };
@@ -194,7 +194,7 @@ impl PrivateServer {
 
     /// The first error of its log is the reason; if there is none, `otherwise`.
     fn failed(&self, otherwise: &str) -> BackupError {
-        let log = fs::read(self.place.join("log")).unwrap_or_default();
+        let log = fs::read(self.directory.join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();
         BackupError::Prove { program: self.program.clone(), reason }
@@ -205,7 +205,7 @@ impl Drop for PrivateServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        clean_up(&self.place, &self.secrets, self.made_identity.as_deref());
+        clean_up(&self.directory, &self.secrets, self.made_identity.as_deref());
     }
 }
 
@@ -237,33 +237,33 @@ fn private_directory(parent: &Path) -> Result<PathBuf, BackupError> {
     let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     // Keys of a proof that was killed are among them.
     remove_stale(parent, PREFIX)?;
-    let place = parent.join(format!("{PREFIX}{}-{number:x}", std::process::id()));
-    let made = fs::DirBuilder::new().mode(0o700).create(&place);
-    made.map_err(BackupError::io(&place, "cannot be created"))?;
-    Ok(place)
+    let directory = parent.join(format!("{PREFIX}{}-{number:x}", std::process::id()));
+    let made = fs::DirBuilder::new().mode(0o700).create(&directory);
+    made.map_err(BackupError::io(&directory, "cannot be created"))?;
+    Ok(directory)
 }
 
 /// Gives the private directory and the files in it to the server's user.
-fn give(place: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
+fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
     if !geteuid().is_root() || uid == 0 {
         return Ok(());
     }
-    for item in fs::read_dir(place).map_err(BackupError::io(place, "cannot be listed"))?.flatten() {
+    for item in fs::read_dir(directory).map_err(BackupError::io(directory, "cannot be listed"))?.flatten() {
         let path = item.path();
         if path.is_file() {
             chown(&path, Some(uid), Some(gid))
                 .map_err(BackupError::io(&path, "cannot be given to the server's user"))?;
         }
     }
-    chown(place, Some(uid), Some(gid)).map_err(BackupError::io(place, "cannot be given to the server's user"))
+    chown(directory, Some(uid), Some(gid)).map_err(BackupError::io(directory, "cannot be given to the server's user"))
 }
 
 /// Removes what a server needed: a second one with its identity must not start from the directory.
-fn clean_up(place: &Path, secrets: &Path, made_identity: Option<&Path>) {
+fn clean_up(directory: &Path, secrets: &Path, made_identity: Option<&Path>) {
     if let Some(identity) = made_identity {
         let _ = fs::remove_file(identity);
     }
-    for directory in [secrets, place] {
+    for directory in [secrets, directory] {
         let _ = fs::remove_dir_all(directory);
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
 
 /// Prepares the program in a private directory, and copies of the keys in another one.
 pub(super) fn prepare(
-    place: &Path,
+    directory: &Path,
     secrets: &Path,
     version: &ServerVersion,
     proof: &ServerProof<'_>,
@@ -48,7 +48,7 @@ pub(super) fn prepare(
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
         return match &proof.stores.keyring_file()? {
-            Some(keyring) => mysql(place, path, installation, &copy(keyring, secrets, "keyring")?),
+            Some(keyring) => mysql(directory, path, installation, &copy(keyring, secrets, "keyring")?),
             None => Ok(Program { path, options: installation.options() }),
         };
     }
@@ -65,7 +65,7 @@ pub(super) fn prepare(
 }
 
 fn mysql(
-    place: &Path,
+    directory: &Path,
     path: PathBuf,
     installation: program::Installation,
     keyring: &Path,
@@ -80,17 +80,17 @@ fn mysql(
         options.push(program::option("keyring-file-data", keyring));
         return Ok(Program { path, options });
     }
-    let (programs, components) = (place.join("bin"), place.join("plugins"));
+    let (programs, components) = (directory.join("bin"), directory.join("plugins"));
     for directory in [&programs, &components] {
         fs::create_dir(directory).map_err(BackupError::io(directory, "cannot be created"))?;
     }
     let private = programs.join(path.file_name().unwrap_or_default());
     fs::copy(&path, &private).map_err(BackupError::io(&private, "cannot be written"))?;
-    // Libraries that are found from the program's place.
+    // Libraries that are found from the program's directory.
     for name in ["lib", "lib64"] {
         let library = installation.base.join(name);
         if library.is_dir() {
-            let link = place.join(name);
+            let link = directory.join(name);
             symlink(&library, &link).map_err(BackupError::io(&link, "cannot be created"))?;
         }
     }
@@ -112,8 +112,8 @@ fn first_byte(path: &Path) -> Result<Option<u8>, BackupError> {
 }
 
 /// Copies a file of keys.
-fn copy(from: &Path, place: &Path, name: &str) -> Result<PathBuf, BackupError> {
-    let to = place.join(name);
+fn copy(from: &Path, directory: &Path, name: &str) -> Result<PathBuf, BackupError> {
+    let to = directory.join(name);
     fs::copy(from, &to).map_err(BackupError::io(from, "cannot be copied"))?;
     Ok(to)
 }

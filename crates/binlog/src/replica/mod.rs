@@ -65,8 +65,8 @@ impl Replica {
         let mut connection = Connection::open(target, options)?;
         prepare(&mut connection, start, settings)?;
         connection.register_replica(settings.server_id).map_err(forbidden)?;
-        let patience = settings.heartbeat.saturating_mul(MISSED_HEARTBEATS).saturating_add(Duration::from_secs(5));
-        let packets = dump(connection, start, settings.server_id, patience)?;
+        let read_timeout = settings.heartbeat.saturating_mul(MISSED_HEARTBEATS).saturating_add(Duration::from_secs(5));
+        let packets = dump(connection, start, settings.server_id, read_timeout)?;
         let decoder = Decoder::new(settings.limits);
         Ok(Self { packets, decoder, progress: Progress::new(start), event: Vec::new(), fresh: true })
     }
@@ -130,16 +130,16 @@ fn prepare(connection: &mut Connection, start: &Start, settings: &Settings) -> R
     Ok(())
 }
 
-fn dump(connection: Connection, start: &Start, server_id: u32, patience: Duration) -> Result<EventPackets, Error> {
+fn dump(connection: Connection, start: &Start, server_id: u32, read_timeout: Duration) -> Result<EventPackets, Error> {
     const FIRST_EVENT: u32 = 4;
     let packets = match start {
         Start::Position(LogPosition { file, position }) => {
             let position = u32::try_from(*position).map_err(|_| Error::Position(*position))?;
-            connection.dump(server_id, DumpFrom::Position { file, position }, patience)
+            connection.dump(server_id, DumpFrom::Position { file, position }, read_timeout)
         }
-        Start::MySql(set) => connection.dump(server_id, DumpFrom::Gtids { set: &gtid_set::encode(set) }, patience),
+        Start::MySql(set) => connection.dump(server_id, DumpFrom::Gtids { set: &gtid_set::encode(set) }, read_timeout),
         Start::MariaDb(_) => {
-            connection.dump(server_id, DumpFrom::Position { file: "", position: FIRST_EVENT }, patience)
+            connection.dump(server_id, DumpFrom::Position { file: "", position: FIRST_EVENT }, read_timeout)
         }
     };
     Ok(packets?)

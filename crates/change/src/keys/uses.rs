@@ -194,8 +194,8 @@ fn damaged_record(file: &FileResult) -> Option<Unread> {
 
 /// A tablespace or log without a byte names no key. A server that creates one has written its first page by now.
 fn empty(file: &FileResult) -> Option<Unread> {
-    let still = file.path.metadata().is_ok_and(|metadata| metadata.len() == 0);
-    (file.bytes == 0 && file.verdict == Verdict::Unidentified && still)
+    let is_empty = file.path.metadata().is_ok_and(|metadata| metadata.len() == 0);
+    (file.bytes == 0 && file.verdict == Verdict::Unidentified && is_empty)
         .then(|| Unread { path: file.path.clone(), reason: "the file is empty, and names no key".to_owned() })
 }
 

@@ -35,7 +35,7 @@ impl fmt::Debug for Lockstep {
     }
 }
 
-/// One run: whole blocks to encrypt in place, and their initialisation vector.
+/// One run: whole blocks to encrypt in slot, and their initialisation vector.
 #[derive(Debug)]
 pub struct Run<'b> {
     /// Initialisation vector of the first block.
@@ -113,8 +113,8 @@ impl BlockCipherEncClosure for Seal<'_, '_> {
 fn fetch(open: &[&mut [Block]], tile: &mut [Row; ROWS], rows: usize) {
     for (lane, blocks) in open.iter().enumerate() {
         for (row, block) in tile.iter_mut().zip(blocks.iter().take(rows)) {
-            if let Some(place) = row.get_mut(lane) {
-                place.0 = *block;
+            if let Some(slot) = row.get_mut(lane) {
+                slot.0 = *block;
             }
         }
     }
@@ -125,8 +125,8 @@ fn put_back(open: &mut [&mut [Block]], tile: &[Row; ROWS], rows: usize) {
     for (lane, blocks) in open.iter_mut().enumerate() {
         let (done, rest) = std::mem::take(blocks).split_at_mut(rows);
         for (row, block) in tile.iter().zip(done) {
-            if let Some(place) = row.get(lane) {
-                *block = place.0;
+            if let Some(slot) = row.get(lane) {
+                *block = slot.0;
             }
         }
         *blocks = rest;

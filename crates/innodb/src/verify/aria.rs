@@ -421,7 +421,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         let mut buf = vec![0; self.block_bytes()];
         for number in self.decryption.unopened() {
             if let Some((layout, page)) = self.again(number, of_index, &mut buf)? {
-                self.decryption.try_places(&layout, page);
+                self.decryption.try_other_pages(&layout, page);
             }
         }
         Ok(())

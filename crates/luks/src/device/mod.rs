@@ -17,7 +17,7 @@ pub use hidden::hidden_below;
 pub use host::Host;
 pub(crate) use mapping::check_name;
 pub use mapping::{Opened, Opening, close};
-pub use mount::{Guard, Mounting, guard, unguard, unmount};
+pub use mount::{Guard, Mounted, Mounting, guard, unguard, unmount};
 pub use vacancy::{Use, uses, uses_of_file};
 
 use crate::Error;

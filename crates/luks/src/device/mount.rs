@@ -1,7 +1,7 @@
 //! Mounts volumes and guards mount points: while the volume is not mounted, nothing can be written to its mount point.
 //! Permissions do not stop root, and servers and scripts may run as root; an immutable directory does.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, fchown};
@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, ioctl_getflags, ioctl_setfl
 use rustix::io::Errno;
 
 use super::mapping::{check_name, device_file};
-use super::{Block, Host, system};
+use super::{Block, Host, hidden_below, system};
 use crate::Error;
 
 /// How an empty mount point is protected against writes.
@@ -21,6 +21,18 @@ pub enum Guard {
     Immutable,
     /// By permissions only, because the file system has no such flag: root can still write.
     Permissions,
+}
+
+/// A volume on its mount point.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Mounted {
+    /// It was mounted just now. Nothing can be below it: its directory was empty.
+    Now(Guard),
+    /// It was mounted before.
+    Before {
+        /// Name of one of the files that lie in plaintext below it; `None` also where the kernel does not show them.
+        hidden: Option<OsString>,
+    },
 }
 
 /// Parameters for mounting a volume.
@@ -37,12 +49,11 @@ pub struct Mounting<'a> {
 }
 
 impl Mounting<'_> {
-    /// Guards the mount point, mounts the volume, and checks the mount table. Returns `None` if the volume was already
-    /// mounted there.
+    /// Guards the mount point, mounts the volume, and checks the mount table.
     ///
     /// # Errors
     /// [`Error::Refused`] if the directory is not empty or something else is mounted there; others.
-    pub fn run(&self) -> Result<Option<Guard>, Error> {
+    pub fn run(&self) -> Result<Mounted, Error> {
         check_name(self.name)?;
         let inner = device_file(self.name);
         let Some(block) = Block::mapped(self.host, self.name) else {
@@ -52,7 +63,9 @@ impl Mounting<'_> {
             return Err(Error::refused(&inner, "is not a LUKS volume"));
         }
         match self.host.mounted_at(self.directory) {
-            Some(mount) if mount.device == block.number => return Ok(None),
+            Some(mount) if mount.device == block.number => {
+                return Ok(Mounted::Before { hidden: hidden_below(self.directory).ok().flatten() });
+            }
             Some(_) => return Err(Error::refused(self.directory, "has something else mounted on it")),
             None => {}
         }
@@ -60,7 +73,7 @@ impl Mounting<'_> {
         let args = ["-o", self.options, "--"].map(OsStr::new);
         system("mount", &[&args[..], &[inner.as_os_str(), self.directory.as_os_str()]].concat())?;
         match self.host.mounted_at(self.directory) {
-            Some(mount) if mount.device == block.number => Ok(Some(guard)),
+            Some(mount) if mount.device == block.number => Ok(Mounted::Now(guard)),
             _ => Err(Error::not_proven(self.directory, "the mount table does not show the volume there")),
         }
     }

@@ -112,7 +112,8 @@ struct Subject<'a> {
 /// Draws both pictures; artefacts that do not exist are omitted.
 #[must_use]
 pub(super) fn draw(rows: &[Row<'_>], server: &str, product: &str) -> Vec<Picture> {
-    let there = |place| rows.iter().filter(move |row| row.place == place && row.state != CoverageState::Absent);
+    let there =
+        |location| rows.iter().filter(move |row| row.location == location && row.state != CoverageState::Absent);
     let (left, right) = there(DataState::InFlight).partition(|row| is_client_side(row.artefact));
     let subject = Subject { left, right, rest: there(DataState::AtRest).collect(), server, product };
     if subject.left.is_empty() && subject.right.is_empty() && subject.rest.is_empty() {

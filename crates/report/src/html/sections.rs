@@ -16,7 +16,7 @@ use crate::group::{begins_with_command, blind_spots, by_check, subject};
 use crate::standards::requirements;
 use crate::text::{Escaped, number, visible};
 
-/// What an attacker at one place can read.
+/// What an attacker at one location can read.
 #[derive(Debug)]
 pub(super) struct Exposed<'a> {
     pub(super) title: &'static str,
@@ -35,17 +35,17 @@ pub(super) struct Leak<'a> {
 }
 
 impl<'a> Exposed<'a> {
-    pub(super) fn new(outcome: &'a Outcome, rows: &[Row<'a>], place: DataState) -> Self {
-        let title = match place {
+    pub(super) fn new(outcome: &'a Outcome, rows: &[Row<'a>], location: DataState) -> Self {
+        let title = match location {
             DataState::AtRest => "What a stolen disk shows",
             DataState::InFlight => "What a sniffer hears",
         };
-        let leaks = leaks(outcome.findings.iter(), place);
+        let leaks = leaks(outcome.findings.iter(), location);
         Self {
             title,
             leaks: leaks.into_iter().map(Leak::new).collect(),
-            closed: named(rows, place, CoverageState::Encrypted),
-            unseen: named(rows, place, CoverageState::Unknown),
+            closed: named(rows, location, CoverageState::Encrypted),
+            unseen: named(rows, location, CoverageState::Unknown),
         }
     }
 }
@@ -57,8 +57,8 @@ impl<'a> Leak<'a> {
     }
 }
 
-fn named(rows: &[Row<'_>], place: DataState, state: CoverageState) -> String {
-    let named = rows.iter().filter(|row| row.place == place && row.state == state);
+fn named(rows: &[Row<'_>], location: DataState, state: CoverageState) -> String {
+    let named = rows.iter().filter(|row| row.location == location && row.state == state);
     named.map(|row| visible(row.artefact).into_owned()).collect::<Vec<String>>().join(", ")
 }
 

@@ -69,7 +69,7 @@ struct Count {
 /// A row of the map as a table.
 #[derive(Debug)]
 struct MapRow<'a> {
-    place: &'static str,
+    location: &'static str,
     artefact: Escaped<'a>,
     state: &'static str,
     text: &'static str,
@@ -128,7 +128,7 @@ impl<'a> Page<'a> {
             fleet: (outcome.servers.len() > 1).then(|| Fleet::new(&all)),
             pictures: draw(&rows, &server, &product),
             absent: absent(&rows),
-            exposed: [DataState::AtRest, DataState::InFlight].map(|place| Exposed::new(outcome, &rows, place)),
+            exposed: [DataState::AtRest, DataState::InFlight].map(|location| Exposed::new(outcome, &rows, location)),
             rows: rows.into_iter().map(MapRow::new).collect(),
             severity_sections: severity_sections(outcome),
             breaks: Breaks::new(outcome),
@@ -228,7 +228,7 @@ fn absent(rows: &[Row<'_>]) -> String {
 impl<'a> MapRow<'a> {
     fn new(row: Row<'a>) -> Self {
         Self {
-            place: if row.place == DataState::AtRest { "at rest" } else { "in flight" },
+            location: if row.location == DataState::AtRest { "at rest" } else { "in flight" },
             artefact: Escaped(row.artefact),
             state: labels::state_key(row.state),
             text: labels::state(row.state),
@@ -254,15 +254,15 @@ impl<'a> Fleet<'a> {
 }
 
 impl<'a> FleetRow<'a> {
-    fn new(place: usize, results: &ServerResults<'a>) -> Self {
+    fn new(index: usize, results: &ServerResults<'a>) -> Self {
         let server = results.server;
-        let state = |place| {
-            let state = results.state(place);
+        let state = |location| {
+            let state = results.state(location);
             (labels::state_key(state), labels::state(state))
         };
         let failures = Severity::ALL.iter().rev().take(4).map(|severity| number(results.failures(*severity)));
         Self {
-            anchor: (place < SECTIONS && server.error.is_none()).then_some(place),
+            anchor: (index < SECTIONS && server.error.is_none()).then_some(index),
             target: Escaped(&server.target),
             product: if server.error.is_none() {
                 visible(&labels::product(server)).into_owned()

@@ -51,10 +51,10 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error`] if the command cannot be sent. Whether the server has the log shows with the first event.
-    pub fn dump(mut self, server_id: u32, from: DumpFrom<'_>, patience: Duration) -> Result<EventPackets, Error> {
+    pub fn dump(mut self, server_id: u32, from: DumpFrom<'_>, read_timeout: Duration) -> Result<EventPackets, Error> {
         let command = dump_command(server_id, from);
         self.start(&command)?;
-        Ok(EventPackets { connection: self, patience })
+        Ok(EventPackets { connection: self, read_timeout })
     }
 }
 
@@ -89,7 +89,7 @@ fn dump_command(server_id: u32, from: DumpFrom<'_>) -> Vec<u8> {
 pub struct EventPackets {
     connection: Connection,
     /// Longest wait for an event. A server that was asked for heartbeats is never silent for longer than their period.
-    patience: Duration,
+    read_timeout: Duration,
 }
 
 impl EventPackets {
@@ -101,7 +101,7 @@ impl EventPackets {
     /// [`Error::ResultTooLarge`], [`Error::Malformed`]: the stream has ended.
     pub fn next_event(&mut self, limit_bytes: usize) -> Result<Option<Vec<u8>>, Error> {
         const PHASE: Phase = Phase::BinaryLog;
-        self.connection.allow(self.patience);
+        self.connection.allow(self.read_timeout);
         let mut sequence = 0;
         // One byte before each event says what the packet is.
         let limit = limit_bytes.saturating_add(1);

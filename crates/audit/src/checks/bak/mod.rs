@@ -2,6 +2,7 @@
 
 use innodb::tablespace::TablespaceKind;
 
+use crate::access;
 use crate::artefact::Artefact;
 use crate::check::{Context, Ruling};
 use crate::facts::Unseen;
@@ -87,7 +88,7 @@ pub(super) fn unseen_root(root: &Root) -> Unseen {
     Unseen {
         what: format!("{} {}", root.role.as_str(), root.path),
         why: root.error.clone().unwrap_or_else(|| "it was not walked".to_owned()),
-        remedy: format!("run as a user who can read {}", root.path),
+        remedy: access::reading(&root.path),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `bak-set-plaintext`.
 
 use super::{Part, clear, looked_at, part_of, quote, unseen_root};
+use crate::access;
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
@@ -93,7 +94,7 @@ fn unread(name: &str) -> Unseen {
     Unseen {
         what: format!("whether {name} can be read without a key"),
         why: "its bytes could not be read, or its format is not known".to_owned(),
-        remedy: "run as a user who can read the file".to_owned(),
+        remedy: access::reading("the file"),
     }
 }
 

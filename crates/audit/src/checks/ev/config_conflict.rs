@@ -1,6 +1,7 @@
 //! `ev-config-conflict`.
 
 use super::watched;
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, Set, on_command_line, option, same_value};
 use crate::facts::host::HostFacts;
@@ -51,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(Unseen {
             what: "the server's option files".to_owned(),
             why: "none was read".to_owned(),
-            remedy: "run on the server's host as a user who can read the option files".to_owned(),
+            remedy: access::reading("the option files"),
         });
     }
     let message = format!("{compared} settings of the option files match the running server");
@@ -95,7 +96,7 @@ fn unreadable(host: &HostFacts) -> Unseen {
     Unseen {
         what: "option files".to_owned(),
         why: format!("{} could not be read", files.join(", ")),
-        remedy: format!("run as a user who can read {}", files.join(", ")),
+        remedy: access::reading(&files.join(", ")),
     }
 }
 

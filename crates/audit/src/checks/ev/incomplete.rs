@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Finding, Grade, Severity, Status};
@@ -74,14 +75,8 @@ fn thing(remedy: &str, artefact: &str) -> String {
     {
         return format!("GRANT {grant}");
     }
-    let lower = remedy.to_ascii_lowercase();
-    let reading = ["run on the server's host", "run as ", "read ", "look at ", "audit again as "];
-    if reading.iter().any(|start| lower.starts_with(start)) && !lower.contains("attest") {
-        return "run on the server's host as root or as the server's user".to_owned();
-    }
-    let live = ["audit the running server", "run against the live server", "run `sealant audit mysql"];
-    if live.iter().any(|start| lower.starts_with(start)) {
-        return "audit the running server, on its host".to_owned();
+    if let Some(step) = access::step(remedy) {
+        return step.to_owned();
     }
     let is_name = artefact.len() > 1 && artefact.contains(['/', '\'', '.', '#']);
     let unnamed = if is_name { remedy.replace(artefact, "…") } else { remedy.to_owned() };
@@ -192,8 +187,7 @@ mod tests {
         ];
         let found = mysql().judge_with(&CHECK, &Rules::default(), &before);
         let artefacts: Vec<&str> = found.iter().map(|f| f.artefact.as_str()).collect();
-        let host = "run on the server's host as root or as the server's user";
-        assert_eq!(artefacts, ["GRANT PROCESS ON *.*", "attest the volume in a waiver, artefact …", host]);
+        assert_eq!(artefacts, ["GRANT PROCESS ON *.*", "attest the volume in a waiver, artefact …", access::AS_SERVER_USER]);
         assert!(found[1].remediation.as_deref().unwrap().contains("/var/lib/mysql, /var/log/mysql"));
         assert_eq!(found[0].remediation.as_deref(), Some("GRANT PROCESS ON *.* TO 'a'@'b'"));
     }

@@ -2,6 +2,7 @@
 
 use server::dialect::encryption::{Encrypts, switches};
 
+use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{SqlFacts, is_on};
@@ -137,7 +138,7 @@ fn nothing_to_compare(cx: &Context<'_>) -> Unseen {
     Unseen {
         what: "bytes and TLS handshakes to compare with what the server says".to_owned(),
         why: if reasons.is_empty() { "nothing that both cover".to_owned() } else { reasons.join("; ") },
-        remedy: "run on the server's host as a user who can read the data directory, over an address that reaches the server".to_owned(),
+        remedy: access::reading("the data directory, over an address that reaches the server"),
     }
 }
 

@@ -3,6 +3,7 @@
 use server::Capability;
 
 use super::{protects, watched};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{self, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
@@ -128,7 +129,7 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
     if !host.is_some_and(start_is_known) {
         return unread(
             "the option files or the command line could not be read",
-            "run on the server's host as a user who can read the option files and /proc of the server".to_owned(),
+            access::reading("the option files and /proc of the server"),
         );
     }
     Next::Loses

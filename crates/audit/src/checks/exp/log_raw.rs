@@ -1,5 +1,6 @@
 //! `exp-log-raw`.
 
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, start_is_known};
@@ -60,7 +61,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: "log_raw".to_owned(),
         why: format!("{} has no variable for it, and how it was started is not known", sql.identity.version),
-        remedy: "run on the server's host as a user who can read the option files and /proc of the server".to_owned(),
+        remedy: access::reading("the option files and /proc of the server"),
     })
 }
 

@@ -1,6 +1,7 @@
 //! `host-config-secret`.
 
 use super::{observed, servers_host};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{HostFacts, OptionEntry, SecretLocation};
 use crate::facts::{Seen, Unseen};
@@ -43,8 +44,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let locations = host
         .secrets
         .iter()
-        .filter(|place| !(place.kind.contains("option file") && named.contains(&place.place.as_str())));
-    locations.for_each(|place| verdict.push(in_place(place)));
+        .filter(|secret| !(secret.kind.contains("option file") && named.contains(&secret.location.as_str())));
+    locations.for_each(|secret| verdict.push(in_location(secret)));
     host.unreadable_options.iter().for_each(|(file, why)| verdict.unseen(file, unseen(file, why)));
     if let Some(first) = host.secrets_unseen.first() {
         let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
@@ -53,7 +54,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             Unseen {
                 what: "environments and homes".to_owned(),
                 why,
-                remedy: "run as root on the server's host".to_owned(),
+                remedy: access::AS_SERVER_USER.to_owned(),
             },
         );
     }
@@ -72,7 +73,7 @@ fn is_password(entry: &OptionEntry) -> bool {
 
 fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
     let mode = host.modes.iter().find(|mode| mode.path == entry.file).and_then(|mode| mode.mode);
-    let known = host.secrets.iter().find(|place| place.place == entry.file).and_then(|place| place.mode);
+    let known = host.secrets.iter().find(|secret| secret.location == entry.file).and_then(|secret| secret.mode);
     let mode = mode.or(known);
     let text =
         format!("{} line {} holds a password in clear ([{}] {})", entry.file, entry.line, entry.group, entry.key);
@@ -99,26 +100,26 @@ const fn severity(mode: Option<u32>) -> Severity {
     }
 }
 
-fn in_place(place: &SecretLocation) -> Ruling {
-    let obfuscated = place.kind.contains("obfuscated");
-    let private = place.mode.is_some_and(|mode| mode & 0o077 == 0);
+fn in_location(secret: &SecretLocation) -> Ruling {
+    let obfuscated = secret.kind.contains("obfuscated");
+    let private = secret.mode.is_some_and(|mode| mode & 0o077 == 0);
     let severity = match (obfuscated, private) {
         (true, true) => Severity::Info,
         (false, true) => Severity::Medium,
         _ => Severity::High,
     };
-    let mode = place.mode.map_or(String::new(), |mode| format!(", mode {:04o}", mode & 0o7777));
+    let mode = secret.mode.map_or(String::new(), |mode| format!(", mode {:04o}", mode & 0o7777));
     let ruling = if obfuscated && private {
         // A file that follows the remedy cannot fail.
-        Ruling::pass(&place.place, Grade::Bytes, format!("{}: {}{mode}", place.place, place.kind))
+        Ruling::pass(&secret.location, Grade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
     } else {
-        Ruling::fail(&place.place, Grade::Bytes, format!("{}: {}{mode}", place.place, place.kind))
+        Ruling::fail(&secret.location, Grade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
     };
-    ruling.severity(severity).evidence(observed(&place.place, format!("{}{mode}", place.kind)))
+    ruling.severity(severity).evidence(observed(&secret.location, format!("{}{mode}", secret.kind)))
 }
 
 fn unseen(file: &str, why: &str) -> Unseen {
-    Unseen { what: file.to_owned(), why: why.to_owned(), remedy: format!("run as a user who can read {file}") }
+    Unseen { what: file.to_owned(), why: why.to_owned(), remedy: access::reading(file) }
 }
 
 #[cfg(test)]
@@ -139,9 +140,9 @@ mod tests {
         }
     }
 
-    fn place(kind: &str, mode: Option<u32>) -> Made {
+    fn secret(kind: &str, mode: Option<u32>) -> Made {
         mysql()
-            .host(|host| host.secrets.push(SecretLocation { place: "/root/x".to_owned(), kind: kind.to_owned(), mode }))
+            .host(|host| host.secrets.push(SecretLocation { location: "/root/x".to_owned(), kind: kind.to_owned(), mode }))
     }
 
     #[test]
@@ -161,10 +162,10 @@ mod tests {
 
     #[test]
     fn other_locations_fail_by_mode_and_kind() {
-        assert_eq!(place("MYSQL_PWD in environment", None).judge(&CHECK)[0].severity, Severity::High);
-        assert_eq!(place("client history", Some(0o600)).judge(&CHECK)[0].severity, Severity::Medium);
-        assert_eq!(place("login path (obfuscated only)", Some(0o644)).statuses(&CHECK), [Fail]);
-        assert!(place("login path (obfuscated only)", Some(0o600)).statuses(&CHECK).iter().all(|s| *s == Pass));
+        assert_eq!(secret("MYSQL_PWD in environment", None).judge(&CHECK)[0].severity, Severity::High);
+        assert_eq!(secret("client history", Some(0o600)).judge(&CHECK)[0].severity, Severity::Medium);
+        assert_eq!(secret("login path (obfuscated only)", Some(0o644)).statuses(&CHECK), [Fail]);
+        assert!(secret("login path (obfuscated only)", Some(0o600)).statuses(&CHECK).iter().all(|s| *s == Pass));
     }
 
     #[test]

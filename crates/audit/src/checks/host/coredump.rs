@@ -3,6 +3,7 @@
 use server::Capability;
 
 use super::observed;
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, word};
 use crate::facts::files::Content;
@@ -131,7 +132,7 @@ fn unknown(facts: &Facts) -> Unseen {
     Unseen {
         what: "core_file".to_owned(),
         why: format!("{why}; no core dump was found"),
-        remedy: "run against the live server, on its host".to_owned(),
+        remedy: access::RUNNING.to_owned(),
     }
 }
 

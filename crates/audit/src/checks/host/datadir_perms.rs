@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::observed;
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
@@ -61,7 +62,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             Unseen {
                 what: format!("modes below {}", root.path),
                 why,
-                remedy: format!("run as a user who can read {}", root.path),
+                remedy: access::reading(&root.path),
             },
         );
     }

@@ -3,6 +3,7 @@
 use luks::Code;
 
 use super::{observed, servers_host};
+use crate::access;
 use crate::check::{Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding};
 use crate::facts::{Seen, Unseen};
@@ -81,6 +82,6 @@ fn unseen(disk: &LuksDisk, why: &str) -> Unseen {
     Unseen {
         what: format!("the LUKS header of {}", disk.name),
         why: why.to_owned(),
-        remedy: "run as root; judge a detached header with `sealant luks audit`".to_owned(),
+        remedy: format!("{}; judge a detached header with `sealant luks audit`", access::AS_SERVER_USER),
     }
 }

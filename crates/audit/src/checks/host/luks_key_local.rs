@@ -1,6 +1,7 @@
 //! `host-luks-key-local`.
 
 use super::{observed, servers_host};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{CrypttabEntry, DiskLayer};
 use crate::facts::{Seen, Unseen};
@@ -28,7 +29,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let entries = host.crypttab.as_ref().ok_or_else(|| Unseen {
         what: "/etc/crypttab".to_owned(),
         why: "it was not read".to_owned(),
-        remedy: "run on the server's host as a user who can read /etc/crypttab".to_owned(),
+        remedy: access::reading("/etc/crypttab"),
     })?;
     if entries.is_empty() {
         return Ok(Verdict::not_applicable("/etc/crypttab names no disk"));

@@ -2,6 +2,7 @@
 
 mod luks;
 
+use crate::access;
 use crate::facts::host::HostFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::Evidence;
@@ -32,7 +33,7 @@ pub(super) fn servers_host(facts: &Facts) -> Seen<&HostFacts> {
     Err(Unseen {
         what: "the server's host".to_owned(),
         why: "only files were examined, which can be on another host than their server".to_owned(),
-        remedy: "run against the live server, on its host".to_owned(),
+        remedy: access::RUNNING.to_owned(),
     })
 }
 

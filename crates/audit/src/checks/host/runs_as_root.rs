@@ -1,6 +1,7 @@
 //! `host-runs-as-root`.
 
 use super::observed;
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::Process;
 use crate::facts::{Seen, Unseen};
@@ -34,7 +35,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let process = host.process.as_ref().ok_or_else(|| Unseen {
         what: "the server's process".to_owned(),
         why: "it was not found on this host".to_owned(),
-        remedy: "run on the server's host, as root or as the server's user".to_owned(),
+        remedy: access::AS_SERVER_USER.to_owned(),
     })?;
     Ok(Verdict::one(ruling(process, host.same_user.as_deref()).evidence(status(process))))
 }

@@ -4,6 +4,7 @@ use innodb::binlog::BinlogEncryption;
 use keyring::KeyName;
 
 use super::{is_mariadb, known_keys};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
@@ -101,7 +102,7 @@ fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: "number of the binary log's master key".to_owned(),
         why: "the keyring lists none, and no header of an encrypted log could be read".to_owned(),
-        remedy: "run on the server's host as a user who can read the binary logs".to_owned(),
+        remedy: access::reading("the binary logs"),
     })
 }
 

@@ -10,6 +10,7 @@ use keyring::{StoreKind, StoreSummary};
 use super::{
     Wrapped, is_mariadb, key_path, keyring, live_stores, nothing_wrapped, path_evidence, store_evidence, wrapped,
 };
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
@@ -334,11 +335,11 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
         ),
         Some((_, Some((path, _)))) => (
             "the key file could not be read".to_owned(),
-            format!("run on the server's host as a user who can read {path}"),
+            access::reading(&path),
         ),
         _ => (
             "no key file was found".to_owned(),
-            "run on the server's host as a user who can read the key file".to_owned(),
+            access::reading("the key file"),
         ),
     };
     Unseen { what: format!("keys of {count} tablespaces"), why, remedy }
@@ -379,7 +380,7 @@ fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
             Err(Unseen {
                 what: "page 0 of the tablespaces".to_owned(),
                 why: "the data directory could not be read".to_owned(),
-                remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+                remedy: access::reading_data(),
             })
         };
     }

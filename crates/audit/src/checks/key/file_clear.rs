@@ -5,6 +5,7 @@ use keyring::StoreSummary;
 use super::{
     can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_text, live_stores, path_evidence, store_evidence,
 };
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::setting::nullable;
@@ -69,7 +70,7 @@ fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
     let (path, source) = key_path(sql).ok_or_else(|| Unseen {
         what: format!("key file of {}", keyring.name),
         why: "the server does not tell its path".to_owned(),
-        remedy: "run on the server's host as a user who can read the key file".to_owned(),
+        remedy: access::reading("the key file"),
     })?;
     let protected = if sql.is_mariadb() {
         // The value may be the password itself: only test whether it is empty.

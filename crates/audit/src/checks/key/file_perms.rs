@@ -1,6 +1,7 @@
 //! `key-file-perms`.
 
 use super::{can_encrypt, keyring, live_stores};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::host::FileMode;
@@ -90,7 +91,7 @@ fn unseen(file: &FileMode) -> Unseen {
     Unseen {
         what: format!("mode of {}", file.path),
         why: file.error.clone().unwrap_or_else(|| "it could not be looked at".to_owned()),
-        remedy: format!("run as a user who can enter the directory of {}", file.path),
+        remedy: access::entering(&file.path),
     }
 }
 
@@ -104,7 +105,7 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: format!("key file of {}", keyring.name),
         why: "it was not found, or its path is not known".to_owned(),
-        remedy: "run on the server's host as root, or as the server's user".to_owned(),
+        remedy: access::AS_SERVER_USER.to_owned(),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::key_path;
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, nullable, on_command_line, option};
 use crate::facts::host::{HostFacts, PathOnDisk};
@@ -109,7 +110,7 @@ fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Seen<Ruling>
         _ => Err(Unseen {
             what: format!("device of {password_path}"),
             why: "its device could not be determined".to_owned(),
-            remedy: "run on the server's host as root, or as the server's user".to_owned(),
+            remedy: access::AS_SERVER_USER.to_owned(),
         }),
     }
 }

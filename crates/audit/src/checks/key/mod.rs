@@ -13,6 +13,7 @@ use innodb::redo::RedoKey;
 use innodb::tablespace::{Encryption, MySqlMagic, TablespaceKind};
 use keyring::{KeyName, StoreKind, StoreSummary};
 
+use crate::access;
 use crate::check::Context;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
@@ -368,7 +369,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
         return Err(Unseen {
             what: format!("page 0 of {}", file.path),
             why: "it was not written yet, or could not be read, and no other tablespace is wrapped".to_owned(),
-            remedy: "audit again as root or as the server's user".to_owned(),
+            remedy: access::AS_SERVER_USER.to_owned(),
         });
     }
     if files.data_seen() {
@@ -377,7 +378,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
     Err(Unseen {
         what: "page 0 of the tablespaces".to_owned(),
         why: "the data directory could not be read".to_owned(),
-        remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+        remedy: access::reading_data(),
     })
 }
 

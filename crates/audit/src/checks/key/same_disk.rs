@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
@@ -115,7 +116,7 @@ fn by_disk(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
         return Err(Unseen {
             what: format!("device of {path}"),
             why: "its device, or the data directory's, could not be determined".to_owned(),
-            remedy: "run on the server's host as root, or as the server's user".to_owned(),
+            remedy: access::AS_SERVER_USER.to_owned(),
         });
     };
     let evidence = |path_on_disk: &PathOnDisk| Evidence::Host {

@@ -1,6 +1,7 @@
 //! `key-stale-backup-file`.
 
 use super::{is_mariadb, store_evidence, stores};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
@@ -56,7 +57,7 @@ fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: format!("directory of {path}"),
         why: "no key file could be read".to_owned(),
-        remedy: format!("run on the server's host as a user who can read {path}"),
+        remedy: access::reading(&path),
     })
 }
 

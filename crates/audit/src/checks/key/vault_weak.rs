@@ -3,6 +3,7 @@
 use keyring::{StoreSummary, VaultIssue};
 
 use super::{can_encrypt, keyring};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact};
@@ -129,10 +130,7 @@ fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: format!("configuration of {}", keyring.name),
         why: "its file was not read".to_owned(),
-        remedy: format!(
-            "run on the server's host as a user who can read {}",
-            path.unwrap_or("the component's .cnf in plugin_dir")
-        ),
+        remedy: access::reading(path.unwrap_or("the component's .cnf in plugin_dir")),
     })
 }
 

@@ -1,6 +1,7 @@
 //! `rest-aria-log-plaintext`.
 
 use super::{SYSTEM_SCHEMAS, Terms, all_seen, data_seen, judge_all};
+use crate::access;
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
@@ -55,7 +56,7 @@ fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: "aria_log.00000001".to_owned(),
         why: "every MariaDB has one, and it was not among the files that were read".to_owned(),
-        remedy: "read aria_log_dir_path, or the data directory, as a user who can".to_owned(),
+        remedy: access::reading("aria_log_dir_path, or the data directory"),
     })
 }
 

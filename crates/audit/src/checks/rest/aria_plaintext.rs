@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{
     SYSTEM_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
 };
+use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, table as quoted_table};
@@ -107,7 +108,7 @@ fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
         what: "pages of Aria tables".to_owned(),
         why: "aria_encrypt_tables is ON, but tables made before it was set, MariaDB's own among them, stay clear"
             .to_owned(),
-        remedy: "run on the server's host as a user who can read the .MAD files".to_owned(),
+        remedy: access::reading("the .MAD files"),
     })
 }
 

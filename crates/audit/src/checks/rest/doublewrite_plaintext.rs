@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use innodb::SpaceId;
 
 use super::{all_seen, covered_by_disk, listed, unread, unwalked, with_evidence};
+use crate::access;
 use crate::artefact::{Artefact, Kind, State, byte_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
@@ -183,10 +184,9 @@ fn no_bytes() -> Unseen {
     Unseen {
         what: "slots of the doublewrite buffer".to_owned(),
         why: "no server reports what its doublewrite buffer holds, and no doublewrite file was read".to_owned(),
-        remedy:
-            "run on the server's host as a user who can read #ib_*.dblwr, or before 8.0.20 ibdata1 and, of Percona \
-            Server, xb_doublewrite; on MariaDB ibdata1"
-                .to_owned(),
+        remedy: access::reading(
+            "#ib_*.dblwr, or before 8.0.20 ibdata1 and, of Percona Server, xb_doublewrite; on MariaDB ibdata1",
+        ),
     }
 }
 

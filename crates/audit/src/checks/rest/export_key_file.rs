@@ -1,6 +1,7 @@
 //! `rest-export-key-file`.
 
 use super::data_seen;
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{table as quoted_table, word};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
@@ -73,7 +74,7 @@ fn unreadable(file: &FileFact, why: &str) -> Unseen {
     Unseen {
         what: file.path.clone(),
         why: why.to_owned(),
-        remedy: format!("read {} as root or as the server's user", file.path),
+        remedy: access::reading(&file.path),
     }
 }
 
@@ -82,7 +83,7 @@ fn root_unseen(root: &Root) -> Unseen {
     Unseen {
         what: format!("files below {}", root.path),
         why,
-        remedy: format!("run as a user who can read {}", root.path),
+        remedy: access::reading(&root.path),
     }
 }
 

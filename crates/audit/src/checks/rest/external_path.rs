@@ -1,5 +1,6 @@
 //! `rest-external-path`.
 
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Seen, Unseen};
@@ -59,7 +60,7 @@ fn no_data_directory() -> Unseen {
     Unseen {
         what: "the disk below the data directory".to_owned(),
         why: "it was not found on this host".to_owned(),
-        remedy: "run on the server's host".to_owned(),
+        remedy: access::ON_HOST.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `rest-general-log-on`.
 
 use super::{disk_layer, disk_only, with_evidence};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{group, set_variable, word};
 use crate::checks::setting::{SERVER_GROUPS, option};
@@ -59,7 +60,7 @@ fn switch_unknown() -> Unseen {
         what: "general_log".to_owned(),
         why: "no general log is in the directories that were read, and only the server shows whether it writes one"
             .to_owned(),
-        remedy: "run against the live server".to_owned(),
+        remedy: access::RUNNING.to_owned(),
     }
 }
 

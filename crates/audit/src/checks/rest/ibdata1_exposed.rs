@@ -7,6 +7,7 @@ use innodb::file_name::decoded;
 use innodb::tablespace::TablespaceScan;
 
 use super::{Terms, convert_in_background, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence};
+use crate::access;
 use crate::artefact::system::{contents, is_encryptable};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -171,7 +172,7 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
                 why:
                     "the server lists no table in it, but only its pages show whether it holds undo or keys of indexes"
                         .to_owned(),
-                remedy: "run on the server's host as a user who can read ibdata1 in innodb_data_home_dir".to_owned(),
+                remedy: access::reading("ibdata1 in innodb_data_home_dir"),
             },
         );
     }

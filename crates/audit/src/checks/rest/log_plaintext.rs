@@ -1,6 +1,7 @@
 //! `rest-log-plaintext`.
 
 use super::{clear_file, with_evidence};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{Content, FileFact};
@@ -64,7 +65,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// Why logs from before they were disabled may exist without having been found.
 fn old_logs_unseen(facts: &Facts, sql: &SqlFacts) -> Option<Unseen> {
     let path = sql.variable_or_none("slow_query_log_file").or_else(|| sql.variable_or_none("log_slow_query_file"));
-    let remedy = format!("run on the server's host as a user who can read {}", path.unwrap_or("the slow log"));
+    let remedy = access::reading(path.unwrap_or("the slow log"));
     let unseen = |why: String| Unseen { what: "slow and audit logs".to_owned(), why, remedy };
     let Some(files) = &facts.files else {
         return Some(unseen("none is written now, but old ones were not searched for".to_owned()));

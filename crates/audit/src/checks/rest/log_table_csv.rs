@@ -1,6 +1,7 @@
 //! `rest-log-table-csv`.
 
 use super::{clear_file, unwalked};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{Content, FileFact};
@@ -60,7 +61,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: "rows of mysql.general_log and mysql.slow_log".to_owned(),
         why: "their files were not found, and rows remain after the logs are switched off".to_owned(),
-        remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+        remedy: access::reading_data(),
     })
 }
 

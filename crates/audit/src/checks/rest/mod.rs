@@ -2,6 +2,7 @@
 
 use server::dialect::encryption::{Encrypts, switches};
 
+use crate::access;
 use crate::artefact::{Artefact, Promise, State};
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
@@ -199,7 +200,7 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
         let unseen = Unseen {
             what: format!("{} more files", more.len()),
             why: "their bytes could not be read, and the server does not report their state".to_owned(),
-            remedy: "run as a user who can read the data directory, or grant PROCESS to the audit account".to_owned(),
+            remedy: access::reading("the data directory, or grant PROCESS to the audit account"),
         };
         rulings.push(Ruling::unseen("server", unseen));
     }
@@ -210,8 +211,8 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
 fn unread_one(artefact: &Artefact<'_>) -> Unseen {
     let unlisted = || "its bytes were not read, and the server does not report its state".to_owned();
     let remedy = match artefact.file {
-        Some(file) => format!("examine {} as a user who can read it", file.path),
-        None => "run as a user who can read its file, or grant PROCESS to the audit account".to_owned(),
+        Some(file) => access::reading(&file.path),
+        None => access::reading("its file, or grant PROCESS to the audit account"),
     };
     Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(unlisted), remedy }
 }
@@ -270,7 +271,7 @@ pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unseen> {
     Some(Unseen {
         what: format!("files below {names}"),
         why: first.error.clone().unwrap_or_default(),
-        remedy: format!("run as root or as a user who can read {names}"),
+        remedy: access::reading(&names),
     })
 }
 

@@ -3,6 +3,7 @@
 use innodb::verify::Verdict as Proven;
 
 use super::{data_seen, listed, unless_unwalked, unwalked};
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::{evidence, unit_name};
 use crate::facts::files::FileFact;
@@ -134,7 +135,7 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
     }
     if let Some(first) = proof.unread.first() {
         let names = listed(proof.unread.iter().map(|file| file.path.as_str()));
-        let remedy = "run as root or as the server's user".to_owned();
+        let remedy = access::AS_SERVER_USER.to_owned();
         verdict.unseen("unread files", Unseen { what: format!("pages of {names}"), why: first.why.clone(), remedy });
     }
 }
@@ -180,7 +181,7 @@ fn nothing_to_prove(cx: &Context<'_>) -> Seen<Verdict> {
         None => Err(Unseen {
             what: "the server's files".to_owned(),
             why: "the data directory could not be read".to_owned(),
-            remedy: "run on the server's host as a user who can read the data directory".to_owned(),
+            remedy: access::reading_data(),
         }),
     }
 }

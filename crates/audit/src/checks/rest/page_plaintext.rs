@@ -1,6 +1,7 @@
 //! `rest-page-plaintext`.
 
 use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
+use crate::access;
 use crate::artefact::{Artefact, Kind, Promise, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, table as quoted_table};
@@ -95,7 +96,7 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
         why: "the server reports them as encrypted, but only their pages prove it, and these were not read or do not \
             show it"
             .to_owned(),
-        remedy: "run on the server's host as a user who can read the data directory, with --deep".to_owned(),
+        remedy: access::reading("the data directory, with --deep"),
     }
 }
 

@@ -5,6 +5,7 @@ use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::setting::setting;
 
 use super::{Terms, data_seen, first_variable, judge_all, unread};
+use crate::access;
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
@@ -76,7 +77,7 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
             Unseen {
                 what: "blocks of the redo log".to_owned(),
                 why: format!("{name} is {value}, but blocks from before it was set can still be clear"),
-                remedy: "run on the server's host as a user who can read #innodb_redo in the data directory".to_owned(),
+                remedy: access::reading("#innodb_redo in the data directory"),
             },
         ),
         // A server of that version has the variable: if it is not shown, it is unknown.
@@ -101,7 +102,7 @@ fn no_file() -> Unseen {
     Unseen {
         what: "redo log".to_owned(),
         why: "no redo log file with a block in it was found".to_owned(),
-        remedy: "read #innodb_redo or ib_logfile0 in innodb_log_group_home_dir".to_owned(),
+        remedy: access::reading("#innodb_redo or ib_logfile0 in innodb_log_group_home_dir"),
     }
 }
 

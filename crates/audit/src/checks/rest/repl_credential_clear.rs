@@ -1,6 +1,7 @@
 //! `rest-repl-credential-clear`.
 
 use super::{data_seen, with_evidence};
+use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
@@ -61,7 +62,7 @@ fn closed_unseen(file: &FileFact) -> Unseen {
     Unseen {
         what: file.path.clone(),
         why: "it exists and a replica stores the password for its source in it, but it cannot be read".to_owned(),
-        remedy: format!("read {} as root or as the server's user", file.path),
+        remedy: access::reading(&file.path),
     }
 }
 
@@ -128,10 +129,7 @@ fn no_file(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "master.info".to_owned(),
         why: "this replica stores the password for its source in it, and the file was not read".to_owned(),
-        remedy: format!(
-            "read {}/master*.info as root or as the server's user",
-            sql.identity.datadir.trim_end_matches('/')
-        ),
+        remedy: access::reading(&format!("{}/master*.info", sql.identity.datadir.trim_end_matches('/'))),
     }
 }
 
@@ -216,7 +214,7 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
             Unseen {
                 what: "the password of the replication account".to_owned(),
                 why: "it would be in a clear mysql.slave_master_info, whose rows this audit does not read".to_owned(),
-                remedy: "run against the live server with SELECT on mysql.slave_master_info".to_owned(),
+                remedy: format!("{}, as an account with SELECT on mysql.slave_master_info", access::RUNNING),
             },
         ),
     }

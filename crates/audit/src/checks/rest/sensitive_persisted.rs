@@ -2,6 +2,7 @@
 
 use server::Capability;
 
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
@@ -62,7 +63,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(Unseen {
             what: file.path.clone(),
             why: why.to_owned(),
-            remedy: format!("read {} as root or as the server's user", file.path),
+            remedy: access::reading(&file.path),
         });
     }
     let sql = cx.facts.sql()?;
@@ -70,10 +71,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(Unseen {
             what: "mysqld-auto.cnf".to_owned(),
             why: format!("{NAME} is ON, and only the file shows whether it holds a sensitive value"),
-            remedy: format!(
-                "read {}/mysqld-auto.cnf as root or as the server's user",
-                sql.identity.datadir.trim_end_matches('/')
-            ),
+            remedy: access::reading(&format!("{}/mysqld-auto.cnf", sql.identity.datadir.trim_end_matches('/'))),
         });
     }
     Ok(Verdict::one(

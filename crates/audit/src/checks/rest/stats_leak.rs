@@ -4,6 +4,7 @@ use innodb::server_file::DICTIONARY;
 use server::Capability;
 
 use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
+use crate::access;
 use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
@@ -69,7 +70,7 @@ fn unseen(table: &Artefact<'_>) -> Unseen {
     Unseen {
         what: table.name.clone(),
         why: "its bytes were not read".to_owned(),
-        remedy: format!("run as a user who can read {}", table.file.map_or(table.name.as_str(), |file| &file.path)),
+        remedy: access::reading(table.file.map_or(table.name.as_str(), |file| &file.path)),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 use innodb::server_file::FIRST_UNDO;
 use server::Capability;
 
+use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{identifier, set_variable};
@@ -64,7 +65,7 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
         what: format!("pages of {}", listed(spaces.iter().map(|space| space.name.as_str()))),
         why: "the server reports undo as encrypted as soon as encryption is requested, but older pages stay clear"
             .to_owned(),
-        remedy: "run on the server's host as a user who can read the undo tablespaces".to_owned(),
+        remedy: access::reading("the undo tablespaces"),
     }
 }
 

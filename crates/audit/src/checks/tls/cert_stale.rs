@@ -6,6 +6,7 @@ use pki::Certificate;
 use super::cert_expiry::openssl_time;
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
+use crate::access;
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
@@ -105,7 +106,7 @@ fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Seen<(String
     first.map(|certificate| (path.clone(), certificate)).ok_or_else(|| Unseen {
         what: format!("the certificate file of {variable}"),
         why: format!("{path} was not read"),
-        remedy: format!("run on the server's host as a user who can read {path}"),
+        remedy: access::reading(&path),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use server::Capability;
 
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::OptionEntry;
 use crate::facts::sql::SqlFacts;
@@ -211,7 +212,7 @@ fn unread(file: &str, why: &str) -> Unseen {
     Unseen {
         what: format!("the client options of {file}"),
         why: why.to_owned(),
-        remedy: format!("run as a user who can read {file}"),
+        remedy: access::reading(file),
     }
 }
 

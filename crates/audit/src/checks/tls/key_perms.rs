@@ -1,5 +1,6 @@
 //! `tls-key-perms`.
 
+use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact};
@@ -155,7 +156,7 @@ fn unread(mode: &FileMode) -> Unseen {
     Unseen {
         what: format!("the mode of {}", mode.path),
         why: mode.error.clone().unwrap_or_else(|| "it is not there".to_owned()),
-        remedy: format!("run as a user who can enter the directory of {}", mode.path),
+        remedy: access::entering(&mode.path),
     }
 }
 
@@ -180,7 +181,7 @@ fn nothing_read(path: &str) -> Unseen {
     Unseen {
         what: "the mode of the private key".to_owned(),
         why: format!("{path} was not looked at"),
-        remedy: format!("run on the server's host as a user who can enter the directory of {path}"),
+        remedy: access::entering(path),
     }
 }
 

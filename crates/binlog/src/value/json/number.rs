@@ -27,12 +27,12 @@ fn plainly(digits: &str, point: i32) -> String {
     if point <= 0 {
         return format!("0.{}{digits}", zeros(point.saturating_neg()));
     }
-    let place = usize::try_from(point).unwrap_or(0);
-    match digits.split_at_checked(place) {
+    let whole_digits = usize::try_from(point).unwrap_or(0);
+    match digits.split_at_checked(whole_digits) {
         Some((whole, "")) => whole.to_owned(),
         Some((whole, fraction)) => format!("{whole}.{fraction}"),
         None => {
-            let missing = place.saturating_sub(digits.len());
+            let missing = whole_digits.saturating_sub(digits.len());
             format!("{digits}{}", "0".repeat(missing))
         }
     }

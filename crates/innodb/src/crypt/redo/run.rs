@@ -38,14 +38,14 @@ const SEARCH_WORK: usize = 1 << 21;
 const BYTES_PER_RECORD: usize = 64;
 
 /// Offset of the first whole mini-transaction in a part of a log that follows the end of another
-/// one, or the file's header (which ends with zeros). Only places after a sequence byte are tried:
+/// one, or the file's header (which ends with zeros). Only offsets after a sequence byte are tried:
 /// trying every byte would take too long in long mini-transactions.
 #[must_use]
 pub fn first(part: &[u8]) -> Option<usize> {
     let mut work = SEARCH_WORK;
     let begins = |at: &usize| at.checked_sub(TAIL_BYTES).is_none_or(|end| matches!(part.get(end), Some(0 | 1)));
-    let places = (0..part.len()).take_while(|at| part.len().saturating_sub(*at) > TAIL_BYTES);
-    places.filter(begins).find(|at| {
+    let offsets = (0..part.len()).take_while(|at| part.len().saturating_sub(*at) > TAIL_BYTES);
+    offsets.filter(begins).find(|at| {
         let rest = part.get(*at..).unwrap_or_default();
         let Framing::Records(count) = frame_within(rest, &mut work) else { return false };
         work = work.saturating_sub(count / BYTES_PER_RECORD);

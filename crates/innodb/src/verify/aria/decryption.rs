@@ -28,7 +28,7 @@ const TRIED_VERSIONS: u32 = 16;
 /// Failed pages that are tried at other places, if none decrypts at its own.
 const MISPLACED_PAGES: usize = 8;
 /// Places at which each is tried.
-const TRIED_PLACES: u32 = 64;
+const TRIED_PAGES: u32 = 64;
 
 /// The keys of one table, by version.
 pub(super) struct Decryption<'k> {
@@ -197,17 +197,17 @@ impl<'k> Decryption<'k> {
         })
     }
 
-    /// Pages that failed at their place, of versions that are available and decrypted none.
+    /// Pages that failed under their own number, of versions that are available and decrypted none.
     pub(super) fn unopened(&self) -> Vec<u64> {
         let none = self.versions.values().filter(|state| state.pages.is_some() && state.opened == 0);
         none.flat_map(|state| state.failures.iter().take(MISPLACED_PAGES).map(|failure| failure.number)).collect()
     }
 
-    /// Tries a page of [`Self::unopened`] at the first places of the file: pages of a table may have been exchanged.
-    pub(super) fn try_places(&mut self, layout: &PageLayout, page: &[u8]) {
+    /// Tries a page of [`Self::unopened`] under the first page numbers of the file: pages of a table may have been exchanged.
+    pub(super) fn try_other_pages(&mut self, layout: &PageLayout, page: &[u8]) {
         let asked = layout.key_version(page);
         // A few bytes can be right by chance.
-        if !layout.is_short() && (0..TRIED_PLACES).any(|place| self.opens(asked, place, layout, page).is_some()) {
+        if !layout.is_short() && (0..TRIED_PAGES).any(|number| self.opens(asked, number, layout, page).is_some()) {
             self.prove(asked);
         }
     }

@@ -24,9 +24,9 @@ const MAX_HEADERS: u32 = 1 << 14;
 /// `events` decrypts none, or after too many candidates.
 #[must_use]
 pub fn first_event(events: &MariaDbEvents, offset: u64, part: &[u8]) -> Option<usize> {
-    let places = part.len().saturating_sub(EVENT_HEADER_BYTES - 1);
+    let offsets = part.len().saturating_sub(EVENT_HEADER_BYTES - 1);
     let mut left = MAX_HEADERS;
-    (0..places).find(|at| begins(events, offset, part, *at, &mut left))
+    (0..offsets).find(|at| begins(events, offset, part, *at, &mut left))
 }
 
 fn begins(events: &MariaDbEvents, offset: u64, part: &[u8], mut at: usize, left: &mut u32) -> bool {

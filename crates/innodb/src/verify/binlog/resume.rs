@@ -102,8 +102,8 @@ impl Chain {
             let sealed = matches!(log.cipher, Cipher::MariaDb(_));
             let window =
                 if sealed { fill(log.source, log.file_offset(at), &mut buf)? } else { log.bytes(at, &mut buf)? };
-            let places = window.len().saturating_sub(EVENT_HEADER_BYTES - 1);
-            if places == 0 || !self.budget.spend(u32::try_from(places).unwrap_or(u32::MAX)) {
+            let offsets = window.len().saturating_sub(EVENT_HEADER_BYTES - 1);
+            if offsets == 0 || !self.budget.spend(u32::try_from(offsets).unwrap_or(u32::MAX)) {
                 break;
             }
             for (offset, bytes) in window.windows(EVENT_HEADER_BYTES).enumerate() {
@@ -112,7 +112,7 @@ impl Chain {
                     return Ok(Some(next));
                 }
             }
-            at = at.saturating_add(as_u64(places));
+            at = at.saturating_add(as_u64(offsets));
         }
         Ok(None)
     }

@@ -34,8 +34,8 @@ pub fn mysql_start_lsn(head: &[u8]) -> Option<Lsn> {
     head.be64(blocks::LSN).filter(|_| many).map(Lsn)
 }
 
-fn newest(head: &[u8], places: [usize; 2], lsn_at: usize, sum_at: usize) -> Option<Lsn> {
-    let sound = places.into_iter().filter_map(|at| {
+fn newest(head: &[u8], offsets: [usize; 2], lsn_at: usize, sum_at: usize) -> Option<Lsn> {
+    let sound = offsets.into_iter().filter_map(|at| {
         let block = head.range(at, at.saturating_add(blocks::BLOCK_BYTES));
         let holds = block.be32(sum_at) == Some(crc32c(block.range(0, sum_at)));
         block.be64(lsn_at).filter(|lsn| holds && *lsn != 0).map(Lsn)

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::{Cryptsetup, Mapping};
-use luks::device::{Guard, Host, Mounting, Opening, close, hidden_below, unmount};
-use report::write_luks_opened;
+use luks::device::{Host, Mounted, Mounting, Opening, close, unmount};
+use report::{luks_mount_messages, write_luks_mounted, write_luks_opened};
 
 use super::key::KeySource;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, hint, warning};
+use crate::output::message::{Failure, say};
 
 /// Open a volume, and prove by the kernel's table that it matches its header
 ///
@@ -106,28 +106,10 @@ impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let host = Host::this();
         let mounting = Mounting { host: &host, name: &self.name, directory: &self.directory, options: &self.options };
-        let guard = mounting.run()?;
-        let directory = self.directory.display();
-        let text = match guard {
-            None => "is mounted already",
-            Some(Guard::Immutable) => "mounted; the directory below is immutable",
-            Some(Guard::Permissions) => "mounted; the directory below is closed to all but root",
-        };
-        to_stdout(&|out| writeln!(out, "{directory}: /dev/mapper/{} {text}", self.name))?;
-        if guard == Some(Guard::Permissions) {
-            warning(&format!(
-                "{directory}: its file system has no immutable flag; as root, a server could still write there in plaintext"
-            ));
-        }
-        // Nothing can be below a volume that was mounted just now: its directory was empty.
-        if guard.is_none()
-            && let Ok(Some(name)) = hidden_below(&self.directory)
-        {
-            warning(&format!("{directory}: {} lies in plaintext below the volume", name.to_string_lossy()));
-            hint("stop the server, `sealant luks close --unmount`, `chattr -i`, move it, and mount again");
-            return Ok(Exit::Findings);
-        }
-        Ok(Exit::Clean)
+        let mounted = mounting.run()?;
+        to_stdout(&|out| Ok(write_luks_mounted(&self.name, &self.directory, &mounted, out)?))?;
+        say(&luks_mount_messages(&self.directory, &mounted));
+        Ok(if matches!(mounted, Mounted::Before { hidden: Some(_) }) { Exit::Findings } else { Exit::Clean })
     }
 }
 
