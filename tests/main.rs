@@ -5,6 +5,7 @@ mod architecture;
 mod at_rest;
 mod backup;
 mod backup_faults;
+mod backup_prune;
 mod backup_s3;
 mod bad_input;
 mod bench;

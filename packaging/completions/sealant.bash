@@ -103,6 +103,9 @@ _sealant() {
             sealant__subcmd__backup,list)
                 cmd="sealant__subcmd__backup__subcmd__list"
                 ;;
+            sealant__subcmd__backup,prune)
+                cmd="sealant__subcmd__backup__subcmd__prune"
+                ;;
             sealant__subcmd__backup,report)
                 cmd="sealant__subcmd__backup__subcmd__report"
                 ;;
@@ -126,6 +129,9 @@ _sealant() {
                 ;;
             sealant__subcmd__backup__subcmd__help,list)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__list"
+                ;;
+            sealant__subcmd__backup__subcmd__help,prune)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__prune"
                 ;;
             sealant__subcmd__backup__subcmd__help,report)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__report"
@@ -357,6 +363,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__backup,list)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__list"
+                ;;
+            sealant__subcmd__help__subcmd__backup,prune)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__prune"
                 ;;
             sealant__subcmd__help__subcmd__backup,report)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__report"
@@ -1067,7 +1076,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup)
-            opts="-h --help init run list report show check keyring help"
+            opts="-h --help init run list prune report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1119,7 +1128,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help)
-            opts="init run list report show check keyring help"
+            opts="init run list prune report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1203,6 +1212,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__prune)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1380,6 +1403,28 @@ _sealant() {
             ;;
         sealant__subcmd__backup__subcmd__list)
             opts="-h --config --host --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__prune)
+            opts="-y -q -h --config --host --allow-shrunk --allow-breaks --yes --dry-run --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3007,7 +3052,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup)
-            opts="init run list report show check keyring"
+            opts="init run list prune report show check keyring"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3077,6 +3122,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__prune)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -1,5 +1,7 @@
 //! The chain of receipts: whether each names its predecessor, and none is missing.
 
+use std::collections::BTreeMap;
+
 use crate::{Digest, Receipt, names::Number};
 
 /// A receipt, and the SHA-256 of its stored bytes.
@@ -34,9 +36,10 @@ pub enum Break {
     },
 }
 
-/// Finds all breaks. `links` are all existing receipts, sorted by number; retention may have removed the oldest ones.
+/// Finds all breaks. `links` are all existing receipts, sorted by number. Those in `removed` were pruned, with the hash
+/// of the receipt before each; the oldest ones may also be gone without that.
 #[must_use]
-pub fn breaks(repo: &str, host: &str, links: &[Link]) -> Vec<Break> {
+pub fn breaks(repo: &str, host: &str, links: &[Link], removed: &BTreeMap<Digest, Option<Digest>>) -> Vec<Break> {
     let mut found = Vec::new();
     for (at, link) in links.iter().enumerate() {
         let (receipt, number) = (&link.receipt, link.receipt.number);
@@ -45,17 +48,27 @@ pub fn breaks(repo: &str, host: &str, links: &[Link]) -> Vec<Break> {
         }
         let before = at.checked_sub(1).and_then(|before| links.get(before));
         let Some(before) = before else { continue };
-        if receipt.previous == Some(before.sha256) {
+        let previous = existing(receipt.previous, &before.sha256, removed);
+        if previous == Some(before.sha256) {
             continue;
         }
-        let earlier = links.iter().take(at).any(|earlier| receipt.previous == Some(earlier.sha256));
-        found.push(if receipt.previous.is_none() || earlier {
-            Break::Forked { number }
-        } else {
-            Break::Lost { number }
-        });
+        let earlier = links.iter().take(at).any(|earlier| previous == Some(earlier.sha256));
+        found.push(if previous.is_none() || earlier { Break::Forked { number } } else { Break::Lost { number } });
     }
     found
+}
+
+/// The newest receipt from `previous` on that was not pruned, or is `before`, which exists.
+fn existing(previous: Option<Digest>, before: &Digest, removed: &BTreeMap<Digest, Option<Digest>>) -> Option<Digest> {
+    let mut previous = previous;
+    // Declarations could lead in a circle.
+    for _ in 0..=removed.len() {
+        match previous.filter(|digest| digest != before).and_then(|digest| removed.get(&digest)) {
+            Some(earlier) => previous = *earlier,
+            None => break,
+        }
+    }
+    previous
 }
 
 #[cfg(test)]
@@ -73,7 +86,26 @@ mod tests {
     }
 
     fn found(links: &[Link]) -> Vec<Break> {
-        breaks(&links[0].receipt.repo.clone(), "db1", links)
+        breaks(&links[0].receipt.repo.clone(), "db1", links, &BTreeMap::new())
+    }
+
+    #[test]
+    fn what_was_pruned_is_no_loss() {
+        let all = chain(9);
+        let removed_of = |numbers: &[usize]| -> BTreeMap<Digest, Option<Digest>> {
+            numbers.iter().map(|number| (all[number - 1].sha256, all[number - 1].receipt.previous)).collect()
+        };
+        let without = |numbers: &[usize]| -> Vec<Link> {
+            all.iter().filter(|link| !numbers.contains(&(link.receipt.number as usize))).cloned().collect()
+        };
+        let found = |gone: &[usize], declared: &[usize]| {
+            breaks(&all[0].receipt.repo, "db1", &without(gone), &removed_of(declared))
+        };
+        assert_eq!(found(&[2, 3, 5, 7], &[2, 3, 5, 7]), []);
+        assert_eq!(found(&[2, 3, 5], &[2, 5]), [Break::Lost { number: 4 }]);
+        assert_eq!(found(&[5], &[4, 5]), [], "declared, and still there");
+        let circle = BTreeMap::from([(all[3].sha256, Some(all[4].sha256)), (all[4].sha256, Some(all[3].sha256))]);
+        assert_eq!(breaks(&all[0].receipt.repo, "db1", &without(&[4, 5]), &circle), [Break::Lost { number: 6 }]);
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub enum ArchiveError {
     /// A malformed receipt.
     #[error("it is not a receipt of a backup: {0}")]
     Receipt(String),
+    /// A malformed declaration of a prune.
+    #[error("it does not declare a prune: {0}")]
+    Prune(String),
     /// A malformed record of restores.
     #[error("not a record of restores: {0}")]
     RestoreRecord(String),

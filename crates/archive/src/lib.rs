@@ -21,9 +21,11 @@ mod error;
 pub mod manifest;
 pub mod names;
 pub mod pack;
+pub mod prune;
 pub mod receipt;
 pub mod repository;
 pub mod restores;
+pub mod retention;
 pub mod sshsig;
 
 pub use crate::digest::{Digest, HashingStream};

@@ -1,5 +1,7 @@
 //! Names of objects in a repository, the same in a directory and in a bucket.
 
+use jiff::Timestamp;
+
 use crate::Digest;
 
 /// Name of the object that marks a repository.
@@ -69,7 +71,7 @@ pub fn is_manifest(name: &str) -> bool {
 /// Name of the keys of a backup's files.
 #[must_use]
 pub fn keys(host: &str, number: Number) -> String {
-    format!("hosts/{host}/keys/{number:06}{AGE}")
+    format!("{}{number:06}{AGE}", all_keys(host))
 }
 
 /// Prefix of a host's receipts.
@@ -107,6 +109,34 @@ pub fn is_receipt(name: &str) -> bool {
     host(name).and_then(|host| receipt_number(host, name)).is_some_and(|(_, is_receipt)| is_receipt)
 }
 
+/// Prefix of the declarations of prunes.
+pub const PRUNES: &str = "prunes/";
+
+/// Name of the declaration of a prune at that time, to the second; `attempt` tells several of one second apart.
+#[must_use]
+pub fn prune(at: Timestamp, attempt: u32) -> String {
+    format!("{PRUNES}{}-{attempt}{RECEIPT}", at.strftime("%Y%m%dT%H%M%SZ"))
+}
+
+/// Name of the signature of the declaration with this name; `None` if it is no name of a declaration.
+#[must_use]
+pub fn prune_signature(declaration: &str) -> Option<String> {
+    let name = declaration.strip_prefix(PRUNES)?.strip_suffix(RECEIPT)?;
+    Some(format!("{PRUNES}{name}{SIGNATURE}"))
+}
+
+/// Prefix of the keys of a host's files.
+#[must_use]
+pub fn all_keys(host: &str) -> String {
+    format!("hosts/{host}/keys/")
+}
+
+/// The backup whose keys have this name.
+#[must_use]
+pub fn keys_number(host: &str, name: &str) -> Option<Number> {
+    digits(name.strip_prefix(&all_keys(host))?.strip_suffix(AGE)?)
+}
+
 /// Parses a number in a name.
 fn digits(text: &str) -> Option<Number> {
     text.parse().ok().filter(|_| text.len() >= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -138,6 +168,11 @@ mod tests {
         assert!(is_receipt(&receipt("db1", 7)) && !is_receipt(&signature("db1", 7)) && !is_receipt("000007.json"));
         assert_eq!(manifest_number("db1", &manifest("db1", 7)), Some(7));
         assert_eq!(host(&pack("db1", &digest)), Some("db1"));
+        assert_eq!(keys_number("db1", &keys("db1", 7)), Some(7));
+        let at: Timestamp = "2026-11-23T20:15:00.5Z".parse().unwrap();
+        assert_eq!(prune(at, 1), "prunes/20261123T201500Z-1.json");
+        assert_eq!(prune_signature(&prune(at, 1)).unwrap(), "prunes/20261123T201500Z-1.json.sig");
+        assert_eq!(prune_signature("prunes/20261123T201500Z-1.json.sig"), None);
         for bad in ["hosts/db1/receipts/7.json", "hosts/db1/receipts/+00007.json", "hosts/db2/receipts/000007.json"] {
             assert_eq!(receipt_number("db1", bad), None, "{bad}");
         }

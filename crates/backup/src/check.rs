@@ -20,7 +20,7 @@ use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 use store::StoreError;
 
-use crate::{BackupError, Repository, repository::check_sum};
+use crate::{BackupError, Repository, prune::declared, repository::check_sum};
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -132,7 +132,9 @@ pub fn check(
     };
     let mut checked = Checked { signed: signers.is_some(), ..Checked::default() };
     let links = receipts(repository, host, signers, &mut checked)?;
-    checked.breaks = chain::breaks(&repository.id, host, &links);
+    let (mut declared, untrusted) = declared(repository, signers)?;
+    untrusted.into_iter().for_each(|(object, reason)| checked.bad(&object, reason));
+    checked.breaks = chain::breaks(&repository.id, host, &links, &declared.remove(host).unwrap_or_default());
     let chosen: Vec<&Link> = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only)).collect();
     if let (Some(only), true) = (only, chosen.is_empty()) {
         let (location, host) = (repository.store().location(), host.to_owned());

@@ -9,7 +9,7 @@ use std::{
 use agefile::{Identity, Recipient};
 use archive::names::is_host;
 use archive::sshsig::{AllowedSigners, SigningKey};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use snapshot::{Choice, MAX_FREEZE, follow::Account};
 use store::s3::{LockMode, Style};
 use transfer::codec::effort::{Compression, Effort};
@@ -17,7 +17,7 @@ use verify::Keys;
 use zeroize::Zeroizing;
 
 use crate::{
-    BackupError,
+    BackupError, keeper,
     location::{BucketOptions, Location},
 };
 
@@ -106,11 +106,16 @@ struct Raw {
     data: RawData,
     keys: Option<RawKeys>,
     state: Option<RawState>,
+    /// Of the keeper, which may have the same file.
+    #[serde(rename = "keeper")]
+    _keeper: Option<IgnoredAny>,
+    #[serde(rename = "retention")]
+    _retention: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawRepository {
+pub(crate) struct RawRepository {
     url: String,
     id: Option<String>,
     endpoint: Option<String>,
@@ -207,10 +212,7 @@ impl Config {
     /// # Errors
     /// [`BackupError::Key`], [`BackupError::Io`].
     pub fn signing_key(&self) -> Result<SigningKey, BackupError> {
-        let path = &self.signing_key;
-        let text = fs::read_to_string(path).map(Zeroizing::new);
-        let text = text.map_err(BackupError::io(path, "the signing key cannot be read"))?;
-        SigningKey::parse(&text).map_err(|source| BackupError::Key { path: path.clone(), source })
+        keeper::signing_key(&self.signing_key)
     }
 }
 
@@ -304,7 +306,7 @@ fn key_recipients_of(texts: &[String], of_data: &[Recipient], server: &Server) -
 }
 
 impl RawRepository {
-    fn location(self) -> Result<Location, String> {
+    pub(crate) fn location(self) -> Result<Location, String> {
         let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if self.id.as_deref().is_some_and(|id| !is_id(id)) {
             return Err("repository.id must have 32 hexadecimal digits".to_owned());

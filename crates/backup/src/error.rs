@@ -198,6 +198,32 @@ pub enum BackupError {
     /// The snapshot is not consistent.
     #[error("the snapshot is not valid: {0}")]
     Void(String),
+    /// The run took so long that a prune may have removed what it stored first.
+    #[error("the run took more than {hours} hours, so a prune may have removed the packs that it stored first")]
+    TooLong {
+        /// The limit.
+        hours: i64,
+    },
+    /// The keeper's key may not sign for prunes.
+    #[error("{}: does not allow the key of the keeper {name} to sign for prunes", signers.display())]
+    UnknownKeeper {
+        /// Name of the keeper.
+        name: String,
+        /// The file of allowed signers.
+        signers: PathBuf,
+        /// The line that would allow it.
+        line: String,
+    },
+    /// A prune would be wrong.
+    #[error("{host}: nothing is pruned: {reason}")]
+    Prune {
+        /// Name of the host.
+        host: String,
+        /// What is wrong.
+        reason: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// The system has no random bytes.
     #[error("the system has no random bytes")]
     Randomness,
@@ -211,6 +237,12 @@ impl BackupError {
     pub(crate) fn io(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, doing, source }
+    }
+
+    /// Whether something is wrong with the backups themselves, which is no failure of the command.
+    #[must_use]
+    pub const fn is_finding(&self) -> bool {
+        matches!(self, Self::Prune { .. })
     }
 
     /// The next step, if there is one.
@@ -227,6 +259,9 @@ impl BackupError {
                 "write it as `id` under [repository]: it is in sealant-repo.json, and what `sealant backup init` prints".to_owned()
             }
             Self::Answer => "give what `age -d` printed for the challenge that `sealant backup init` shows".to_owned(),
+            Self::TooLong { .. } => "back up from a faster disk, or to a faster store; the next run is a full one".to_owned(),
+            Self::UnknownKeeper { line, .. } => format!("if this key is the keeper's, add the line: {line}"),
+            Self::Prune { hint, .. } => (*hint).to_owned(),
             Self::NoServer { .. } => "send the directory itself: sealant send DIR CODE".to_owned(),
             Self::NoBackup { .. } => {
                 "list the backups with `sealant backup list`; one whose receipt is lost is restored with --manifest".to_owned()

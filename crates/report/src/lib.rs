@@ -30,6 +30,7 @@ mod metrics;
 #[cfg(test)]
 mod new_check;
 mod proof;
+mod prune;
 mod reference;
 mod rotate;
 mod sarif;
@@ -78,6 +79,7 @@ pub use luks::{
 };
 pub use message::Message;
 pub use proof::{ProofOptions, verification_messages, write_proof_json, write_proof_table};
+pub use prune::{prune_messages, prune_progress, write_prune_plan};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use snapshot::{

@@ -5,7 +5,9 @@ use std::{
     thread,
 };
 
-use crate::{Name, Put, Store, StoreError};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{Deletion, Name, Put, Store, StoreError};
 
 /// Runs the tests on an empty store.
 ///
@@ -52,4 +54,14 @@ pub fn check(store: &dyn Store) {
     assert_eq!(winners, 1, "of those that put the same name at once, one does");
     let won = read("race", None);
     assert!(won.len() == 1000 && won.iter().all(|byte| *byte == won[0]));
+
+    let age = Timestamp::now().duration_since(store.list("a/").unwrap()[0].modified);
+    assert!(age.abs() < SignedDuration::from_mins(10), "the store's clock, or time of an object: {age}");
+    for _ in 0..2 {
+        assert_eq!(store.delete(&name("a/one")).unwrap(), Deletion::Done);
+        assert_eq!(store.head(&name("a/one")).unwrap(), None);
+    }
+    assert_eq!(names(""), ["b/c/empty", "race"]);
+    assert_eq!(put("a/one", b"again", 5).unwrap(), Put::New);
+    assert_eq!(read("a/one", None), b"again");
 }

@@ -12,7 +12,9 @@ use files::{
     regular::{self, Links},
 };
 
-use crate::{Body, Listed, Name, Put, Store, StoreError};
+use jiff::Timestamp;
+
+use crate::{Body, Deletion, Listed, Name, Put, Store, StoreError};
 
 /// A directory, one file for each object. A file is written under a temporary name, synced and renamed without
 /// replacing anything.
@@ -85,7 +87,9 @@ impl Directory {
             let name = path.strip_prefix(&self.root).ok().and_then(Path::to_str).and_then(|name| name.parse().ok());
             // Unfinished objects are hidden files, which are not valid names.
             if let Some(name) = name.filter(|_| kind.is_file()) {
-                found.push(Listed { name, bytes: item.metadata()?.len() });
+                let metadata = item.metadata()?;
+                let modified = Timestamp::try_from(metadata.modified()?).unwrap_or_default();
+                found.push(Listed { name, bytes: metadata.len(), modified });
             }
         }
         Ok(())
@@ -142,6 +146,14 @@ impl Store for Directory {
         self.walk(&directory, &mut found).map_err(|source| io_error(&directory, "cannot be listed", source))?;
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
+    }
+
+    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Deletion::Done),
+            removed => removed.map(|()| Deletion::Done).map_err(|source| io_error(&path, "cannot be removed", source)),
+        }
     }
 
     fn location(&self) -> String {

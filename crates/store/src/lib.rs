@@ -16,6 +16,8 @@ use std::{
     ops::Range,
 };
 
+use jiff::Timestamp;
+
 pub use crate::directory::Directory;
 pub use crate::error::StoreError;
 pub use crate::name::{InvalidName, Name};
@@ -39,6 +41,17 @@ pub struct Listed {
     pub name: Name,
     /// Length in bytes.
     pub bytes: u64,
+    /// When it was put, by the store's clock.
+    pub modified: Timestamp,
+}
+
+/// Result of [`Store::delete`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// There is no object of this name any more, in no version.
+    Done,
+    /// A lock keeps it.
+    Locked,
 }
 
 /// A set of named objects, shared by several threads.
@@ -66,6 +79,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError>;
+
+    /// Deletes an object, and the versions below it that then come to light. It is no error if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn delete(&self, name: &Name) -> Result<Deletion, StoreError>;
 
     /// The store's address, for messages.
     fn location(&self) -> String;

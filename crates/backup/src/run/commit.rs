@@ -10,6 +10,7 @@ use archive::{
     Digest, HashingStream, Manifest, Receipt,
     manifest::{self, Head, LeftOut, MariaDbKey, Stored},
     names::{self, Number},
+    prune::{MAX_RUN_HOURS, is_run_too_old},
     receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack, fingerprint},
     sshsig::{self, SigningKey},
 };
@@ -73,6 +74,9 @@ impl Commit<'_> {
         plan: &Plan,
         summary: Summary<'_>,
     ) -> Result<(Receipt, Digest), BackupError> {
+        if is_run_too_old(self.began, Timestamp::now()) {
+            return Err(BackupError::TooLong { hours: MAX_RUN_HOURS });
+        }
         // Another run must not use the number again, even if this one ends before its receipt.
         state.reserve(self.number)?;
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
@@ -291,6 +295,10 @@ pub(super) fn finish_earlier(
     state: &State,
 ) -> Result<Option<Number>, BackupError> {
     let Some(remembered) = state.newest()? else { return Ok(None) };
+    // A prune may have removed packs that no receipt names.
+    if is_run_too_old(remembered.receipt.began, Timestamp::now()) {
+        return Ok(None);
+    }
     let number = remembered.receipt.number;
     let (receipt, signature) = (&remembered.receipt_bytes, &remembered.signature);
     if !repository.may_read() {

@@ -339,6 +339,12 @@ impl Predecessor {
     fn remembered(state: &State, scope: &Scope) -> Result<Self, BackupError> {
         let remembered = state.newest()?;
         let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
+        // Too old to be completed: its receipt was never stored.
+        let unfinished = remembered.as_ref().filter(|remembered| !state.is_committed(remembered.receipt.number));
+        if let Some(unfinished) = unfinished {
+            let previous = unfinished.receipt.previous;
+            return Ok(Self { number: highest.saturating_add(1), previous, base: None, full: Some(Full::NoState) });
+        }
         let previous = remembered.as_ref().map(|remembered| remembered.sha256);
         let (base, full) = match remembered.map(|remembered| remembered.base()) {
             None => (None, Some(Full::First)),

@@ -4,13 +4,14 @@ mod check;
 mod init;
 mod keyring;
 mod list;
+mod prune;
 mod report;
 mod run;
 mod show;
 
 use std::path::PathBuf;
 
-use ::backup::{Config, Repository};
+use ::backup::{Config, Keeper, Repository};
 use ::report::write_json_line;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -39,6 +40,7 @@ enum Command {
     Init(init::Init),
     Run(run::Run),
     List(list::List),
+    Prune(prune::Prune),
     Report(report::Report),
     Show(show::Show),
     Check(check::Check),
@@ -51,6 +53,7 @@ impl Backup {
             Command::Init(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
             Command::List(verb) => verb.run(),
+            Command::Prune(verb) => verb.run(),
             Command::Report(verb) => verb.run(),
             Command::Show(verb) => verb.run(),
             Command::Check(verb) => verb.run(),
@@ -70,6 +73,13 @@ pub(crate) struct Configured {
 impl Configured {
     pub(crate) fn read(&self) -> Result<Config, Failure> {
         Ok(Config::read(&self.config)?)
+    }
+
+    /// Reads the configuration of a keeper, and opens its repository.
+    pub(crate) fn open_as_keeper(&self) -> Result<(Keeper, Repository), Failure> {
+        let keeper = Keeper::read(&self.config)?;
+        let repository = ::backup::init::open_location(&keeper.repository)?;
+        Ok((keeper, repository))
     }
 
     /// Reads the configuration, and opens its repository.

@@ -34,7 +34,7 @@ use self::{
     client::{Call, Client, Reply, Upload},
     download::Download,
 };
-use crate::{Body, Listed, Name, Put, Store, StoreError};
+use crate::{Body, Deletion, Listed, Name, Put, Store, StoreError};
 
 /// A call without progress for this long is tried again.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -42,6 +42,8 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GIVE_UP: Duration = Duration::from_secs(600);
 /// Length of a page of a listing: a thousand names with what stores tell of each.
 const MAX_PAGE_BYTES: u64 = 8 << 20;
+/// How many versions of an object are deleted at most: each of its names is put once.
+const MAX_VERSIONS: u32 = 1000;
 
 /// How a bucket is used.
 #[derive(Clone, Debug)]
@@ -110,6 +112,24 @@ impl S3 {
         }
         let call = Call { method: "PUT", key: Some(&key), query: Vec::new(), headers, action: "s3:PutObject" };
         self.client.call(&call, Some(upload))
+    }
+}
+
+impl S3 {
+    /// Version of the object: `None` if there is no object, and within it `None` if the bucket keeps no versions.
+    fn newest_version(&self, key: &str) -> Result<Option<Option<String>>, S3Fault> {
+        let call =
+            Call { method: "HEAD", key: Some(key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
+        let reply = self.client.call(&call, None)?;
+        Ok((reply.status != 404).then(|| reply.header("x-amz-version-id").map(str::to_owned)))
+    }
+
+    /// Deletes a version for good. Without its id, a bucket with versions would only hide it.
+    fn delete_version(&self, key: &str, version: Option<&str>) -> Result<(), S3Fault> {
+        let query = version.map(|version| ("versionId", version)).into_iter().collect();
+        let action = if version.is_some() { "s3:DeleteObjectVersion" } else { "s3:DeleteObject" };
+        let call = Call { method: "DELETE", key: Some(key), query, headers: Vec::new(), action };
+        self.client.call(&call, None).map(|_| ())
     }
 }
 
@@ -188,9 +208,9 @@ impl Store for S3 {
                 xml::page(&text).ok_or_else(|| S3Fault::Answer("it is no listing".to_owned()))
             });
             let page = page.map_err(|fault| self.failed(fault))?;
-            let names = page.objects.into_iter().filter_map(|(key, bytes)| {
+            let names = page.objects.into_iter().filter_map(|(key, bytes, modified)| {
                 // What others have put there has no name that Sealant gives.
-                Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes })
+                Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes, modified })
             });
             found.extend(names);
             next = page.next;
@@ -200,6 +220,22 @@ impl Store for S3 {
         }
         found.sort_by(|one: &Listed, other: &Listed| one.name.cmp(&other.name));
         Ok(found)
+    }
+
+    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+        let key = self.client.address.key(name);
+        for _ in 0..MAX_VERSIONS {
+            let deleted = match self.newest_version(&key).map_err(|fault| self.failed(fault))? {
+                None => return Ok(Deletion::Done),
+                Some(version) => self.delete_version(&key, version.as_deref()),
+            };
+            match deleted {
+                Ok(()) => {}
+                Err(S3Fault::Locked) => return Ok(Deletion::Locked),
+                Err(fault) => return Err(self.failed(fault)),
+            }
+        }
+        Err(self.failed(S3Fault::Answer(format!("{key} is still there after {MAX_VERSIONS} deletions"))))
     }
 
     fn location(&self) -> String {

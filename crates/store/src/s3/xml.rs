@@ -1,5 +1,6 @@
 //! Answers of stores: XML documents of a few kinds, of which only the texts of named elements matter.
 
+use jiff::Timestamp;
 use quick_xml::{Reader, events::Event};
 
 /// Deeper documents are not answers of a store.
@@ -8,8 +9,8 @@ const MAX_DEPTH: usize = 16;
 /// One page of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// Keys, and lengths in bytes.
-    pub(super) objects: Vec<(String, u64)>,
+    /// The objects: key, length in bytes, and when it was put.
+    pub(super) objects: Vec<(String, u64, Timestamp)>,
     /// How to ask for the next page; `None` if this is the last.
     pub(super) next: Option<String>,
 }
@@ -25,17 +26,22 @@ pub(super) struct Refusal {
 
 /// Reads a listing; `None` if it is none.
 pub(super) fn page(bytes: &[u8]) -> Option<Page> {
-    let (mut page, mut more) = (Page::default(), false);
-    let (mut key, mut length) = (None, None);
+    let (mut page, mut more, mut has_all) = (Page::default(), false, true);
+    let (mut key, mut length, mut modified) = (None, None, None);
     let is_whole = walk(bytes, |path, text| match (path, text) {
         (["ListBucketResult", "Contents", "Key"], Some(text)) => key = Some(text.to_owned()),
         (["ListBucketResult", "Contents", "Size"], Some(text)) => length = text.parse().ok(),
-        (["ListBucketResult", "Contents"], None) => page.objects.extend(key.take().zip(length.take())),
+        (["ListBucketResult", "Contents", "LastModified"], Some(text)) => modified = text.parse().ok(),
+        (["ListBucketResult", "Contents"], None) => {
+            let object = key.take().zip(length.take()).zip(modified.take());
+            has_all &= object.is_some();
+            page.objects.extend(object.map(|((key, length), modified)| (key, length, modified)));
+        }
         (["ListBucketResult", "IsTruncated"], Some(text)) => more = text == "true",
         (["ListBucketResult", "NextContinuationToken"], Some(text)) => page.next = Some(text.to_owned()),
         _ => {}
     });
-    let is_listing = is_whole? == "ListBucketResult" && page.next.is_some() >= more;
+    let is_listing = is_whole? == "ListBucketResult" && has_all && page.next.is_some() >= more;
     page.next = page.next.filter(|_| more);
     is_listing.then_some(page)
 }
@@ -110,14 +116,21 @@ mod tests {
     const LISTING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
         <ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name><Prefix/>\n\
         <NextContinuationToken>1ueG&amp;cXC&#x3D;</NextContinuationToken><KeyCount>2</KeyCount>\
-        <IsTruncated>true</IsTruncated><Contents><Key>a/one.age</Key><Size>5</Size><Owner><ID>x</ID></Owner></Contents>\
-        <Contents><Size>0</Size><Key>a/two.age</Key></Contents><Contents><Key>no-size</Key></Contents></ListBucketResult>";
+        <IsTruncated>true</IsTruncated><Contents><Key>a/one.age</Key><Size>5</Size>\
+        <LastModified>2025-11-26T12:00:01.000Z</LastModified><Owner><ID>x</ID></Owner></Contents>\
+        <Contents><Size>0</Size><Key>a/two.age</Key><LastModified>2025-11-26T12:00:02Z</LastModified></Contents>\
+        </ListBucketResult>";
 
     #[test]
     fn a_listing_has_keys_lengths_and_a_continuation() {
+        let time = |second: i64| Timestamp::from_second(1_764_158_400 + second).unwrap();
         let read = page(LISTING.as_bytes()).unwrap();
-        assert_eq!(read.objects, [("a/one.age".to_owned(), 5), ("a/two.age".to_owned(), 0)]);
+        assert_eq!(read.objects, [("a/one.age".to_owned(), 5, time(1)), ("a/two.age".to_owned(), 0, time(2))]);
         assert_eq!(read.next.as_deref(), Some("1ueG&cXC="));
+        for element in ["Key", "Size", "LastModified"] {
+            let without = LISTING.replace(&format!("<{element}>"), "<X>").replace(&format!("</{element}>"), "</X>");
+            assert_eq!(page(without.as_bytes()), None, "an object without {element} would be missing");
+        }
         let last = LISTING.replace("true", "false");
         assert_eq!(page(last.as_bytes()).unwrap().next, None);
         let cut = LISTING.replace("<NextContinuationToken>1ueG&amp;cXC&#x3D;</NextContinuationToken>", "");

@@ -187,7 +187,10 @@ mod tests {
         ];
         let found = mysql().judge_with(&CHECK, &Rules::default(), &before);
         let artefacts: Vec<&str> = found.iter().map(|f| f.artefact.as_str()).collect();
-        assert_eq!(artefacts, ["GRANT PROCESS ON *.*", "attest the volume in a waiver, artefact …", access::AS_SERVER_USER]);
+        assert_eq!(
+            artefacts,
+            ["GRANT PROCESS ON *.*", "attest the volume in a waiver, artefact …", access::AS_SERVER_USER]
+        );
         assert!(found[1].remediation.as_deref().unwrap().contains("/var/lib/mysql, /var/log/mysql"));
         assert_eq!(found[0].remediation.as_deref(), Some("GRANT PROCESS ON *.* TO 'a'@'b'"));
     }

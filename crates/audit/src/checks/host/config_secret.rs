@@ -51,11 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
         verdict.unseen(
             "server",
-            Unseen {
-                what: "environments and homes".to_owned(),
-                why,
-                remedy: access::AS_SERVER_USER.to_owned(),
-            },
+            Unseen { what: "environments and homes".to_owned(), why, remedy: access::AS_SERVER_USER.to_owned() },
         );
     }
     let files: std::collections::BTreeSet<&str> = host.options.iter().map(|entry| entry.file.as_str()).collect();
@@ -141,8 +137,9 @@ mod tests {
     }
 
     fn secret(kind: &str, mode: Option<u32>) -> Made {
-        mysql()
-            .host(|host| host.secrets.push(SecretLocation { location: "/root/x".to_owned(), kind: kind.to_owned(), mode }))
+        mysql().host(|host| {
+            host.secrets.push(SecretLocation { location: "/root/x".to_owned(), kind: kind.to_owned(), mode })
+        })
     }
 
     #[test]

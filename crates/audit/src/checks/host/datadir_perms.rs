@@ -59,11 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let why = root.error.clone().unwrap_or_default();
         verdict.unseen(
             &root.path,
-            Unseen {
-                what: format!("modes below {}", root.path),
-                why,
-                remedy: access::reading(&root.path),
-            },
+            Unseen { what: format!("modes below {}", root.path), why, remedy: access::reading(&root.path) },
         );
     }
     if files.data_seen() {

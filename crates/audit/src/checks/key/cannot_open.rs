@@ -333,14 +333,8 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
             "the key file is encrypted, and no file with its password was found".to_owned(),
             "file_key_management_filekey = FILE:PATH, and run as a user who can read PATH".to_owned(),
         ),
-        Some((_, Some((path, _)))) => (
-            "the key file could not be read".to_owned(),
-            access::reading(&path),
-        ),
-        _ => (
-            "no key file was found".to_owned(),
-            access::reading("the key file"),
-        ),
+        Some((_, Some((path, _)))) => ("the key file could not be read".to_owned(), access::reading(&path)),
+        _ => ("no key file was found".to_owned(), access::reading("the key file")),
     };
     Unseen { what: format!("keys of {count} tablespaces"), why, remedy }
 }

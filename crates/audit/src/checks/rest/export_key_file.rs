@@ -71,20 +71,12 @@ fn failure(file: &FileFact) -> Ruling {
 }
 
 fn unreadable(file: &FileFact, why: &str) -> Unseen {
-    Unseen {
-        what: file.path.clone(),
-        why: why.to_owned(),
-        remedy: access::reading(&file.path),
-    }
+    Unseen { what: file.path.clone(), why: why.to_owned(), remedy: access::reading(&file.path) }
 }
 
 fn root_unseen(root: &Root) -> Unseen {
     let why = root.error.clone().unwrap_or_default();
-    Unseen {
-        what: format!("files below {}", root.path),
-        why,
-        remedy: access::reading(&root.path),
-    }
+    Unseen { what: format!("files below {}", root.path), why, remedy: access::reading(&root.path) }
 }
 
 fn pass(files: &FileFacts) -> Ruling {

@@ -60,11 +60,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)));
     }
     if let (None, Some((file, why))) = (&cx.facts.sql, closed) {
-        return Err(Unseen {
-            what: file.path.clone(),
-            why: why.to_owned(),
-            remedy: access::reading(&file.path),
-        });
+        return Err(Unseen { what: file.path.clone(), why: why.to_owned(), remedy: access::reading(&file.path) });
     }
     let sql = cx.facts.sql()?;
     if sql.variable_on(NAME)? {

@@ -209,11 +209,7 @@ fn quote(entry: &OptionEntry) -> Evidence {
 }
 
 fn unread(file: &str, why: &str) -> Unseen {
-    Unseen {
-        what: format!("the client options of {file}"),
-        why: why.to_owned(),
-        remedy: access::reading(file),
-    }
+    Unseen { what: format!("the client options of {file}"), why: why.to_owned(), remedy: access::reading(file) }
 }
 
 #[cfg(test)]

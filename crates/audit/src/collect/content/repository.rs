@@ -3,8 +3,11 @@
 //! They are text, but hold no rows. `docs/formats/backup.md` is their format.
 
 use archive::names::{self, SIGNATURE};
+use archive::prune::Declaration;
 use archive::sshsig::{MAX_SIGNATURE_BYTES, Signature};
-use archive::{ArchiveError, Digest, Receipt, RepositoryDescription, RestoreRecord, receipt, repository, restores};
+use archive::{
+    ArchiveError, Digest, Receipt, RepositoryDescription, RestoreRecord, prune, receipt, repository, restores,
+};
 
 use super::Candidate;
 use crate::facts::backup::{BackupReceipt, RecordedRestore};
@@ -29,14 +32,21 @@ pub(super) fn restores(file: &Candidate<'_>) -> Option<Content> {
     })
 }
 
-/// The signature of a receipt, or the description of a repository.
+/// The signature of a receipt or a prune, the declaration of a prune, or the description of a repository.
 pub(super) fn other(file: &Candidate<'_>) -> Option<Content> {
     let known = if file.name == names::REPOSITORY {
         RepositoryDescription::parse(&file.whole(repository::MAX_BYTES)?).is_ok()
+    } else if begins_as(file, prune::SCHEMA) {
+        Declaration::parse(&file.whole(prune::MAX_BYTES)?).is_ok()
     } else {
         file.name.ends_with(SIGNATURE) && Signature::parse(&file.whole(MAX_SIGNATURE_BYTES as u64)?).is_ok()
     };
     known.then_some(Content::Structure)
+}
+
+/// Whether a file begins as `sealant` writes a document of this schema.
+fn begins_as(file: &Candidate<'_>, schema: &str) -> bool {
+    file.head.starts_with(format!("{{\"schema\":\"{schema}\"").as_bytes())
 }
 
 /// Parses a file that begins as `sealant` writes a document of this schema.
@@ -45,7 +55,7 @@ fn read_as(
     schema: &str,
     parse: impl FnOnce(&[u8]) -> Result<Content, ArchiveError>,
 ) -> Option<Content> {
-    if !file.head.starts_with(format!("{{\"schema\":\"{schema}\"").as_bytes()) {
+    if !begins_as(file, schema) {
         return None;
     }
     let unreadable = |why: String| Content::Unreadable { why };

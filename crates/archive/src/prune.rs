@@ -1,0 +1,105 @@
+//! Declarations of prunes: which receipts a keeper removed. A removed receipt leaves a hole in the chain, which only a
+//! declaration tells from a loss.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{ArchiveError, Digest, names::Number};
+
+/// Schema that this version writes.
+pub const SCHEMA: &str = "sealant.prune/1";
+/// Namespace of the signatures.
+pub const NAMESPACE: &str = "sealant-prune";
+/// Maximum length of a declaration: 200 bytes a receipt.
+pub const MAX_BYTES: u64 = 64 << 20;
+/// How old a pack that no receipt names has to be before it is removed, in days. A run has to end within that time.
+pub const ORPHAN_DAYS: u16 = 7;
+/// The longest time from the start of a run to its receipt, in hours: after [`ORPHAN_DAYS`], a prune may have removed
+/// its first packs.
+pub const MAX_RUN_HOURS: i64 = 6 * 24;
+
+/// What a prune removes, written before it removes anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declaration {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Id of the repository.
+    pub repo: String,
+    /// Name of the keeper, the principal of its signature.
+    pub keeper: String,
+    /// When it was written, by the keeper's clock.
+    pub at: Timestamp,
+    /// The removed receipts of each host.
+    pub hosts: BTreeMap<String, Vec<Removed>>,
+    /// Program and version that wrote it.
+    pub tool: String,
+}
+
+/// A removed receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// Number of the backup.
+    pub number: Number,
+    /// SHA-256 of the receipt.
+    pub sha256: Digest,
+    /// SHA-256 of the receipt before it; `None` in the first.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub previous: Option<Digest>,
+}
+
+/// Whether a run that began then may no longer store its receipt.
+#[must_use]
+pub fn is_run_too_old(began: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(began) > SignedDuration::from_hours(MAX_RUN_HOURS)
+}
+
+impl Declaration {
+    /// The bytes to sign and store.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Prune`] if serialization fails; a declaration from [`parse`](Self::parse) always serializes.
+    pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
+        let mut bytes = serde_json::to_vec(self).map_err(|error| ArchiveError::Prune(error.to_string()))?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// Parses a declaration.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Prune`], [`ArchiveError::Version`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
+        let declaration: Self =
+            serde_json::from_slice(bytes).map_err(|error| ArchiveError::Prune(error.to_string()))?;
+        if declaration.schema == SCHEMA {
+            Ok(declaration)
+        } else {
+            Err(ArchiveError::Version { found: declaration.schema, known: SCHEMA })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declaration_reads_back_and_a_later_one_is_refused() {
+        let removed = Removed { number: 3, sha256: Digest::compute(b"3"), previous: Some(Digest::compute(b"2")) };
+        let declaration = Declaration {
+            schema: SCHEMA.to_owned(),
+            repo: "00".repeat(16),
+            keeper: "keeper".to_owned(),
+            at: "2026-11-23T20:15:00Z".parse().unwrap(),
+            hosts: BTreeMap::from([("db1".to_owned(), vec![removed])]),
+            tool: "sealant 0.1.0".to_owned(),
+        };
+        let bytes = declaration.encode().unwrap();
+        assert_eq!(Declaration::parse(&bytes).unwrap(), declaration);
+        let later = String::from_utf8(bytes).unwrap().replace("prune/1", "prune/2");
+        assert!(matches!(Declaration::parse(later.as_bytes()), Err(ArchiveError::Version { .. })));
+        assert!(matches!(Declaration::parse(b"{}"), Err(ArchiveError::Prune(_))));
+    }
+}

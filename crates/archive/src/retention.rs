@@ -1,0 +1,199 @@
+//! Which backups of a host are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+use serde::Deserialize;
+
+use crate::names::Number;
+
+/// How far a host's clock may be from the store's before the store's time counts.
+const MAX_CLOCK_ERROR: SignedDuration = SignedDuration::from_hours(26);
+
+/// How many backups are kept. Only good ones count; a day, week, month or year counts once, by its last good backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// The newest ones.
+    pub keep_last: u32,
+    /// One for each of so many days with a backup.
+    pub daily: u32,
+    /// One for each of so many weeks, which begin on Monday.
+    pub weekly: u32,
+    /// One for each of so many months.
+    pub monthly: u32,
+    /// One for each of so many years.
+    pub yearly: u32,
+    /// Good backups that are kept at least, whatever else the policy says.
+    pub min_good: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { keep_last: 7, daily: 14, weekly: 8, monthly: 12, yearly: 0, min_good: 2 }
+    }
+}
+
+/// A backup, as far as retention is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its number.
+    pub number: Number,
+    /// Whether everything in it is proven.
+    pub is_good: bool,
+    /// Its day, in UTC.
+    pub day: Date,
+}
+
+/// Why a backup is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The newest receipt: a running backup refers to its packs.
+    Newest,
+    /// One of the newest good ones.
+    Last,
+    /// The last good one of its day.
+    Daily,
+    /// The last good one of its week.
+    Weekly,
+    /// The last good one of its month.
+    Monthly,
+    /// The last good one of its year.
+    Yearly,
+    /// One of the good ones that are always kept.
+    MinGood,
+}
+
+impl Reason {
+    /// One word for people and scripts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Last => "last",
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::Monthly => "monthly",
+            Self::Yearly => "yearly",
+            Self::MinGood => "min-good",
+        }
+    }
+}
+
+/// The day of a backup that ended at `ended` by the host's clock, and whose receipt was put at `put` by the store's. A
+/// host whose clock is wrong, or that lies, does not choose the day.
+#[must_use]
+pub fn day(ended: Timestamp, put: Timestamp) -> Date {
+    let is_close = put.duration_since(ended).abs() <= MAX_CLOCK_ERROR;
+    let time = if is_close { ended } else { put };
+    time.to_zoned(TimeZone::UTC).date()
+}
+
+/// The backups that are kept, with every reason. `candidates` are all backups of a host, in any order.
+#[must_use]
+pub fn kept(policy: &Policy, candidates: &[Candidate]) -> BTreeMap<Number, BTreeSet<Reason>> {
+    let mut newest_first = candidates.to_vec();
+    newest_first.sort_by_key(|candidate| std::cmp::Reverse(candidate.number));
+    let mut kept: BTreeMap<Number, BTreeSet<Reason>> = BTreeMap::new();
+    let mut keep = |number, reason| {
+        kept.entry(number).or_default().insert(reason);
+    };
+    if let Some(newest) = newest_first.first() {
+        keep(newest.number, Reason::Newest);
+    }
+    let good: Vec<&Candidate> = newest_first.iter().filter(|candidate| candidate.is_good).collect();
+    for (count, reason) in [(policy.keep_last, Reason::Last), (policy.min_good, Reason::MinGood)] {
+        good.iter().take(usize_of(count)).for_each(|candidate| keep(candidate.number, reason));
+    }
+    let periods = [
+        (policy.daily, Reason::Daily),
+        (policy.weekly, Reason::Weekly),
+        (policy.monthly, Reason::Monthly),
+        (policy.yearly, Reason::Yearly),
+    ];
+    for (count, reason) in periods {
+        let mut seen = BTreeSet::new();
+        for candidate in &good {
+            if seen.len() == usize_of(count) {
+                break;
+            }
+            if seen.insert(first_day(reason, candidate.day)) {
+                keep(candidate.number, reason);
+            }
+        }
+    }
+    kept
+}
+
+/// First day of the day, week, month or year that has this day.
+fn first_day(period: Reason, day: Date) -> Date {
+    match period {
+        Reason::Weekly => day.iso_week_date().first_of_week().map_or(day, |week| week.date()),
+        Reason::Monthly => day.first_of_month(),
+        Reason::Yearly => day.first_of_year(),
+        _ => day,
+    }
+}
+
+fn usize_of(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan;
+
+    use super::*;
+
+    const NONE: Policy = Policy { keep_last: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0, min_good: 0 };
+
+    /// A good backup each day from the first of January 2026, a Thursday.
+    fn daily(count: u64) -> Vec<Candidate> {
+        let first = Date::constant(2026, 1, 1);
+        let day = |number: u64| first.checked_add(i64::try_from(number - 1).unwrap().days()).unwrap();
+        (1..=count).map(|number| Candidate { number, is_good: true, day: day(number) }).collect()
+    }
+
+    fn numbers(policy: Policy, candidates: &[Candidate]) -> Vec<Number> {
+        kept(&policy, candidates).into_keys().collect()
+    }
+
+    #[test]
+    fn each_period_keeps_its_last_good_backup() {
+        let all = daily(59);
+        assert_eq!(numbers(NONE, &all), [59], "the newest always");
+        assert_eq!(numbers(Policy { keep_last: 3, ..NONE }, &all), [57, 58, 59]);
+        assert_eq!(numbers(Policy { daily: 2, ..NONE }, &all), [58, 59]);
+        // Sundays: the 4th of January, and every seventh day after it; the last week ends early.
+        assert_eq!(numbers(Policy { weekly: 3, ..NONE }, &all), [46, 53, 59]);
+        assert_eq!(numbers(Policy { monthly: 9, ..NONE }, &all), [31, 59]);
+        assert_eq!(numbers(Policy { yearly: 9, ..NONE }, &all), [59]);
+        assert_eq!(numbers(NONE, &[]), Vec::<Number>::new());
+    }
+
+    #[test]
+    fn several_of_a_day_are_one() {
+        let mut all = daily(2);
+        let second = all[1];
+        all.extend((3..=9).map(|number| Candidate { number, ..second }));
+        assert_eq!(numbers(Policy { daily: 2, ..NONE }, &all), [1, 9]);
+    }
+
+    #[test]
+    fn only_good_backups_count() {
+        let mut all = daily(10);
+        all.iter_mut().filter(|one| one.number > 4).for_each(|one| one.is_good = false);
+        assert_eq!(numbers(Policy { keep_last: 2, ..NONE }, &all), [3, 4, 10]);
+        assert_eq!(numbers(Policy { min_good: 2, ..NONE }, &all), [3, 4, 10]);
+        assert_eq!(numbers(Policy { daily: 3, ..NONE }, &all), [2, 3, 4, 10]);
+    }
+
+    #[test]
+    fn a_wrong_clock_does_not_choose_the_day() {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let put = time("2026-03-02T01:00:00Z");
+        assert_eq!(day(time("2026-03-01T23:59:00Z"), put), Date::constant(2026, 3, 1));
+        assert_eq!(day(time("2020-01-01T00:00:00Z"), put), Date::constant(2026, 3, 2));
+        assert_eq!(day(time("2036-01-01T00:00:00Z"), put), Date::constant(2026, 3, 2));
+    }
+}

@@ -1,0 +1,160 @@
+//! The configuration of a keeper: who prunes a repository, and what is kept. It may be the file of a host, or one of its
+//! own on another machine, without a server.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use archive::{
+    prune::ORPHAN_DAYS,
+    retention::Policy,
+    sshsig::{AllowedSigners, SigningKey},
+};
+use serde::{Deserialize, de::IgnoredAny};
+use zeroize::Zeroizing;
+
+use crate::{
+    BackupError,
+    config::{RawRepository, allowed_signers},
+    location::Location,
+};
+
+/// Default name: the principal of its signatures.
+const NAME: &str = "keeper";
+
+/// The validated configuration.
+#[derive(Debug)]
+pub struct Keeper {
+    /// The repository.
+    pub repository: Location,
+    /// Its name, the principal of its signatures in the file of allowed signers.
+    pub name: String,
+    /// File with the private key that signs declarations.
+    pub signing_key: PathBuf,
+    /// File of the accepted signers of receipts and declarations.
+    pub allowed_signers: PathBuf,
+    /// Which backups are kept.
+    pub policy: Policy,
+    /// How old an object that no receipt names has to be before it is removed, in days.
+    pub orphan_days: u16,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    repository: RawRepository,
+    keeper: RawKeeper,
+    #[serde(default)]
+    retention: Policy,
+    #[serde(rename = "host")]
+    _host: Option<IgnoredAny>,
+    #[serde(rename = "server")]
+    _server: Option<IgnoredAny>,
+    #[serde(rename = "data")]
+    _data: Option<IgnoredAny>,
+    #[serde(rename = "keys")]
+    _keys: Option<IgnoredAny>,
+    #[serde(rename = "state")]
+    _state: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawKeeper {
+    name: Option<String>,
+    signing_key: PathBuf,
+    allowed_signers: PathBuf,
+    orphan_days: Option<u16>,
+}
+
+impl Keeper {
+    /// Reads and validates a configuration file.
+    ///
+    /// # Errors
+    /// [`BackupError::Config`] with the reason.
+    pub fn read(path: &Path) -> Result<Self, BackupError> {
+        let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
+        Self::parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?;
+        let orphan_days = raw.keeper.orphan_days.unwrap_or(ORPHAN_DAYS);
+        if orphan_days < ORPHAN_DAYS {
+            return Err(format!("keeper.orphan_days must be at least {ORPHAN_DAYS}: a run may take that long"));
+        }
+        if raw.retention.min_good == 0 {
+            return Err("retention.min_good must be at least 1".to_owned());
+        }
+        Ok(Self {
+            repository: raw.repository.location()?,
+            name: raw.keeper.name.unwrap_or_else(|| NAME.to_owned()),
+            signing_key: raw.keeper.signing_key,
+            allowed_signers: raw.keeper.allowed_signers,
+            policy: raw.retention,
+            orphan_days,
+        })
+    }
+
+    /// Reads the signing key.
+    ///
+    /// # Errors
+    /// [`BackupError::Key`], [`BackupError::Io`].
+    pub fn signing_key(&self) -> Result<SigningKey, BackupError> {
+        signing_key(&self.signing_key)
+    }
+
+    /// Reads the accepted signers.
+    ///
+    /// # Errors
+    /// [`BackupError::Key`], [`BackupError::Unreadable`].
+    pub fn allowed_signers(&self) -> Result<AllowedSigners, BackupError> {
+        allowed_signers(&self.allowed_signers)
+    }
+}
+
+/// Reads a private key that signs.
+///
+/// # Errors
+/// [`BackupError::Key`], [`BackupError::Io`].
+pub(crate) fn signing_key(path: &Path) -> Result<SigningKey, BackupError> {
+    let text = fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(BackupError::io(path, "the signing key cannot be read"))?;
+    SigningKey::parse(&text).map_err(|source| BackupError::Key { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[repository]
+url = "/backup/repo"
+[keeper]
+signing_key = "/etc/sealant/keeper.key"
+allowed_signers = "/etc/sealant/signers"
+"#;
+
+    #[test]
+    fn a_keeper_needs_no_server_and_may_share_its_file() {
+        let keeper = Keeper::parse(TEXT).unwrap();
+        assert_eq!((keeper.name.as_str(), keeper.orphan_days, keeper.policy), ("keeper", 7, Policy::default()));
+        let shared = format!("{TEXT}[retention]\ndaily = 3\n[host]\nname = \"db1\"\n[server]\ndatadir = \"/x\"\n");
+        let keeper = Keeper::parse(&shared).unwrap();
+        assert_eq!(keeper.policy, Policy { daily: 3, ..Policy::default() });
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (more, says) in [
+            ("orphan_days = 2\n", "orphan_days"),
+            ("[retention]\nmin_good = 0\n", "min_good"),
+            ("[retention]\nhourly = 3\n", "hourly"),
+            ("[typo]\n", "typo"),
+        ] {
+            let error = Keeper::parse(&format!("{TEXT}{more}")).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The declarations of earlier prunes.
+
+use std::collections::BTreeMap;
+
+use archive::{
+    Digest, names,
+    prune::{Declaration, MAX_BYTES, NAMESPACE},
+    sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
+};
+
+use crate::{BackupError, Repository, repository::read};
+
+/// For each host, the receipts that were removed, each with the one before it.
+pub(crate) type Declared = BTreeMap<String, BTreeMap<Digest, Option<Digest>>>;
+
+/// Reads all declarations, and judges their signatures if there are signers. Those that cannot be trusted are returned
+/// apart, with the reason, and count for nothing.
+///
+/// # Errors
+/// [`BackupError::Store`] if the repository cannot be read.
+pub(crate) fn declared(
+    repository: &Repository,
+    signers: Option<&AllowedSigners>,
+) -> Result<(Declared, Vec<(String, String)>), BackupError> {
+    let (mut declared, mut untrusted) = (Declared::new(), Vec::new());
+    for listed in repository.store().list(names::PRUNES)? {
+        let object = listed.name.as_str();
+        let Some(signature) = names::prune_signature(object) else { continue };
+        match trusted(repository, (object, &signature), signers) {
+            Ok(declaration) => {
+                for (host, removed) in declaration.hosts {
+                    declared.entry(host).or_default().extend(removed.iter().map(|one| (one.sha256, one.previous)));
+                }
+            }
+            Err(BackupError::Store(error)) => return Err(error.into()),
+            Err(BackupError::Untrusted { object, reason }) => untrusted.push((object, reason)),
+            Err(error) => untrusted.push((object.to_owned(), error.to_string())),
+        }
+    }
+    Ok((declared, untrusted))
+}
+
+fn trusted(
+    repository: &Repository,
+    (object, signature): (&str, &str),
+    signers: Option<&AllowedSigners>,
+) -> Result<Declaration, BackupError> {
+    let untrusted = |reason: String| BackupError::Untrusted { object: object.to_owned(), reason };
+    let bytes = read(repository.store(), object, MAX_BYTES)?.ok_or_else(|| untrusted("it is gone".to_owned()))?;
+    let declaration = Declaration::parse(&bytes)?;
+    if declaration.repo != repository.id {
+        return Err(untrusted("it was written for another repository".to_owned()));
+    }
+    let Some(signers) = signers else { return Ok(declaration) };
+    let text = read(repository.store(), signature, MAX_SIGNATURE_BYTES as u64)?;
+    let text = text.ok_or_else(|| untrusted("there is no signature".to_owned()))?;
+    let signature = Signature::parse(&text).map_err(|error| untrusted(error.to_string()))?;
+    let key = signature.verify(NAMESPACE, &bytes).map_err(|error| untrusted(error.to_string()))?;
+    signers.allow(key, &declaration.keeper, NAMESPACE).map_err(|error| untrusted(error.to_string()))?;
+    Ok(declaration)
+}

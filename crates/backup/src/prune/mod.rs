@@ -1,0 +1,145 @@
+//! Removes backups that retention does not keep, and what no receipt names.
+//!
+//! A declaration is stored before anything is removed, so that a hole in the chain of receipts can be told from a loss.
+//! Receipts go first, then what none of the others needs: a prune that is cut off leaves backups that restore, and
+//! objects that the next one removes. A running backup refers to packs of the newest receipt, which is always kept, and
+//! to its own, which are young: no lock is needed.
+
+mod declared;
+mod plan;
+mod report;
+#[cfg(test)]
+mod simulation;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use archive::{
+    names,
+    prune::{Declaration, NAMESPACE, Removed, SCHEMA},
+    sshsig,
+};
+use serde::Serialize;
+use store::{Deletion, Put};
+
+pub(crate) use self::declared::declared;
+pub use self::{
+    plan::{HostPlan, Kept, Options, Plan, plan},
+    report::PruneReport,
+};
+use crate::{BackupError, Keeper, Repository, repository::name};
+
+/// How often a name for the declaration is tried: another keeper may write in the same second.
+const ATTEMPTS: u32 = 10;
+
+/// Result of a prune.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// Backups removed.
+    pub backups: u64,
+    /// Objects removed, receipts and signatures included.
+    pub objects: u64,
+    /// Their length in bytes, without receipts and signatures.
+    pub bytes: u64,
+    /// Objects that a lock keeps for now.
+    pub locked: u64,
+}
+
+/// Carries out a plan; `progress` is told of each object that is removed.
+///
+/// # Errors
+/// [`BackupError`]; the next prune removes the rest.
+pub fn prune(
+    repository: &Repository,
+    keeper: &Keeper,
+    plan: &Plan,
+    progress: &dyn Fn(&Pruned),
+) -> Result<Pruned, BackupError> {
+    if plan.hosts.iter().any(|host| !host.removed.is_empty()) {
+        declare(repository, keeper, plan)?;
+    }
+    let mut removal = Removal { repository, pruned: Pruned::default(), progress };
+    for host in &plan.hosts {
+        removal.host(host)?;
+    }
+    Ok(removal.pruned)
+}
+
+/// Stores the declaration; its signature lies there first.
+fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), BackupError> {
+    let removed = |host: &HostPlan| -> Vec<Removed> {
+        let one = |link: &archive::chain::Link| Removed {
+            number: link.receipt.number,
+            sha256: link.sha256,
+            previous: link.receipt.previous,
+        };
+        host.removed.iter().map(one).collect()
+    };
+    let hosts = plan.hosts.iter().filter(|host| !host.removed.is_empty());
+    let declaration = Declaration {
+        schema: SCHEMA.to_owned(),
+        repo: repository.id.clone(),
+        keeper: keeper.name.clone(),
+        at: plan.at,
+        hosts: hosts.map(|host| (host.host.clone(), removed(host))).collect(),
+        tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
+    let bytes = declaration.encode()?;
+    let signature = sshsig::sign(&keeper.signing_key()?, NAMESPACE, &bytes);
+    for attempt in 0..ATTEMPTS {
+        let object = names::prune(plan.at, attempt);
+        let beside = names::prune_signature(&object).unwrap_or_default();
+        if put(repository, &beside, signature.as_bytes())? == Put::New && put(repository, &object, &bytes)? == Put::New
+        {
+            return Ok(());
+        }
+    }
+    let (object, reason) = (names::prune(plan.at, 0), "other keepers write at the same time".to_owned());
+    Err(BackupError::Untrusted { object, reason })
+}
+
+fn put(repository: &Repository, object: &str, bytes: &[u8]) -> Result<Put, BackupError> {
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    Ok(repository.store().put_new(&name(object)?, &mut std::io::Cursor::new(bytes), length)?)
+}
+
+struct Removal<'r> {
+    repository: &'r Repository,
+    pruned: Pruned,
+    progress: &'r dyn Fn(&Pruned),
+}
+
+impl Removal<'_> {
+    fn host(&mut self, host: &HostPlan) -> Result<(), BackupError> {
+        let mut live: BTreeSet<String> = host.live.clone();
+        for link in &host.removed {
+            let number = link.receipt.number;
+            if self.delete(&names::receipt(&host.host, number), 0)? == Deletion::Locked {
+                // As long as its receipt exists, the backup has to restore.
+                live.extend(link.receipt.objects().map(|(object, _)| object));
+                continue;
+            }
+            self.delete(&names::signature(&host.host, number), 0)?;
+            self.pruned.backups = self.pruned.backups.saturating_add(1);
+        }
+        for (object, bytes) in host.unneeded.iter().filter(|(object, _)| !live.contains(*object)) {
+            self.delete(object, *bytes)?;
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, object: &str, bytes: u64) -> Result<Deletion, BackupError> {
+        let deletion = self.repository.store().delete(&name(object)?)?;
+        match deletion {
+            Deletion::Done => {
+                self.pruned.objects = self.pruned.objects.saturating_add(1);
+                self.pruned.bytes = self.pruned.bytes.saturating_add(bytes);
+            }
+            Deletion::Locked => self.pruned.locked = self.pruned.locked.saturating_add(1),
+        }
+        (self.progress)(&self.pruned);
+        Ok(deletion)
+    }
+}
+
+/// Objects by name, with their length in bytes.
+type Objects = BTreeMap<String, u64>;

@@ -1,0 +1,210 @@
+//! What a prune keeps and removes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use archive::{
+    chain::{self, Link},
+    names::{self, Number},
+    prune::NAMESPACE,
+    retention::{self, Candidate, Reason},
+    sshsig::AllowedSigners,
+};
+use jiff::{SignedDuration, Timestamp};
+use store::Listed;
+
+use super::{
+    Objects,
+    declared::{Declared, declared},
+};
+use crate::{BackupError, Keeper, Repository};
+
+/// What a prune may do.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only the backups of this host.
+    pub host: Option<String>,
+    /// Whether the newest backup may have less than half of the data of the one before it.
+    pub allow_shrunk: bool,
+    /// Whether receipts may be missing that no prune has removed.
+    pub allow_breaks: bool,
+}
+
+/// What a prune keeps and removes.
+#[derive(Debug)]
+pub struct Plan {
+    /// When it was made.
+    pub at: Timestamp,
+    /// Of each host.
+    pub hosts: Vec<HostPlan>,
+}
+
+/// What a prune keeps and removes of a host.
+#[derive(Debug)]
+pub struct HostPlan {
+    /// Name of the host.
+    pub host: String,
+    /// Backups that are kept, oldest first.
+    pub kept: Vec<Kept>,
+    /// Receipts of the backups that are removed, oldest first.
+    pub removed: Vec<Link>,
+    /// Objects that the kept backups need.
+    pub(super) live: BTreeSet<String>,
+    /// Objects that no kept backup needs and that are old enough, with their length.
+    pub(super) unneeded: Objects,
+}
+
+/// A backup that is kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its receipt.
+    pub link: Link,
+    /// Why.
+    pub reasons: BTreeSet<Reason>,
+}
+
+impl HostPlan {
+    /// Number of objects, besides receipts and signatures, that are removed.
+    #[must_use]
+    pub fn unneeded_objects(&self) -> usize {
+        self.unneeded.len()
+    }
+
+    /// Their length in bytes.
+    #[must_use]
+    pub fn unneeded_bytes(&self) -> u64 {
+        self.unneeded.values().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+}
+
+/// Plans a prune. Every receipt has to be signed, and none may be missing: a hidden receipt may need any pack.
+///
+/// # Errors
+/// [`BackupError::Prune`] if something is wrong with the backups of a host; [`BackupError`].
+pub fn plan(repository: &Repository, keeper: &Keeper, options: &Options, at: Timestamp) -> Result<Plan, BackupError> {
+    let signers = keeper.allowed_signers()?;
+    // Otherwise every check would call what is pruned a loss.
+    let key = *keeper.signing_key()?.public();
+    signers.allow(&key, &keeper.name, NAMESPACE).map_err(|_| BackupError::UnknownKeeper {
+        name: keeper.name.clone(),
+        signers: keeper.allowed_signers.clone(),
+        line: format!("{} namespaces=\"{NAMESPACE}\" {key}", keeper.name),
+    })?;
+    let (declared, untrusted) = declared(repository, Some(&signers))?;
+    if let Some((object, reason)) = untrusted.into_iter().next() {
+        return Err(BackupError::Untrusted { object, reason });
+    }
+    let hosts = match &options.host {
+        Some(host) => vec![host.clone()],
+        None => repository.hosts()?,
+    };
+    let planning = Planning { repository, keeper, options, signers, declared, at };
+    let hosts = hosts.into_iter().map(|host| planning.host(host)).collect::<Result<_, _>>()?;
+    Ok(Plan { at, hosts })
+}
+
+struct Planning<'p> {
+    repository: &'p Repository,
+    keeper: &'p Keeper,
+    options: &'p Options,
+    signers: AllowedSigners,
+    declared: Declared,
+    at: Timestamp,
+}
+
+impl Planning<'_> {
+    fn host(&self, host: String) -> Result<HostPlan, BackupError> {
+        let listed = self.repository.store().list(&format!("hosts/{host}/"))?;
+        let links = self.links(&host, &listed)?;
+        self.check_chain(&host, &links)?;
+        self.check_size(&host, &links)?;
+        let mut reasons = retention::kept(&self.keeper.policy, &candidates(&host, &links, &listed));
+        let (mut kept, mut removed) = (Vec::new(), Vec::new());
+        for link in links {
+            match reasons.remove(&link.receipt.number) {
+                Some(reasons) => kept.push(Kept { link, reasons }),
+                None => removed.push(link),
+            }
+        }
+        let live: BTreeSet<String> =
+            kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
+        let unneeded = self.unneeded(&host, &listed, &live);
+        Ok(HostPlan { host, kept, removed, live, unneeded })
+    }
+
+    /// The receipts, oldest first, each with a valid signature.
+    fn links(&self, host: &str, listed: &[Listed]) -> Result<Vec<Link>, BackupError> {
+        let numbers: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
+        let mut links = Vec::new();
+        for number in numbers {
+            // Another keeper may have removed it meanwhile.
+            let Some((link, bytes)) = self.repository.receipt(host, number)? else { continue };
+            self.repository.judge(host, number, &bytes, &self.signers)?;
+            links.push(link);
+        }
+        Ok(links)
+    }
+
+    fn check_chain(&self, host: &str, links: &[Link]) -> Result<(), BackupError> {
+        let none = BTreeMap::new();
+        let removed = self.declared.get(host).unwrap_or(&none);
+        let breaks = chain::breaks(&self.repository.id, host, links, removed);
+        match breaks.first().filter(|_| !self.options.allow_breaks) {
+            None => Ok(()),
+            Some(broken) => Err(BackupError::Prune {
+                host: host.to_owned(),
+                reason: broken.to_string(),
+                hint: "a receipt that is only hidden needs packs that would go; if it is lost for good, use --allow-breaks",
+            }),
+        }
+    }
+
+    /// A host that was emptied, by a mistake or a thief, must not push out what it had.
+    fn check_size(&self, host: &str, links: &[Link]) -> Result<(), BackupError> {
+        let [.., before, newest] = links else { return Ok(()) };
+        let (before, newest) = (before.receipt.bytes.data, newest.receipt.bytes.data);
+        if self.options.allow_shrunk || newest >= before.div_ceil(2) {
+            return Ok(());
+        }
+        Err(BackupError::Prune {
+            host: host.to_owned(),
+            reason: format!("the newest backup has {newest} bytes of data, the one before it {before}"),
+            hint: "if data was removed on purpose, use --allow-shrunk",
+        })
+    }
+
+    /// What no receipt that stays names, and is old enough that no run can still need it. Only what has a name that
+    /// Sealant gives to packs, manifests, keys and signatures.
+    fn unneeded(&self, host: &str, listed: &[Listed], live: &BTreeSet<String>) -> Objects {
+        let age = SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.keeper.orphan_days)));
+        let existing: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
+        let is_ours = |object: &str| {
+            names::pack_digest(host, object).is_some()
+                || names::manifest_number(host, object).is_some()
+                || names::keys_number(host, object).is_some()
+                || names::receipt_number(host, object)
+                    .is_some_and(|(number, is_receipt)| !is_receipt && !existing.contains(&number))
+        };
+        let is_old = |listed: &&Listed| self.at.duration_since(listed.modified) > age;
+        let unneeded = listed.iter().filter(is_old).map(|listed| (listed.name.as_str(), listed.bytes));
+        let unneeded = unneeded.filter(|(object, _)| is_ours(object) && !live.contains(*object));
+        unneeded.map(|(object, bytes)| (object.to_owned(), bytes)).collect()
+    }
+}
+
+/// Receipts in a listing, and when they were put.
+fn receipts<'l>(host: &'l str, listed: &'l [Listed]) -> impl Iterator<Item = (Number, Timestamp)> + 'l {
+    listed.iter().filter_map(move |listed| {
+        let (number, is_receipt) = names::receipt_number(host, listed.name.as_str())?;
+        is_receipt.then_some((number, listed.modified))
+    })
+}
+
+fn candidates(host: &str, links: &[Link], listed: &[Listed]) -> Vec<Candidate> {
+    let put: BTreeMap<Number, Timestamp> = receipts(host, listed).collect();
+    let candidate = |link: &Link| {
+        let receipt = &link.receipt;
+        let put = put.get(&receipt.number).copied().unwrap_or(receipt.ended);
+        Candidate { number: receipt.number, is_good: receipt.is_good(), day: retention::day(receipt.ended, put) }
+    };
+    links.iter().map(candidate).collect()
+}

@@ -1,0 +1,64 @@
+//! The report of a prune.
+
+use archive::retention::Reason;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{HostPlan, Kept, Plan, Pruned};
+use crate::report::Listed;
+
+/// A prune, schema `sealant.backup-prune/1`.
+#[derive(Debug, Serialize)]
+pub struct PruneReport {
+    schema: &'static str,
+    at: Timestamp,
+    hosts: Vec<HostReport>,
+    /// `None` if nothing was to be removed yet.
+    pruned: Option<Pruned>,
+}
+
+#[derive(Debug, Serialize)]
+struct HostReport {
+    host: String,
+    kept: Vec<KeptReport>,
+    removed: Vec<Listed>,
+    unneeded: Unneeded,
+}
+
+#[derive(Debug, Serialize)]
+struct KeptReport {
+    #[serde(flatten)]
+    listed: Listed,
+    reasons: Vec<&'static str>,
+}
+
+/// Objects that no kept backup needs and that are old enough.
+#[derive(Debug, Serialize)]
+struct Unneeded {
+    objects: usize,
+    bytes: u64,
+}
+
+impl PruneReport {
+    /// Of a plan, and what came of it.
+    #[must_use]
+    pub fn new(plan: &Plan, pruned: Option<Pruned>) -> Self {
+        let hosts = plan.hosts.iter().map(HostReport::new).collect();
+        Self { schema: "sealant.backup-prune/1", at: plan.at, hosts, pruned }
+    }
+}
+
+impl HostReport {
+    fn new(host: &HostPlan) -> Self {
+        let kept = |kept: &Kept| KeptReport {
+            listed: Listed::new(&kept.link),
+            reasons: kept.reasons.iter().map(|reason: &Reason| reason.as_str()).collect(),
+        };
+        Self {
+            host: host.host.clone(),
+            kept: host.kept.iter().map(kept).collect(),
+            removed: host.removed.iter().map(Listed::new).collect(),
+            unneeded: Unneeded { objects: host.unneeded_objects(), bytes: host.unneeded_bytes() },
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Prunes of repositories, for people.
+
+use std::io::Write;
+
+use archive::chain::Link;
+use backup::prune::{HostPlan, Plan, Pruned};
+
+use crate::{Error, Message, size};
+
+/// Writes what a prune keeps and removes, a line for each backup.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_prune_plan(plan: &Plan, orphan_days: u16, out: &mut dyn Write) -> Result<(), Error> {
+    for host in &plan.hosts {
+        write_host(host, orphan_days, out)?;
+    }
+    Ok(())
+}
+
+fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<(), Error> {
+    let keep = host.kept.iter().map(|kept| {
+        let reasons: Vec<&str> = kept.reasons.iter().map(|reason| reason.as_str()).collect();
+        (&kept.link, "keep", reasons.join(", "))
+    });
+    let remove = host.removed.iter().map(|link| (link, "remove", String::new()));
+    let mut all: Vec<(&Link, &str, String)> = keep.chain(remove).collect();
+    all.sort_by_key(|(link, ..)| link.receipt.number);
+    writeln!(out, "{}", host.host)?;
+    for (link, what, reasons) in all {
+        let (number, ended) = (link.receipt.number, link.receipt.ended.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        let state = if link.receipt.is_good() { "good" } else { "not proven" };
+        let line = format!("  {what:<6} {number:>6}  {ended}  {state:<10}  {reasons}");
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    let (objects, bytes) = (host.unneeded_objects(), size(host.unneeded_bytes()));
+    writeln!(out, "  {} kept, {} to remove", host.kept.len(), host.removed.len())?;
+    writeln!(out, "  {objects} objects ({bytes}) that no kept backup needs, older than {orphan_days} days")?;
+    Ok(())
+}
+
+/// What was removed.
+#[must_use]
+pub fn prune_messages(pruned: &Pruned) -> Vec<Message> {
+    let Pruned { backups, objects, bytes, locked } = *pruned;
+    let mut messages =
+        vec![Message::info(format!("removed {backups} backups and {objects} objects, {} of data", size(bytes)))];
+    if locked > 0 {
+        messages.push(Message::warning(format!("{locked} objects are locked, and stay until their locks end")));
+    }
+    messages
+}
+
+/// One line about a running prune.
+#[must_use]
+pub fn prune_progress(pruned: &Pruned) -> String {
+    format!("{} objects removed, {}", pruned.objects, size(pruned.bytes))
+}

@@ -1,0 +1,97 @@
+//! `sealant backup prune`.
+
+use ::backup::prune::{Options, PruneReport, Pruned, plan, prune};
+use clap::Args;
+use jiff::Timestamp;
+use report::{prune_messages, prune_progress, write_prune_plan};
+
+use super::{Configured, Reporting};
+use crate::cli::change::Consent;
+use crate::exit::{self, Exit};
+use crate::output::message::{Failure, say};
+
+/// Remove backups that retention does not keep, and data that no backup needs
+///
+/// Keeps the newest backups, and the last good one of each of the latest days, weeks, months and years, as the section
+/// `retention` of the configuration says; at least `min_good` good ones, and the newest of each host whatever it is. Then data that no
+/// kept backup needs is removed, if it is older than a week: a running backup needs no lock.
+///
+/// What is removed is declared first, signed, so that `sealant backup check` can tell it from a loss. Nothing is removed
+/// if a receipt is missing or not signed by an allowed signer, or if the newest backup has less than half of the data of
+/// the one before it. An interrupted prune leaves backups that restore; the next one removes the rest.
+///
+/// The configuration can be the host's, or one of a keeper on another machine, with the sections `repository`, `keeper`
+/// and `retention` alone. The host itself then need not have the right to delete.
+#[derive(Debug, Args)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
+pub(crate) struct Prune {
+    #[command(flatten)]
+    config: Configured,
+    /// Only the backups of this host [default: all hosts of the repository]
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// Prune although the newest backup has less than half of the data of the one before it
+    #[arg(long)]
+    allow_shrunk: bool,
+    /// Prune although receipts are missing that no prune has removed
+    #[arg(long)]
+    allow_breaks: bool,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant backup prune --dry-run
+  sealant backup prune --config /etc/sealant/keeper.toml --yes
+
+Configuration (make the key with ssh-keygen -t ed25519 -N '' -f /etc/sealant/keeper.key):
+  [keeper]
+  signing_key = \"/etc/sealant/keeper.key\"
+  # Has a line for each host, and: keeper namespaces=\"sealant-prune\" ssh-ed25519 ...
+  allowed_signers = \"/etc/sealant/signers\"
+  [retention]
+  keep_last = 7
+  daily = 14
+  weekly = 8
+  monthly = 12
+  yearly = 0
+  min_good = 2";
+
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "pruned, or nothing to remove"),
+    (Exit::Failed, "the repository cannot be read or changed, or a signature is invalid"),
+    (Exit::Findings, "nothing is removed: a receipt is missing, or the newest backup shrank"),
+];
+
+impl Prune {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let (keeper, repository) = self.config.open_as_keeper()?;
+        let options =
+            Options { host: self.host.clone(), allow_shrunk: self.allow_shrunk, allow_breaks: self.allow_breaks };
+        let planned = plan(&repository, &keeper, &options, Timestamp::now());
+        let plan = planned.map_err(|error| {
+            let exit = if error.is_finding() { Exit::Findings } else { Exit::Failed };
+            Failure { exit, ..error.into() }
+        })?;
+        let script = &self.reporting.script;
+        if self.consent.dry_run && script.write(&PruneReport::new(&plan, None))? {
+            return Ok(Exit::Clean);
+        }
+        let mut text = Vec::new();
+        write_prune_plan(&plan, keeper.orphan_days, &mut text)?;
+        if !self.consent.given(&String::from_utf8_lossy(&text))? {
+            return Ok(Exit::Clean);
+        }
+        let status = self.reporting.status();
+        let pruned = prune(&repository, &keeper, &plan, &|pruned: &Pruned| status.show(&prune_progress(pruned)));
+        status.clear();
+        let pruned = pruned?;
+        if !script.write(&PruneReport::new(&plan, Some(pruned)))? {
+            say(&prune_messages(&pruned));
+        }
+        Ok(Exit::Clean)
+    }
+}
