@@ -4,7 +4,7 @@ use std::fs;
 
 use harness::s3::s3_server;
 
-use crate::support::backup::{Backups, ended, files, is_same, stopped_mysql};
+use crate::support::backup::{Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper};
 use crate::support::disk::text;
 use crate::support::sealant;
 
@@ -86,6 +86,52 @@ fn a_host_that_may_only_put_objects_makes_incremental_backups() {
     // Without its state it does not know its number, and nothing is lost.
     fs::remove_dir_all(backups.path("state")).expect("removed");
     backups.backup(&["run"]).is(1).says("s3:GetObject");
+}
+
+/// Each role does its own with the printed policy, and nothing else.
+#[test]
+fn every_role_does_what_the_printed_policy_allows() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let [host, keeper, dba] = ["db1", "keeper", "dba"].map(|name| s3.create_user(name).expect("a user"));
+    let allowed = ["host/db1=db1", "keeper=keeper", "restorer=dba"].map(|allowed| ["--allow", allowed]).concat();
+    let printed = sealant()
+        .args(["backup", "policy", "--store", "versitygw", "--repository", "s3://backups/mysql"])
+        .args(&allowed)
+        .output()
+        .expect("it starts");
+    s3.put_policy("backups", &String::from_utf8_lossy(&printed.stdout)).expect("the store takes the policy");
+
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &host, "s3://backups/mysql");
+    for _ in 0..3 {
+        backups.backup(&["run"]).is(0);
+    }
+    with_keeper(&backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let data = s3.path("data/backups/mysql/hosts");
+    files_below(&data).iter().for_each(|object| age(object, 60));
+    let before = files_below(&data);
+
+    // The host cannot even read what there is, a restorer can remove nothing.
+    backups.backup(&["prune", "--yes"]).is(1).says("s3:GetObject");
+    let as_user = |name: &str, user| {
+        let config = backups.configure_user(name, &s3, user);
+        ended(sealant().args(["backup", "prune", "--yes", "--json", "--config"]).arg(&config))
+    };
+    as_user("dba", &dba).is(1).says("s3:PutObject");
+    assert_eq!(files_below(&data), before);
+    let pruned = as_user("keeper", &keeper).is(0);
+    assert_eq!(pruned.number("/pruned/backups"), 2);
+    assert!(files_below(&data).len() < before.len());
+
+    let keys = ["--keyring", text(&keyring)];
+    backups.restore_as(&s3, &dba, "3", &backups.path("into"), &keys).is(0);
+    is_same(&backups.path("into"), &files(server.datadir()));
+    let config = backups.configure_user("checker", &s3, &dba);
+    let check = ended(sealant().args(["backup", "check", "all", "--objects", "--json", "--config"]).arg(&config)).is(0);
+    assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
+    backups.backup(&["run"]).is(0).says("goes on from 3");
 }
 
 const HOST_ONLY: &str = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ["host"]},

@@ -654,6 +654,10 @@ fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
     let (dir, mysqld, tmp) = (Path::new("--dir"), Path::new("--mysqld"), Path::new("/tmp"));
     refused(&[dir, server.datadir()], "lies in a server's data directory");
     refused(&[dir, tmp, mysqld, server.socket()], "the socket of a running server");
+    let output =
+        sealant().args(["bench", "oltp", "--dir", "/tmp", "--mysqld", "/bin/true"]).output().expect("it starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("/bin/true: is not a server"), "{stderr}");
 }
 
 #[test]

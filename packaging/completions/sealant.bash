@@ -103,6 +103,9 @@ _sealant() {
             sealant__subcmd__backup,list)
                 cmd="sealant__subcmd__backup__subcmd__list"
                 ;;
+            sealant__subcmd__backup,policy)
+                cmd="sealant__subcmd__backup__subcmd__policy"
+                ;;
             sealant__subcmd__backup,prune)
                 cmd="sealant__subcmd__backup__subcmd__prune"
                 ;;
@@ -129,6 +132,9 @@ _sealant() {
                 ;;
             sealant__subcmd__backup__subcmd__help,list)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__list"
+                ;;
+            sealant__subcmd__backup__subcmd__help,policy)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__policy"
                 ;;
             sealant__subcmd__backup__subcmd__help,prune)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__prune"
@@ -363,6 +369,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__backup,list)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__list"
+                ;;
+            sealant__subcmd__help__subcmd__backup,policy)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__policy"
                 ;;
             sealant__subcmd__help__subcmd__backup,prune)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__prune"
@@ -1076,7 +1085,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup)
-            opts="-h --help init run list prune report show check keyring help"
+            opts="-h --help init run list policy prune report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1128,7 +1137,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help)
-            opts="init run list prune report show check keyring help"
+            opts="init run list policy prune report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1212,6 +1221,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__policy)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1414,6 +1437,32 @@ _sealant() {
                     ;;
                 --host)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__policy)
+            opts="-h --repository --allow --store --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --repository)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -W "aws versitygw minio" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -3052,7 +3101,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup)
-            opts="init run list prune report show check keyring"
+            opts="init run list policy prune report show check keyring"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3122,6 +3171,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__policy)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

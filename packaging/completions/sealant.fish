@@ -109,16 +109,17 @@ json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "run" -d 'Make a backup'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "list" -d 'List the backups'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list prune report show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "run" -d 'Make a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l answer -d 'The word that was decrypted with the identity of a recipient (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l challenges -d 'Write the encrypted words to this directory, too, as age files to be copied to the machine with the identity' -r -F
@@ -137,9 +138,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l host -d 'Backups of this host [default: the host in the configuration]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l repository -d 'The repository' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l allow -d 'Who has which role (repeatable): host, host/NAME (that host\'s backups only), keeper, checker or restorer. The principal is an ARN at AWS, an access key at versitygw, and anything at MinIO, whose policies belong to users' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l store -d 'Whose rules the policy follows' -r -f -a "aws\t''
+versitygw\t''
+minio\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l host -d 'Only the backups of this host [default: all hosts of the repository]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-shrunk -d 'Prune although the newest backup has less than half of the data of the one before it'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-shrunk -d 'Prune although a backup has less than half of the data of the one before it'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-breaks -d 'Prune although receipts are missing that no prune has removed'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l dry-run -d 'Show the plan and change nothing'
@@ -179,6 +186,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
@@ -1125,6 +1133,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'

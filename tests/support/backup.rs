@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use harness::s3::{S3Server, S3User};
 use harness::{Kind, Server, require};
@@ -150,15 +151,7 @@ impl Backups {
 
     /// Names and lengths of all objects.
     pub(crate) fn objects(&self) -> Vec<PathBuf> {
-        let (mut found, mut directories) = (Vec::new(), vec![self.path("repository")]);
-        while let Some(directory) = directories.pop() {
-            for item in fs::read_dir(directory).expect("a directory") {
-                let path = item.expect("an item").path();
-                if path.is_dir() { directories.push(path) } else { found.push(path) }
-            }
-        }
-        found.sort();
-        found
+        files_below(&self.path("repository"))
     }
 
     /// Replaces text in the configuration.
@@ -192,6 +185,19 @@ impl Backups {
     pub(crate) fn restore(&self, number: &str, into: &Path, more: &[&str]) -> Ran {
         ended(&mut self.restore_command(number, into, more))
     }
+}
+
+/// Paths of all files below a directory.
+pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let (mut found, mut directories) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = directories.pop() {
+        for item in fs::read_dir(directory).expect("a directory") {
+            let path = item.expect("an item").path();
+            if path.is_dir() { directories.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
 }
 
 pub(crate) fn ended(command: &mut Command) -> Ran {
@@ -244,4 +250,25 @@ pub(crate) fn stopped_mysql() -> Option<(Server, PathBuf)> {
 
 pub(crate) fn with_keyring(server: &Server, keyring: &Path) -> Backups {
     Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
+}
+
+/// Keys of a keeper, and its sections in the configuration.
+pub(crate) fn with_keeper(backups: &Backups, retention: &str) {
+    let key = archive::sshsig::SigningKey::generate().expect("a key");
+    fs::write(backups.path("keeper.key"), key.to_secret_text("keeper").expect("text").as_bytes()).expect("written");
+    let signers = fs::read_to_string(backups.path("signers")).expect("signers");
+    let line = format!("keeper namespaces=\"sealant-prune\" {}\n", key.public());
+    fs::write(backups.path("signers"), signers + &line).expect("written");
+    let keeper = format!(
+        "[keeper]\nsigning_key = {:?}\nallowed_signers = {:?}\n[retention]\n{retention}\n[data]\n",
+        backups.path("keeper.key"),
+        backups.path("signers")
+    );
+    backups.configure("[data]\n", &keeper);
+}
+
+/// Makes an object as old as if it had been put so many days ago.
+pub(crate) fn age(path: &Path, days: u32) {
+    let file = fs::File::options().write(true).open(path).expect("an object");
+    file.set_modified(SystemTime::now() - Duration::from_secs(24 * 3600) * days).expect("its time is set");
 }

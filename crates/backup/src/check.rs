@@ -134,7 +134,7 @@ pub fn check(
     let links = receipts(repository, host, signers, &mut checked)?;
     let (mut declared, untrusted) = declared(repository, signers)?;
     untrusted.into_iter().for_each(|(object, reason)| checked.bad(&object, reason));
-    checked.breaks = chain::breaks(&repository.id, host, &links, &declared.remove(host).unwrap_or_default());
+    checked.breaks = chain::breaks(&repository.id, host, &links, &declared.remove(host).unwrap_or_default().removed);
     let chosen: Vec<&Link> = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only)).collect();
     if let (Some(only), true) = (only, chosen.is_empty()) {
         let (location, host) = (repository.store().location(), host.to_owned());

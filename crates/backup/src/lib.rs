@@ -37,6 +37,6 @@ pub mod stream;
 pub use crate::config::Config;
 pub use crate::error::BackupError;
 pub use crate::keeper::Keeper;
-pub use crate::location::{BucketOptions, Location};
+pub use crate::location::{BucketOptions, Location, bucket_policy};
 pub use crate::repository::Repository;
-pub use store::s3::SCHEME as BUCKET_SCHEME;
+pub use store::s3::{SCHEME as BUCKET_SCHEME, policy};

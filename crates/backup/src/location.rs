@@ -8,7 +8,10 @@ use std::{
 
 use store::{
     Directory, S3, Store,
-    s3::{Address, DEFAULT_TIMEOUT, GIVE_UP, Lock, LockMode, SCHEME, Settings, Style},
+    s3::{
+        Address, DEFAULT_TIMEOUT, GIVE_UP, Lock, LockMode, SCHEME, Settings, Style,
+        policy::{Allowed, Dialect, policy},
+    },
 };
 
 use crate::BackupError;
@@ -95,6 +98,19 @@ impl Location {
         match self {
             Self::Directory(path) => path.display().to_string(),
             Self::Bucket(settings) => format!("{:?}", settings.address),
+        }
+    }
+}
+
+/// The policy that lets these use the repository at `url`, and do nothing else.
+///
+/// # Errors
+/// Why the URL is not that of a bucket.
+pub fn bucket_policy(url: &str, dialect: Dialect, allowed: &[Allowed]) -> Result<serde_json::Value, String> {
+    match Location::parse(url, BucketOptions::default())? {
+        Location::Bucket(settings) => Ok(policy(&settings.address, dialect, allowed)),
+        Location::Directory(_) => {
+            Err("a directory has no policy: who may write it is up to its file system".to_owned())
         }
     }
 }

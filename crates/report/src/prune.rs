@@ -42,9 +42,12 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
 /// What was removed.
 #[must_use]
 pub fn prune_messages(pruned: &Pruned) -> Vec<Message> {
-    let Pruned { backups, objects, bytes, locked } = *pruned;
+    let Pruned { backups, objects, bytes, locked, extended } = *pruned;
     let mut messages =
         vec![Message::info(format!("removed {backups} backups and {objects} objects, {} of data", size(bytes)))];
+    if extended > 0 {
+        messages.push(Message::info(format!("extended the locks of {extended} objects")));
+    }
     if locked > 0 {
         messages.push(Message::warning(format!("{locked} objects are locked, and stay until their locks end")));
     }
@@ -54,5 +57,5 @@ pub fn prune_messages(pruned: &Pruned) -> Vec<Message> {
 /// One line about a running prune.
 #[must_use]
 pub fn prune_progress(pruned: &Pruned) -> String {
-    format!("{} objects removed, {}", pruned.objects, size(pruned.bytes))
+    format!("{} locks extended, {} objects removed, {}", pruned.extended, pruned.objects, size(pruned.bytes))
 }

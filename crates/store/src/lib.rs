@@ -16,7 +16,7 @@ use std::{
     ops::Range,
 };
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 pub use crate::directory::Directory;
 pub use crate::error::StoreError;
@@ -85,6 +85,20 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreError`].
     fn delete(&self, name: &Name) -> Result<Deletion, StoreError>;
+
+    /// For how long a new object is locked; `None` if it is not.
+    fn lock(&self) -> Option<SignedDuration> {
+        None
+    }
+
+    /// Locks an object for as long as a new one would be, if less than half of that time is left. Returns whether it did;
+    /// never where objects are not locked.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn extend_lock(&self, _name: &Name) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 
     /// The store's address, for messages.
     fn location(&self) -> String;

@@ -7,7 +7,7 @@ use std::{
 
 use harness::s3::{S3Server, S3User, s3_server};
 use store::{
-    Name, Put, S3, Store, StoreError,
+    Deletion, Name, Put, S3, Store, StoreError,
     s3::{Address, Lock, LockMode, S3Fault, Settings},
 };
 
@@ -94,6 +94,12 @@ fn long_listings_large_objects_locks_and_refusals() {
 
     let locking = open(&|settings| settings.lock = Some(Lock { mode: LockMode::Compliance, days: 2 }));
     assert_eq!(put(&locking, "locked", b"kept").expect("put"), Put::New);
+    assert_eq!(locking.delete(&name("locked")).expect("answered"), Deletion::Locked);
+    assert!(!locking.extend_lock(&name("locked")).expect("answered"), "more than half of its time is left");
+    let longer = open(&|settings| settings.lock = Some(Lock { mode: LockMode::Compliance, days: 9 }));
+    assert!(longer.extend_lock(&name("locked")).expect("extended"));
+    assert!(!longer.extend_lock(&name("locked")).expect("answered"), "it is locked for nine days now");
+    assert!(!store.extend_lock(&name("locked")).expect("answered"), "it has no locks");
 
     // What is wrong is named, with the permission that is missing.
     let nobody = server.create_user("nobody").expect("a user");

@@ -8,10 +8,21 @@ use archive::{
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 
+use jiff::Timestamp;
+
 use crate::{BackupError, Repository, repository::read};
 
-/// For each host, the receipts that were removed, each with the one before it.
-pub(crate) type Declared = BTreeMap<String, BTreeMap<Digest, Option<Digest>>>;
+/// What was declared, by host.
+pub(crate) type Declared = BTreeMap<String, DeclaredOfHost>;
+
+/// What was declared of a host.
+#[derive(Debug, Default)]
+pub(crate) struct DeclaredOfHost {
+    /// The receipts that were removed, each with the one before it.
+    pub(crate) removed: BTreeMap<Digest, Option<Digest>>,
+    /// When the last declaration was written.
+    pub(crate) last: Option<Timestamp>,
+}
 
 /// Reads all declarations, and judges their signatures if there are signers. Those that cannot be trusted are returned
 /// apart, with the reason, and count for nothing.
@@ -29,7 +40,9 @@ pub(crate) fn declared(
         match trusted(repository, (object, &signature), signers) {
             Ok(declaration) => {
                 for (host, removed) in declaration.hosts {
-                    declared.entry(host).or_default().extend(removed.iter().map(|one| (one.sha256, one.previous)));
+                    let of_host = declared.entry(host).or_default();
+                    of_host.removed.extend(removed.iter().map(|one| (one.sha256, one.previous)));
+                    of_host.last = of_host.last.max(Some(declaration.at));
                 }
             }
             Err(BackupError::Store(error)) => return Err(error.into()),

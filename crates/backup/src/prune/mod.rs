@@ -1,4 +1,4 @@
-//! Removes backups that retention does not keep, and what no receipt names.
+//! Removes backups that retention does not keep, and what no receipt names; extends the locks of the others.
 //!
 //! A declaration is stored before anything is removed, so that a hole in the chain of receipts can be told from a loss.
 //! Receipts go first, then what none of the others needs: a prune that is cut off leaves backups that restore, and
@@ -42,6 +42,8 @@ pub struct Pruned {
     pub bytes: u64,
     /// Objects that a lock keeps for now.
     pub locked: u64,
+    /// Objects of kept backups whose locks were extended.
+    pub extended: u64,
 }
 
 /// Carries out a plan; `progress` is told of each object that is removed.
@@ -110,6 +112,11 @@ struct Removal<'r> {
 
 impl Removal<'_> {
     fn host(&mut self, host: &HostPlan) -> Result<(), BackupError> {
+        for object in &host.to_lock {
+            let is_extended = self.repository.store().extend_lock(&name(object)?)?;
+            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
+            (self.progress)(&self.pruned);
+        }
         let mut live: BTreeSet<String> = host.live.clone();
         for link in &host.removed {
             let number = link.receipt.number;

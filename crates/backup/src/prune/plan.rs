@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
+    Digest,
     chain::{self, Link},
     names::{self, Number},
     prune::NAMESPACE,
@@ -14,7 +15,7 @@ use store::Listed;
 
 use super::{
     Objects,
-    declared::{Declared, declared},
+    declared::{Declared, DeclaredOfHost, declared},
 };
 use crate::{BackupError, Keeper, Repository};
 
@@ -49,6 +50,8 @@ pub struct HostPlan {
     pub removed: Vec<Link>,
     /// Objects that the kept backups need.
     pub(super) live: BTreeSet<String>,
+    /// Objects of the kept backups, receipts and signatures included, whose first lock is half over.
+    pub(super) to_lock: Vec<String>,
     /// Objects that no kept backup needs and that are old enough, with their length.
     pub(super) unneeded: Objects,
 }
@@ -115,9 +118,12 @@ impl Planning<'_> {
     fn host(&self, host: String) -> Result<HostPlan, BackupError> {
         let listed = self.repository.store().list(&format!("hosts/{host}/"))?;
         let links = self.links(&host, &listed)?;
-        self.check_chain(&host, &links)?;
-        self.check_size(&host, &links)?;
-        let mut reasons = retention::kept(&self.keeper.policy, &candidates(&host, &links, &listed));
+        let put: BTreeMap<Number, Timestamp> = receipts(&host, &listed).collect();
+        let none = DeclaredOfHost::default();
+        let declared = self.declared.get(&host).unwrap_or(&none);
+        self.check_chain(&host, &links, &declared.removed)?;
+        self.check_sizes(&host, &links, |number| put.get(&number).copied() > declared.last)?;
+        let mut reasons = retention::kept(&self.keeper.policy, &candidates(&links, &put));
         let (mut kept, mut removed) = (Vec::new(), Vec::new());
         for link in links {
             match reasons.remove(&link.receipt.number) {
@@ -128,7 +134,8 @@ impl Planning<'_> {
         let live: BTreeSet<String> =
             kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
         let unneeded = self.unneeded(&host, &listed, &live);
-        Ok(HostPlan { host, kept, removed, live, unneeded })
+        let to_lock = self.to_lock(&host, &listed, &kept, &live);
+        Ok(HostPlan { host, kept, removed, live, to_lock, unneeded })
     }
 
     /// The receipts, oldest first, each with a valid signature.
@@ -144,9 +151,12 @@ impl Planning<'_> {
         Ok(links)
     }
 
-    fn check_chain(&self, host: &str, links: &[Link]) -> Result<(), BackupError> {
-        let none = BTreeMap::new();
-        let removed = self.declared.get(host).unwrap_or(&none);
+    fn check_chain(
+        &self,
+        host: &str,
+        links: &[Link],
+        removed: &BTreeMap<Digest, Option<Digest>>,
+    ) -> Result<(), BackupError> {
         let breaks = chain::breaks(&self.repository.id, host, links, removed);
         match breaks.first().filter(|_| !self.options.allow_breaks) {
             None => Ok(()),
@@ -158,18 +168,34 @@ impl Planning<'_> {
         }
     }
 
-    /// A host that was emptied, by a mistake or a thief, must not push out what it had.
-    fn check_size(&self, host: &str, links: &[Link]) -> Result<(), BackupError> {
-        let [.., before, newest] = links else { return Ok(()) };
-        let (before, newest) = (before.receipt.bytes.data, newest.receipt.bytes.data);
-        if self.options.allow_shrunk || newest >= before.div_ceil(2) {
-            return Ok(());
-        }
+    /// The backups of a host that was emptied, by a mistake or a thief, must not push out what it had. Backups that an
+    /// earlier prune saw were accepted then.
+    fn check_sizes(&self, host: &str, links: &[Link], is_new: impl Fn(Number) -> bool) -> Result<(), BackupError> {
+        let bytes = |link: &Link| link.receipt.bytes.data;
+        let shrunk = links
+            .iter()
+            .zip(links.iter().skip(1))
+            .find(|(before, after)| is_new(after.receipt.number) && bytes(after) < bytes(before).div_ceil(2));
+        let Some((before, after)) = shrunk.filter(|_| !self.options.allow_shrunk) else { return Ok(()) };
+        let (number, after, before) = (after.receipt.number, bytes(after), bytes(before));
         Err(BackupError::Prune {
             host: host.to_owned(),
-            reason: format!("the newest backup has {newest} bytes of data, the one before it {before}"),
+            reason: format!("backup {number} has {after} bytes of data, the one before it {before}"),
             hint: "if data was removed on purpose, use --allow-shrunk",
         })
+    }
+
+    /// Young objects are left out without asking the store: it locked them when they were put.
+    fn to_lock(&self, host: &str, listed: &[Listed], kept: &[Kept], live: &BTreeSet<String>) -> Vec<String> {
+        let Some(lock) = self.repository.store().lock() else { return Vec::new() };
+        let half = lock.checked_div(2).unwrap_or_default();
+        let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
+        let is_kept = |object: &str| {
+            live.contains(object)
+                || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
+        };
+        let old = listed.iter().filter(|listed| self.at.duration_since(listed.modified) > half);
+        old.map(|listed| listed.name.to_string()).filter(|object| is_kept(object)).collect()
     }
 
     /// What no receipt that stays names, and is old enough that no run can still need it. Only what has a name that
@@ -199,8 +225,7 @@ fn receipts<'l>(host: &'l str, listed: &'l [Listed]) -> impl Iterator<Item = (Nu
     })
 }
 
-fn candidates(host: &str, links: &[Link], listed: &[Listed]) -> Vec<Candidate> {
-    let put: BTreeMap<Number, Timestamp> = receipts(host, listed).collect();
+fn candidates(links: &[Link], put: &BTreeMap<Number, Timestamp>) -> Vec<Candidate> {
     let candidate = |link: &Link| {
         let receipt = &link.receipt;
         let put = put.get(&receipt.number).copied().unwrap_or(receipt.ended);

@@ -17,6 +17,7 @@ use crate::{
     TlsVersion, Unit, WireArm, Workload,
     environment::available_memory,
     oltp::{ArmServer, Load, REDO_BYTES, Site, Wire},
+    tls::version_of,
 };
 
 /// The second of two equal servers.
@@ -74,6 +75,7 @@ impl Suite<'_> {
             return Err(Error::DataDirectory { path: of_server.to_owned() });
         }
         let program = server_program(self.server, self.families)?;
+        version_of(&program)?;
         self.check_memory()?;
         Ok(program)
     }
@@ -118,13 +120,12 @@ impl Suite<'_> {
         self.check_room(&scratch)?;
         let (ca, authority) = authority(&scratch.path().join("certificates"))?;
         let pair = issue(&authority, "server", KeyType::EcdsaP256)?;
-        let version = process::version_text(program, &["--no-defaults", "--version"]);
         let site = Site {
             server: program,
             directory: scratch.path(),
             authority: &ca,
             pair: &pair,
-            mariadb: version.is_ok_and(|text| text.contains("MariaDB")),
+            mariadb: version_of(program)?.contains("MariaDB"),
             pool_bytes: self.pool_bytes,
             options: self.server_options,
             tables: self.tables,

@@ -210,7 +210,11 @@ impl Drop for Daemon {
     }
 }
 
-fn version_of(server: &Path) -> Result<String, Error> {
+/// The version that a server program reports, for example `10.11.19-MariaDB`.
+///
+/// # Errors
+/// [`Error::Program`] if it cannot be run, or is no server.
+pub(crate) fn version_of(server: &Path) -> Result<String, Error> {
     let text = process::version_text(server, &["--no-defaults", "--version"]);
     let text = text.map_err(|error| failed(server, &error.to_string()))?;
     version_word(&text)

@@ -10,7 +10,7 @@ mod relay;
 pub use arms::{ClientKind, Route, connections, queries, results};
 pub use client::{Address, Client, Security, TlsSettings, TlsVersion};
 pub(crate) use client::{Prepared, ServerError, Value};
-pub(crate) use daemon::{ADMINISTRATOR, Custom, OLTP_DATABASE, USER};
+pub(crate) use daemon::{ADMINISTRATOR, Custom, OLTP_DATABASE, USER, version_of};
 pub use daemon::{Daemon, KeyPairFiles};
 pub use oltp::Oltp;
 pub use proxies::{Certificates, Proxy, ssh_forward, stunnel_pair, tunnel_pair};

@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::dialect::statement::CHECKPOINT;
+use server::Flavor;
+use server::dialect::{encryption::table_option, statement::CHECKPOINT};
 
 use super::{
     Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, binlogs, clear, method,
@@ -172,7 +173,7 @@ fn opted_out(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Ac
         let value = |column| tables.value(row, column).unwrap_or_default();
         let bytes = value("bytes").parse().unwrap_or(0);
         if says_no(value("o")) && super::wanted(options, value("s")) && bytes <= limit {
-            steps.push(copy(value("s"), value("t"), bytes, "ENCRYPTED = YES"));
+            steps.push(copy(value("s"), value("t"), bytes, table_option(Flavor::MariaDb, true)));
         }
     }
     Ok(steps)

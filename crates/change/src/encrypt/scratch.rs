@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use server::Flavor;
+use server::dialect::encryption::table_option;
 
 use super::redo::CAPACITY;
 use crate::{Error, Session};
@@ -34,8 +34,7 @@ impl<'s, 'l> Scratch<'s, 'l> {
     /// Creates the schema.
     pub(super) fn make(session: &'s mut Session<'l>, executed: &'s mut Vec<String>) -> Result<Self, Error> {
         let mut scratch = Self { session, executed };
-        let mariadb = scratch.session.identity().flavor() == Flavor::MariaDb;
-        let encrypted = if mariadb { "ENCRYPTED = YES" } else { "ENCRYPTION = 'Y'" };
+        let encrypted = table_option(scratch.session.identity().flavor(), true);
         scratch.change(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
         scratch.change(&format!(
             "CREATE TABLE IF NOT EXISTS {SCHEMA}.set_back (variable VARCHAR(64) PRIMARY KEY, value VARCHAR(64)) \

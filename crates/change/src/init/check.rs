@@ -10,7 +10,10 @@ use std::{
 use audit::{finding::Severity, key_access::KeyAccess};
 use rustix::fs::lgetxattr_query;
 use serde::Serialize;
-use server::{Flavor, Options, Target, dialect::statement::NOT_ON_REPLICAS};
+use server::{
+    Flavor, Options, Target,
+    dialect::{encryption::table_option, statement::NOT_ON_REPLICAS},
+};
 
 use super::Error;
 use crate::{
@@ -160,8 +163,7 @@ impl Checker<'_, '_> {
 
     /// Whether the server can encrypt a new table.
     fn write(&mut self) {
-        let encrypted =
-            if self.session.identity().flavor() == Flavor::MariaDb { "ENCRYPTED = YES" } else { "ENCRYPTION = 'Y'" };
+        let encrypted = table_option(self.session.identity().flavor(), true);
         let _ = self.session.query(NOT_ON_REPLICAS);
         let statements = [
             format!("CREATE SCHEMA IF NOT EXISTS {SCRATCH}"),

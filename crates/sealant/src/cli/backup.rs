@@ -4,6 +4,7 @@ mod check;
 mod init;
 mod keyring;
 mod list;
+mod policy;
 mod prune;
 mod report;
 mod run;
@@ -40,6 +41,7 @@ enum Command {
     Init(init::Init),
     Run(run::Run),
     List(list::List),
+    Policy(policy::Policy),
     Prune(prune::Prune),
     Report(report::Report),
     Show(show::Show),
@@ -53,6 +55,7 @@ impl Backup {
             Command::Init(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
             Command::List(verb) => verb.run(),
+            Command::Policy(verb) => verb.run(),
             Command::Prune(verb) => verb.run(),
             Command::Report(verb) => verb.run(),
             Command::Show(verb) => verb.run(),

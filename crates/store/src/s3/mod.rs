@@ -12,11 +12,12 @@ mod client;
 mod credentials;
 mod download;
 mod fault;
+pub mod policy;
 mod sign;
 mod xml;
 
 use std::{
-    io::{self, Read, SeekFrom},
+    io::{self, Cursor, Read, SeekFrom},
     ops::Range,
     path::PathBuf,
     sync::Arc,
@@ -124,6 +125,29 @@ impl S3 {
         Ok((reply.status != 404).then(|| reply.header("x-amz-version-id").map(str::to_owned)))
     }
 
+    /// When the lock of an object ends, if it has one.
+    fn locked_until(&self, key: &str) -> Result<Option<Timestamp>, S3Fault> {
+        let call =
+            Call { method: "HEAD", key: Some(key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
+        let reply = self.client.call(&call, None)?;
+        Ok(reply.header("x-amz-object-lock-retain-until-date").and_then(|end| end.parse().ok()))
+    }
+
+    fn put_retention(&self, key: &str, lock: Lock) -> Result<(), S3Fault> {
+        let (mode, until) = (lock.mode.name(), lock.until());
+        let text = format!("<Retention><Mode>{mode}</Mode><RetainUntilDate>{until}</RetainUntilDate></Retention>");
+        let mut body = Cursor::new(text.as_bytes());
+        let (sum, bytes) = sum_of(&mut body).map_err(|error| S3Fault::Answer(error.to_string()))?;
+        let headers = vec![("x-amz-checksum-sha256", BASE64.encode(&sum))];
+        let action = "s3:PutObjectRetention";
+        let call = Call { method: "PUT", key: Some(key), query: vec![("retention", "")], headers, action };
+        let upload = Upload { body: &mut body, bytes, sha256: HEXLOWER.encode(&sum) };
+        match self.client.call(&call, Some(upload))?.status {
+            404 => Err(S3Fault::Answer(format!("{key} is gone"))),
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes a version for good. Without its id, a bucket with versions would only hide it.
     fn delete_version(&self, key: &str, version: Option<&str>) -> Result<(), S3Fault> {
         let query = version.map(|version| ("versionId", version)).into_iter().collect();
@@ -143,11 +167,14 @@ impl LockMode {
 }
 
 impl Lock {
+    fn duration(self) -> SignedDuration {
+        SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.days)))
+    }
+
     /// The end of a lock that begins now, in whole seconds.
     fn until(self) -> Timestamp {
         let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or(Timestamp::MIN);
-        now.checked_add(SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.days))))
-            .unwrap_or(Timestamp::MAX)
+        now.checked_add(self.duration()).unwrap_or(Timestamp::MAX)
     }
 }
 
@@ -236,6 +263,24 @@ impl Store for S3 {
             }
         }
         Err(self.failed(S3Fault::Answer(format!("{key} is still there after {MAX_VERSIONS} deletions"))))
+    }
+
+    fn lock(&self) -> Option<SignedDuration> {
+        self.lock.map(Lock::duration)
+    }
+
+    fn extend_lock(&self, name: &Name) -> Result<bool, StoreError> {
+        let Some(lock) = self.lock else { return Ok(false) };
+        let key = self.client.address.key(name);
+        let extend = || {
+            let half = lock.duration().checked_div(2).unwrap_or_default();
+            let is_enough = |end: Timestamp| end.duration_since(Timestamp::now()) > half;
+            if self.locked_until(&key)?.is_some_and(is_enough) {
+                return Ok(false);
+            }
+            self.put_retention(&key, lock).map(|()| true)
+        };
+        extend().map_err(|fault| self.failed(fault))
     }
 
     fn location(&self) -> String {

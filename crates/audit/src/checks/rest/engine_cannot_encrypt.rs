@@ -15,6 +15,8 @@ use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Flavor;
+use server::dialect::encryption::table_option;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-engine-cannot-encrypt",
@@ -137,7 +139,7 @@ fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> 
         Some(sql) if !can_encrypt(sql) => return cannot_encrypt_tables(sql),
         sql => sql,
     };
-    let encrypted = if mariadb { "ENCRYPTED=YES" } else { "ENCRYPTION='Y'" };
+    let encrypted = table_option(if mariadb { Flavor::MariaDb } else { Flavor::MySql }, true);
     let alter = Remedy::statement(format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table)));
     // In ibdata1 a table cannot be encrypted individually.
     match sql.filter(|sql| sql.variable_on("innodb_file_per_table") == Ok(false)) {

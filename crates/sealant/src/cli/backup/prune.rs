@@ -13,12 +13,12 @@ use crate::output::message::{Failure, say};
 /// Remove backups that retention does not keep, and data that no backup needs
 ///
 /// Keeps the newest backups, and the last good one of each of the latest days, weeks, months and years, as the section
-/// `retention` of the configuration says; at least `min_good` good ones, and the newest of each host whatever it is. Then data that no
-/// kept backup needs is removed, if it is older than a week: a running backup needs no lock.
+/// `retention` of the configuration says; at least `min_good` good ones, and the newest of each host whatever it is.
+/// Then data that no kept backup needs is removed, if it is older than a week: a running backup needs no lock.
 ///
 /// What is removed is declared first, signed, so that `sealant backup check` can tell it from a loss. Nothing is removed
-/// if a receipt is missing or not signed by an allowed signer, or if the newest backup has less than half of the data of
-/// the one before it. An interrupted prune leaves backups that restore; the next one removes the rest.
+/// if a receipt is missing or not signed by an allowed signer, or if a backup since the last prune has less than half of
+/// the data of the one before it. An interrupted prune leaves backups that restore; the next one removes the rest.
 ///
 /// The configuration can be the host's, or one of a keeper on another machine, with the sections `repository`, `keeper`
 /// and `retention` alone. The host itself then need not have the right to delete.
@@ -30,7 +30,7 @@ pub(crate) struct Prune {
     /// Only the backups of this host [default: all hosts of the repository]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
-    /// Prune although the newest backup has less than half of the data of the one before it
+    /// Prune although a backup has less than half of the data of the one before it
     #[arg(long)]
     allow_shrunk: bool,
     /// Prune although receipts are missing that no prune has removed
@@ -63,7 +63,7 @@ Configuration (make the key with ssh-keygen -t ed25519 -N '' -f /etc/sealant/kee
 const EXITS: exit::Codes = &[
     (Exit::Clean, "pruned, or nothing to remove"),
     (Exit::Failed, "the repository cannot be read or changed, or a signature is invalid"),
-    (Exit::Findings, "nothing is removed: a receipt is missing, or the newest backup shrank"),
+    (Exit::Findings, "nothing is removed: a receipt is missing, or a backup shrank"),
 ];
 
 impl Prune {

@@ -1,0 +1,177 @@
+//! Policies of buckets: what each of those who use a repository may do, and no more.
+//!
+//! Source: AWS, "Actions, resources, and condition keys for Amazon S3" and "Enforce conditional writes on Amazon S3
+//! buckets"; versitygw, "Bucket policies", whose principals are access keys; MinIO, "Policy-based access control", which
+//! attaches policies to users.
+
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use super::Address;
+
+/// Whose rules a policy follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// AWS: principals are ARNs, and an object can be required to be new.
+    Aws,
+    /// versitygw: principals are access keys.
+    VersityGw,
+    /// MinIO: the policy of a user, without principals.
+    Minio,
+}
+
+/// What somebody does with a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Makes backups: of one host, or of all without a name.
+    Host(Option<String>),
+    /// Prunes, and extends locks.
+    Keeper,
+    /// Checks and reports, without a key.
+    Checker,
+    /// Restores.
+    Restorer,
+}
+
+/// A role, and who has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// What the principal does.
+    pub role: Role,
+    /// An ARN, or an access key.
+    pub principal: String,
+}
+
+/// Where an action is allowed.
+enum Scope<'s> {
+    Bucket,
+    /// Objects with this start of their names, below the store's prefix.
+    Objects(&'s str),
+}
+
+/// A policy that allows all that these need, as one document.
+#[must_use]
+pub fn policy(address: &Address, dialect: Dialect, all: &[Allowed]) -> Value {
+    let statements: Vec<Value> = all.iter().flat_map(|allowed| statements(address, dialect, allowed)).collect();
+    json!({"Version": "2012-10-17", "Statement": statements})
+}
+
+fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Value> {
+    const READ: &[&str] = &["s3:GetObject"];
+    // A lock that is asked for when an object is put is a retention of its own.
+    const PUT: &[&str] = &["s3:PutObject", "s3:PutObjectRetention"];
+    const LIST: &[&str] = &["s3:ListBucket"];
+    const REMOVE: &[&str] =
+        &["s3:DeleteObject", "s3:DeleteObjectVersion", "s3:GetObjectRetention", "s3:PutObjectRetention"];
+    let statement = |actions: &[&str], scope: &Scope<'_>| {
+        let bucket = format!("arn:aws:s3:::{}", address.bucket());
+        let resource = match scope {
+            Scope::Bucket => bucket,
+            Scope::Objects(start) => format!("{bucket}/{}{start}*", address.prefix()),
+        };
+        let mut statement = json!({"Effect": "Allow", "Action": actions, "Resource": [resource]});
+        match dialect {
+            Dialect::Aws => statement["Principal"] = json!({"AWS": allowed.principal}),
+            Dialect::VersityGw => statement["Principal"] = json!({"AWS": [allowed.principal]}),
+            Dialect::Minio => {}
+        }
+        // Otherwise whoever may put an object may also replace one.
+        if dialect == Dialect::Aws && actions.contains(&"s3:PutObject") {
+            statement["Condition"] = json!({"Null": {"s3:if-none-match": "false"}});
+        }
+        statement
+    };
+    match &allowed.role {
+        Role::Host(name) => {
+            let below = name.as_ref().map_or_else(|| "hosts/".to_owned(), |name| format!("hosts/{name}/"));
+            vec![statement(PUT, &Scope::Objects(&below)), statement(PUT, &Scope::Objects("sealant-repo.json"))]
+        }
+        Role::Keeper => vec![
+            statement(LIST, &Scope::Bucket),
+            statement(READ, &Scope::Objects("")),
+            statement(PUT, &Scope::Objects("prunes/")),
+            statement(REMOVE, &Scope::Objects("hosts/")),
+        ],
+        Role::Checker | Role::Restorer => {
+            vec![statement(LIST, &Scope::Bucket), statement(READ, &Scope::Objects(""))]
+        }
+    }
+}
+
+impl FromStr for Allowed {
+    type Err = &'static str;
+
+    /// Parses `ROLE=PRINCIPAL`; the role `host/NAME` is that of one host.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FORM: &str = "ROLE=PRINCIPAL, where the role is host, host/NAME, keeper, checker or restorer";
+        let (role, principal) = text.split_once('=').filter(|(_, principal)| !principal.is_empty()).ok_or(FORM)?;
+        let role = match (role, role.strip_prefix("host/")) {
+            ("host", _) => Role::Host(None),
+            (_, Some(name)) if is_name(name) => Role::Host(Some(name.to_owned())),
+            ("keeper", _) => Role::Keeper,
+            ("checker", _) => Role::Checker,
+            ("restorer", _) => Role::Restorer,
+            _ => return Err(FORM),
+        };
+        Ok(Self { role, principal: principal.to_owned() })
+    }
+}
+
+/// Whether a name has no sign that means something in a policy.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address() -> Address {
+        Address::new("s3://backups/mysql", None, None, None).unwrap()
+    }
+
+    fn actions(policy: &Value) -> Vec<(String, String)> {
+        let of = |statement: &Value| {
+            let resource = statement["Resource"][0].as_str().unwrap().to_owned();
+            let actions =
+                statement["Action"].as_array().unwrap().iter().map(|action| action.as_str().unwrap().to_owned());
+            actions.map(move |action| (action, resource.clone())).collect::<Vec<_>>()
+        };
+        policy["Statement"].as_array().unwrap().iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn a_host_may_only_put_new_objects_of_its_own() {
+        let allowed: Allowed = "host/db1=arn:aws:iam::123456789012:user/db1".parse().unwrap();
+        let policy = policy(&address(), Dialect::Aws, &[allowed]);
+        assert!(actions(&policy).iter().all(|(action, _)| action.starts_with("s3:PutObject")), "{policy}");
+        let statements = policy["Statement"].as_array().unwrap();
+        assert_eq!(statements[0]["Resource"], json!(["arn:aws:s3:::backups/mysql/hosts/db1/*"]));
+        for statement in statements {
+            assert_eq!(statement["Condition"], json!({"Null": {"s3:if-none-match": "false"}}));
+            assert_eq!(statement["Principal"], json!({"AWS": "arn:aws:iam::123456789012:user/db1"}));
+        }
+    }
+
+    #[test]
+    fn only_a_keeper_removes_and_only_below_hosts() {
+        for (role, removes) in [("keeper", true), ("checker", false), ("restorer", false), ("host", false)] {
+            let allowed: Allowed = format!("{role}=somebody").parse().unwrap();
+            let policy = policy(&address(), Dialect::VersityGw, &[allowed]);
+            let removing: Vec<_> =
+                actions(&policy).into_iter().filter(|(action, _)| action.starts_with("s3:Delete")).collect();
+            assert_eq!(!removing.is_empty(), removes, "{role}");
+            assert!(removing.iter().all(|(_, resource)| resource.ends_with("/mysql/hosts/*")), "{role}");
+        }
+        let minio = policy(&address(), Dialect::Minio, &["keeper=-".parse().unwrap()]);
+        assert!(minio["Statement"][0].get("Principal").is_none());
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        for text in ["", "host", "host=", "admin=x", "host/=x", "host/a*=x", "=x"] {
+            assert!(text.parse::<Allowed>().is_err(), "{text}");
+        }
+    }
+}
