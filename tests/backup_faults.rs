@@ -229,7 +229,9 @@ fn strace(command: &Command, output: &Path, options: &[&str]) -> Command {
 
 fn strace_is_there() -> bool {
     let there = Command::new("strace").arg("--version").output().is_ok();
-    assert!(there || std::env::var_os("CI").is_none(), "strace is not installed");
+    if !there {
+        harness::skip("strace is not installed");
+    }
     there
 }
 

@@ -1,7 +1,5 @@
 //! Opens the HTML report of a real server in a real browser.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,9 +13,8 @@ use crate::support::sealant;
 fn browser() -> Option<PathBuf> {
     let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].map(PathBuf::from);
     let found = found.into_iter().find(|path| path.exists());
-    assert!(found.is_some() || std::env::var_os("CI").is_none(), "the gate needs chromium");
     if found.is_none() {
-        eprintln!("SKIPPED: no chromium; run tests/harness/bin/install-servers chromium");
+        harness::skip("no chromium; run tests/harness/bin/install-servers chromium");
     }
     found
 }

@@ -15,12 +15,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::peer::relay::{Break, Relay};
 use crate::support::chance::{Random, number};
+use crate::support::is_stopped;
 use crate::support::sst::{
     ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, mebibytes, program, same_rows, says,
     set_up, staged, until,
 };
 use crate::support::tmpfs::Tmpfs;
-use crate::support::{is_stopped, leave_out};
 
 fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it was there");
@@ -88,7 +88,7 @@ fn killed_at(call: &str, node: &Server, name: &str) -> String {
 #[test]
 fn a_joiner_that_is_killed_while_it_replaces_its_data() {
     if Command::new("strace").arg("--version").output().is_err() {
-        return leave_out("strace is not installed");
+        return harness::skip("strace is not installed");
     }
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
     let mut node = setup.node(|builder| builder);

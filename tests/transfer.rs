@@ -15,8 +15,8 @@ use transfer::hash::Hash;
 use crate::support::encryption::sealed_keys;
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
 use crate::support::proof::Proof;
+use crate::support::run;
 use crate::support::schema::has_its_schema;
-use crate::support::{leave_out, run};
 
 const MIB: usize = 1 << 20;
 
@@ -593,7 +593,7 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     fs::write(&hot, noise(1, BYTES)).expect("written");
     fs::write(&cold, noise(2, BYTES)).expect("written");
     if ::bench::drop_cache(&[hot.clone(), cold.clone()]).is_err() || cached_bytes(&hot).is_none() {
-        leave_out("a file system in memory, or no fincore");
+        harness::skip("a file system in memory, or no fincore");
         return;
     }
     ::bench::warm(std::slice::from_ref(&hot)).expect("read");

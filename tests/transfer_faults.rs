@@ -30,9 +30,9 @@ use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, S
 use crate::peer::relay::{Break, Relay};
 use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};
 use crate::support::chance::{Random, number};
+use crate::support::sealant;
 use crate::support::sst::until;
 use crate::support::tmpfs::Tmpfs;
-use crate::support::{leave_out, sealant};
 
 /// Time limit in seconds until a process has ended or printed something.
 const SECONDS: u64 = 60;
@@ -518,7 +518,7 @@ fn is_killed_at(setup: &Setup, call: &str, time: u32) -> bool {
 #[test]
 fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
     if Command::new("strace").arg("--version").output().is_err() {
-        return leave_out("strace is not installed");
+        return harness::skip("strace is not installed");
     }
     // The steps of a commit: files get their metadata, are flushed, marked and moved; then the rest is removed.
     for call in ["fchmod", "utimensat", "syncfs", "fsync", "renameat", "renameat2", "unlinkat"] {
@@ -545,7 +545,7 @@ fn open_files(pid: u32, directory: &Path) -> Vec<PathBuf> {
 #[test]
 fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
     if Command::new("strace").arg("--version").output().is_err() {
-        return leave_out("strace is not installed");
+        return harness::skip("strace is not installed");
     }
     let setup = Setup::with_source();
     let staging = setup.target.join(".sealant-staging");
@@ -609,7 +609,7 @@ fn what_comes_into_the_target_meanwhile_is_not_written_over() {
 #[test]
 fn everything_belongs_to_the_owner_that_was_asked_for() {
     if !rustix::process::geteuid().is_root() {
-        leave_out("only root can give files away");
+        harness::skip("only root can give files away");
         return;
     }
     let setup = Setup::with_source();
@@ -637,7 +637,7 @@ fn everything_belongs_to_the_owner_that_was_asked_for() {
 #[test]
 fn an_owner_that_cannot_be_set_is_reported_at_the_start() {
     if !rustix::process::geteuid().is_root() {
-        leave_out("only root can become another user");
+        harness::skip("only root can become another user");
         return;
     }
     let setup = Setup::new();

@@ -360,15 +360,10 @@ fn is_looked_up_soon() -> bool {
     !matches!(said, Err(harness::Error::TimedOut { .. }))
 }
 
-#[allow(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
-fn say_skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
-}
-
 #[test]
 fn connections_that_wait_in_vain_do_not_block_the_far_end() {
     if !is_looked_up_soon() {
-        return say_skipped("the resolver does not answer");
+        return harness::print_skipped("the resolver does not answer");
     }
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
@@ -396,7 +391,7 @@ fn connections_that_wait_in_vain_do_not_block_the_far_end() {
 #[test]
 fn a_blocked_host_is_reported_and_served_again() {
     if !is_looked_up_soon() {
-        return say_skipped("the resolver does not answer");
+        return harness::print_skipped("the resolver does not answer");
     }
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
@@ -414,7 +409,7 @@ fn a_blocked_host_is_reported_and_served_again() {
         let (fine, said) = ask();
         // A server does not block a host whose name it could not look up because no resolver answered.
         if fine {
-            say_skipped("the resolver does not answer for 127.0.0.2");
+            harness::print_skipped("the resolver does not answer for 127.0.0.2");
             continue;
         }
         assert!(said.contains("1129") && said.contains("'127.0.0.2' is blocked"), "{kind:?}: {said}");
@@ -653,7 +648,7 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
             ]);
             audit.args(["audit", "--user", "root", "--format", "json", "--socket"]).arg(&site.near.socket);
             if !rustix::process::geteuid().is_root() {
-                crate::support::leave_out("only root may give a process a host name of its own");
+                harness::skip("only root may give a process a host name of its own");
                 return;
             }
             let text = String::from_utf8_lossy(&output(&mut audit).stdout).into_owned();
@@ -854,7 +849,7 @@ fn memory_of(pid: i32) -> Vec<u8> {
 fn keys_are_not_left_in_memory_as_files_have_them() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     if !rustix::process::geteuid().is_root() {
-        return crate::support::leave_out("only root may read the memory of a process that forbids dumps");
+        return harness::skip("only root may read the memory of a process that forbids dumps");
     }
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     for (name, end) in [("far", &site.far), ("app", &site.near.end)] {

@@ -27,19 +27,6 @@ pub(crate) fn sealant() -> Command {
     command
 }
 
-/// Prints on stderr what is not tested here.
-///
-/// # Panics
-/// If `CI` is set: a skipped test must not count as passed there.
-#[track_caller]
-pub(crate) fn leave_out(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{why}");
-    #[allow(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
-    {
-        eprintln!("SKIPPED: {why}");
-    }
-}
-
 /// Whether a server was stopped by a signal.
 pub(crate) fn is_stopped(server: &Server) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid().expect("it runs")));

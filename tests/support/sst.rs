@@ -15,7 +15,6 @@ use server::{Connection, Endpoint, Options, Target};
 use tempfile::TempDir;
 
 use super::chance::number;
-use super::leave_out;
 
 /// A directory that contains `wsrep_sst_sealant`.
 pub(crate) struct Programs {
@@ -354,7 +353,7 @@ impl Image {
         };
         let made = run(&format!("mkfs.{system}"), &["-q".as_ref(), file.as_os_str()]);
         if !made || !run("mount", &["-o".as_ref(), "loop".as_ref(), file.as_os_str(), image.path().as_os_str()]) {
-            leave_out(&format!("only root can make and mount {system}"));
+            harness::skip(&format!("only root can make and mount {system}"));
             return None;
         }
         Some(image)

@@ -6,8 +6,6 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::leave_out;
-
 /// A small file system in memory, unmounted on drop.
 pub(crate) struct Tmpfs(pub(crate) PathBuf);
 
@@ -19,7 +17,7 @@ impl Tmpfs {
         let option = format!("size={size}");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
-            leave_out("only root can mount a small file system");
+            harness::skip("only root can mount a small file system");
             return None;
         }
         Some(Self(path))
@@ -37,7 +35,7 @@ impl Drop for Tmpfs {
 pub(crate) fn in_memory(mebibytes: u64) -> Option<TempDir> {
     let free = rustix::fs::statvfs("/dev/shm").map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
     if free < mebibytes << 20 {
-        leave_out(&format!("/dev/shm has not {mebibytes} MiB free"));
+        harness::skip(&format!("/dev/shm has not {mebibytes} MiB free"));
         return None;
     }
     Some(tempfile::Builder::new().prefix("sealant-").tempdir_in("/dev/shm").expect("a directory"))

@@ -12,8 +12,6 @@ use std::time::Duration;
 use harness::{Kind, Server};
 use tempfile::TempDir;
 
-use super::leave_out;
-
 /// A file system of its own, mounted from an image.
 pub(crate) struct Volume {
     kind: &'static str,
@@ -35,7 +33,7 @@ impl Volume {
         let made = run(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image));
         let mounted = made.and_then(|()| run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&mount)));
         if let Err(why) = mounted {
-            leave_out(&format!("{kind} cannot be mounted here: {why}"));
+            harness::skip(&format!("{kind} cannot be mounted here: {why}"));
             return None;
         }
         Some(Self { kind, mount, _dir: dir })

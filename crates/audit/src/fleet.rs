@@ -116,7 +116,7 @@ impl Fleet {
     pub fn load(file: &Path) -> Result<Self, Error> {
         let fail = |why: String| Error::BadFleet { path: file.to_owned(), why };
         let text = std::fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
-        let mut fleet: Self = toml::from_str(&text).map_err(|error| fail(error.to_string()))?;
+        let mut fleet: Self = files::toml::parse(&text).map_err(fail)?;
         let base = file.parent().unwrap_or_else(|| Path::new("."));
         for member in &mut fleet.server {
             member.resolve(base);

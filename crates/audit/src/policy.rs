@@ -49,7 +49,7 @@ impl Policy {
     pub fn load(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
         let bad = |why: String| Error::BadConfiguration { path: path.to_owned(), why };
-        let policy: Self = toml::from_str(&text).map_err(|e| bad(e.to_string().trim().to_owned()))?;
+        let policy: Self = files::toml::parse(&text).map_err(bad)?;
         policy.contradiction().map_or(Ok(policy), |why| Err(bad(why)))
     }
 

@@ -71,7 +71,7 @@ impl Waivers {
     pub fn load(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
         let bad = |why: String| Error::BadConfiguration { path: path.to_owned(), why };
-        let waivers: Self = toml::from_str(&text).map_err(|e| bad(e.to_string().trim().to_owned()))?;
+        let waivers: Self = files::toml::parse(&text).map_err(bad)?;
         match waivers.waiver.iter().find(|w| w.reason.trim().is_empty() || w.approver.trim().is_empty()) {
             Some(w) => Err(bad(format!("the waiver for {} has no reason or no approver", w.check))),
             None => Ok(waivers),

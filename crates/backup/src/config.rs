@@ -160,18 +160,23 @@ struct RawState {
     directory: PathBuf,
 }
 
+/// Reads a configuration file; `parse` says what is wrong with its text.
+pub(crate) fn read_with<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, BackupError> {
+    let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
+    parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
+}
+
 impl Config {
     /// Reads and validates a configuration file.
     ///
     /// # Errors
     /// [`BackupError::Config`] with the reason.
     pub fn read(path: &Path) -> Result<Self, BackupError> {
-        let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
-        Self::parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
+        read_with(path, Self::parse)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?;
+        let raw: Raw = files::toml::parse(text)?;
         if !is_host(&raw.host.name) {
             return Err("host.name may have letters, digits, '.', '_' and '-', at most 64".to_owned());
         }

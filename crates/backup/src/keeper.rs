@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     BackupError,
-    config::{RawRepository, allowed_signers},
+    config::{RawRepository, allowed_signers, read_with},
     location::Location,
 };
 
@@ -74,12 +74,11 @@ impl Keeper {
     /// # Errors
     /// [`BackupError::Config`] with the reason.
     pub fn read(path: &Path) -> Result<Self, BackupError> {
-        let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
-        Self::parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
+        read_with(path, Self::parse)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let raw: Raw = toml::from_str(text).map_err(|error| error.to_string().trim().replace('\n', " "))?;
+        let raw: Raw = files::toml::parse(text)?;
         let orphan_days = raw.keeper.orphan_days.unwrap_or(ORPHAN_DAYS);
         if orphan_days < ORPHAN_DAYS {
             return Err(format!("keeper.orphan_days must be at least {ORPHAN_DAYS}: a run may take that long"));

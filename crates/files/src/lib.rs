@@ -1,5 +1,5 @@
 //! Files and file systems: atomic writes, opening regular files only, reads at any offset that spare the page cache,
-//! and the file system that holds a path.
+//! configuration files in TOML, and the file system that holds a path.
 #![forbid(unsafe_code)]
 
 pub mod accounts;
@@ -13,6 +13,7 @@ pub mod mounts;
 mod read_at;
 pub mod regular;
 pub mod runtime;
+pub mod toml;
 mod zero;
 
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};

@@ -264,7 +264,6 @@ macro_rules! anything_else {
         }
     };
 }
-pub(crate) use anything_else;
 
 /// A string; a value of another type counts as missing and is not an error.
 #[derive(Default)]

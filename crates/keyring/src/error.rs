@@ -196,9 +196,6 @@ impl KeyringError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Service(keyservice::Error::NoAuthorities) => Some(
-                "vault_ca = FILE: the Vault's own authority, or the system's, such as /etc/ssl/certs/ca-certificates.crt",
-            ),
             Self::Service(error) => error.hint(),
             Self::MayNotList(_) => Some(
                 "the policy of the token needs `list` for metadata/, or the file `sealant_key_ids = 1,2` in a group [sealant]",

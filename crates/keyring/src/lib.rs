@@ -36,6 +36,7 @@ mod record;
 mod service;
 mod store;
 mod vault;
+mod vault_settings;
 mod vault_source;
 mod writable;
 

@@ -11,6 +11,7 @@ use crate::{
     key_id::{KeyName, MasterKeys, master_keys},
     mariadb_file, plugin_file,
     vault::{self, VaultConfig},
+    vault_settings,
 };
 
 /// Larger files are not key stores: MariaDB's limit is 1 MiB, and 16 MiB hold more than 50,000 keys in MySQL's formats.
@@ -257,7 +258,7 @@ fn by_content(bytes: &[u8], file_bytes: u64) -> Option<StoreKind> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return json_kind(bytes);
     }
-    if vault::is_key_value(bytes) {
+    if vault_settings::is_key_value(bytes) {
         return Some(StoreKind::VaultConfig);
     }
     mariadb_file::is_key_file(bytes).then_some(StoreKind::MariaDbPlain)

@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    config::{Text, anything_else, json_damage},
-    store::{StoreKind, StoreSummary, contains},
+    config::json_damage,
+    store::{StoreKind, StoreSummary},
+    vault_settings::Settings,
 };
 
 /// The configuration, without its token.
@@ -39,80 +40,35 @@ pub enum VaultIssue {
     NoUrl,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Fields {
-    vault_url: Text,
-    secret_mount_point: Text,
-    vault_ca: Text,
-    token: Present,
-}
-
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
     let mut summary = StoreSummary::new(StoreKind::VaultConfig, false);
-    let fields = if bytes.trim_ascii_start().starts_with(b"{") {
-        match serde_json::from_slice(bytes) {
-            Ok(fields) => fields,
-            Err(error) => {
-                summary.damage.push(json_damage(&error));
-                return summary;
-            }
+    match Settings::of_percona(bytes) {
+        Ok(settings) => {
+            let config = VaultConfig::new(&settings);
+            summary.readable_without_password = config.token_inline;
+            summary.vault = Some(config);
         }
-    } else {
-        Fields::from_lines(bytes)
-    };
-    let config = fields.judge();
-    summary.readable_without_password = config.token_inline;
-    summary.vault = Some(config);
+        Err(error) => summary.damage.push(json_damage(&error)),
+    }
     summary
 }
 
-/// Whether the bytes are lines `name = value` of such a configuration.
-pub(crate) fn is_key_value(bytes: &[u8]) -> bool {
-    let head = bytes.get(..bytes.len().min(65536)).unwrap_or_default();
-    contains(head, b"vault_url")
-        && contains(head, b"=")
-        && lines(head).any(|(name, _)| name == "vault_url" || name == "secret_mount_point")
-}
-
-fn lines(bytes: &[u8]) -> impl Iterator<Item = (&str, &str)> {
-    bytes
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| str::from_utf8(line).ok()?.split_once('='))
-        .map(|(name, value)| (name.trim(), value.trim().trim_matches('"')))
-}
-
-impl Fields {
-    fn from_lines(bytes: &[u8]) -> Self {
-        let mut fields = Self::default();
-        for (name, value) in lines(bytes) {
-            let text = || Text(Some(value.to_owned()));
-            match name {
-                "vault_url" => fields.vault_url = text(),
-                "secret_mount_point" => fields.secret_mount_point = text(),
-                "vault_ca" => fields.vault_ca = text(),
-                "token" => fields.token = Present(!value.is_empty()),
-                _ => {}
-            }
-        }
-        fields
-    }
-
-    fn judge(self) -> VaultConfig {
-        let url = self.vault_url.0.filter(|url| !url.is_empty());
-        let ca_file = self.vault_ca.0.filter(|ca| !ca.is_empty());
-        let plain = url.as_deref().is_some_and(|url| !url.to_ascii_lowercase().starts_with("https://"));
+impl VaultConfig {
+    fn new(settings: &Settings<'_>) -> Self {
+        let (url, ca_file) = (settings.text("vault_url"), settings.text("vault_ca"));
+        let plain = url.is_some_and(|url| !url.to_ascii_lowercase().starts_with("https://"));
+        let token_inline = settings.text("token").is_some();
         let issues = [
             (url.is_none(), VaultIssue::NoUrl),
             (plain, VaultIssue::PlainHttp),
             (ca_file.is_none(), VaultIssue::NoCa),
-            (self.token.0, VaultIssue::TokenInline),
+            (token_inline, VaultIssue::TokenInline),
         ];
-        VaultConfig {
-            address: url.as_deref().map(address),
-            mount_point: self.secret_mount_point.0,
-            ca_file,
-            token_inline: self.token.0,
+        Self {
+            address: url.map(address),
+            mount_point: settings.text("secret_mount_point").map(str::to_owned),
+            ca_file: ca_file.map(str::to_owned),
+            token_inline,
             issues: issues.into_iter().filter_map(|(found, issue)| found.then_some(issue)).collect(),
         }
     }
@@ -124,32 +80,6 @@ fn address(url: &str) -> String {
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
     if scheme.is_empty() { host.to_owned() } else { format!("{scheme}://{host}") }
-}
-
-/// Whether a non-empty string is present; its content is dropped.
-#[derive(Default)]
-struct Present(bool);
-
-impl<'de> Deserialize<'de> for Present {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PresentVisitor)
-    }
-}
-
-struct PresentVisitor;
-
-impl<'de> serde::de::Visitor<'de> for PresentVisitor {
-    type Value = Present;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Present, E> {
-        Ok(Present(!text.is_empty()))
-    }
-
-    anything_else!(Present(false));
 }
 
 #[cfg(test)]

@@ -6,22 +6,17 @@
 //!
 //! Source: formats, "Keys in a HashiCorp Vault".
 
-use std::{borrow::Cow, collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use keyservice::{Access, AppRole, DEFAULT_TIMEOUT, EngineVersion, Login};
-use serde_json::value::RawValue;
-use server::option_group::is_server;
 use zeroize::Zeroizing;
 
 use crate::{
     error::KeyringError,
     store::{StoreKind, kind_of},
+    vault_settings::Settings,
 };
 
-/// How the variables of MariaDB's plug-in begin.
-const OF_MARIADB: &str = "hashicorp_key_management_";
-/// Our own group of an option file.
-const OWN_GROUP: &str = "sealant";
 const APPROLE: &str = "approle";
 
 /// The keys of a server in a Vault.
@@ -34,10 +29,6 @@ pub(crate) struct VaultSource {
     /// The numbers of MariaDB's keys, if they are configured.
     pub(crate) key_ids: Option<Vec<u32>>,
 }
-
-/// Names and values, as they are in the configuration.
-#[derive(Default)]
-struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
 
 /// Whether the bytes are a configuration that says in which service a server's keys are, and how to fetch them.
 #[must_use]
@@ -52,7 +43,7 @@ pub(crate) fn is_of_percona(bytes: &[u8]) -> bool {
 
 /// Reads a configuration of Percona's plug-in or component.
 pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
-    let settings = if bytes.trim_ascii_start().starts_with(b"{") { json(bytes)? } else { lines(bytes, None) };
+    let settings = Settings::of_percona(bytes).map_err(|_| KeyringError::VaultConfig { what: "is not JSON" })?;
     let address = settings.required("vault_url", "has no vault_url")?;
     let version = match settings.text("secret_mount_point_version") {
         Some("1") => Some(EngineVersion::First),
@@ -69,12 +60,12 @@ pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
 
 /// Whether the bytes are an option file with the variables of MariaDB's plug-in.
 pub(crate) fn is_of_mariadb(bytes: &[u8]) -> bool {
-    lines(bytes, Some(OF_MARIADB)).text("vault_url").is_some()
+    Settings::of_mariadb(bytes).text("vault_url").is_some()
 }
 
 /// Reads an option file with the variables of MariaDB's plug-in.
 pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
-    let settings = lines(bytes, Some(OF_MARIADB));
+    let settings = Settings::of_mariadb(bytes);
     let url = settings.required("vault_url", "has no hashicorp_key_management_vault_url")?;
     let no_path = || KeyringError::VaultConfig { what: "has a vault_url without /v1/ and the path of the keys" };
     let (address, path) = url.split_once("/v1/").ok_or_else(no_path)?;
@@ -90,10 +81,6 @@ pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
 }
 
 impl Settings<'_> {
-    fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
-    }
-
     fn required(&self, name: &str, what: &'static str) -> Result<&str, KeyringError> {
         self.text(name).ok_or(KeyringError::VaultConfig { what })
     }
@@ -129,52 +116,6 @@ impl Settings<'_> {
         let token = self.required("token", "names no token, no sealant_token_file and no sealant_role_id_file")?;
         Ok(Login::Token(Zeroizing::new(token.to_owned())))
     }
-}
-
-/// The fields of a JSON object; numbers as they are written.
-fn json(bytes: &[u8]) -> Result<Settings<'_>, KeyringError> {
-    let fields: BTreeMap<String, &RawValue> =
-        serde_json::from_slice(bytes).map_err(|_| KeyringError::VaultConfig { what: "is not JSON" })?;
-    Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, value(raw)?))).collect()))
-}
-
-/// Borrowed from the buffer, which is wiped, unless it has escapes.
-fn value(raw: &RawValue) -> Option<Cow<'_, str>> {
-    match raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        None => Some(Cow::Borrowed(raw.get())),
-        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
-        Some(_) => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
-    }
-}
-
-/// Lines `name = value`. With a prefix, of the groups of an option file, of the names with this prefix, without it;
-/// and all of the group `[sealant]`. The last line of a name counts.
-fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
-    let mut settings = Settings::default();
-    let mut group = "";
-    for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()).map(str::trim) {
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            group = name.trim();
-            continue;
-        }
-        let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) else { continue };
-        let name = name.trim().to_ascii_lowercase().replace('-', "_");
-        let name = match prefix {
-            None => Some(name.as_str()),
-            Some(_) if group == OWN_GROUP => Some(name.as_str()),
-            Some(prefix) if is_server(group) => name.strip_prefix("loose_").unwrap_or(&name).strip_prefix(prefix),
-            Some(_) => None,
-        };
-        if let Some(name) = name {
-            settings.0.insert(name.to_owned(), Cow::Borrowed(unquoted(value.trim())));
-        }
-    }
-    settings
-}
-
-fn unquoted(value: &str) -> &str {
-    let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-    inner('"').or_else(|| inner('\'')).unwrap_or(value)
 }
 
 #[cfg(test)]

@@ -156,7 +156,8 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoAuthorities => Some(
-                "name the file of the service's own authority, or the system's, such as /etc/ssl/certs/ca-certificates.crt",
+                "name the file of the service's own authority with vault_ca in the configuration or --vault-ca, or the system's, such as \
+                 /etc/ssl/certs/ca-certificates.crt",
             ),
             Self::Credentials { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("run as a user who may read it, such as root or the server's")

@@ -303,9 +303,6 @@ impl Error {
             Self::Missing | Self::TooOld { .. } => {
                 "install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)"
             }
-            Self::Vault(keyservice::Error::NoAuthorities) => {
-                "give --vault-ca FILE: Vault's own, or the system's, such as /etc/ssl/certs/ca-certificates.crt"
-            }
             Self::Vault(error) => return error.hint(),
             _ => return None,
         })

@@ -100,7 +100,7 @@ fn mysql97_optional_plugins_log_in() {
         let connection = open(socket(&server), "old256", "p", TlsMode::Required).unwrap();
         assert!(connection.tls().is_some());
     } else {
-        eprintln!("SKIPPED: sha256_password is not in this build");
+        harness::print_skipped("sha256_password is not in this build");
     }
     let socket_plugin = "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so';
                          CREATE USER root2@localhost IDENTIFIED WITH auth_socket AS 'root';";
@@ -109,7 +109,7 @@ fn mysql97_optional_plugins_log_in() {
         let error = open(tcp(&server), "root2", "", TlsMode::Required).unwrap_err();
         assert!(matches!(error, Error::AccessDenied { .. }), "{error}");
     } else {
-        eprintln!("SKIPPED: auth_socket is not in this build");
+        harness::print_skipped("auth_socket is not in this build");
     }
 }
 
@@ -123,7 +123,7 @@ fn mysql97_second_factor_that_needs_no_answer_is_met() {
                   CREATE USER two@'%' IDENTIFIED WITH caching_sha2_password BY 'a'
                   AND IDENTIFIED WITH auth_socket AS 'root'";
     if let Err(error) = server.sql(set_up) {
-        eprintln!("SKIPPED: no second factor here ({error})");
+        harness::print_skipped(&format!("no second factor here ({error})"));
         return;
     }
     assert_eq!(current_user(open(socket(&server), "two", "a", TlsMode::Off).unwrap()), "two@%");
@@ -175,7 +175,7 @@ fn mariadb_plugins_log_in() {
                 let refused = open(tcp(&server), "par", "q", TlsMode::Off);
                 assert!(matches!(refused, Err(Error::AccessDenied { .. })), "{:?}", refused.err());
             }
-            Err(_) => eprintln!("SKIPPED: {} has no parsec", kind.name()),
+            Err(_) => harness::print_skipped(&format!("{} has no parsec", kind.name())),
         }
 
         // MariaDB 10.11 has no certificate of its own: no fallback then.

@@ -59,11 +59,26 @@ pub fn require(kind: Kind) -> Option<Binaries> {
         Ok(binaries) => return Some(binaries),
         Err(missing) => missing,
     };
-    let optional = std::env::var_os("CI").is_none() || !kind.always_tested();
-    assert!(optional, "{missing}");
-    #[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
-    {
-        eprintln!("SKIPPED: {missing}");
+    if kind.always_tested() {
+        skip(&missing.to_string());
+    } else {
+        print_skipped(&missing.to_string());
     }
     None
+}
+
+/// Prints on stderr what is not tested, and why.
+///
+/// # Panics
+/// If `CI` is set: a skipped test must not count as passed there.
+#[track_caller]
+pub fn skip(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{why}");
+    print_skipped(why);
+}
+
+/// Prints on stderr what is not tested, and why, also where `CI` is set: for what is not on every machine.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
+pub fn print_skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
 }

@@ -53,11 +53,7 @@ impl Machine {
             .find(|path| !path.exists());
         if let Some(path) = missing {
             let why = format!("no virtual machine ({}); run tests/harness/bin/install-servers vm", path.display());
-            assert!(std::env::var_os("CI").is_none(), "{why}");
-            #[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
-            {
-                eprintln!("SKIPPED: {why}");
-            }
+            crate::skip(&why);
             return None;
         }
         let dir = TempDir::new().ok()?;

@@ -1,0 +1,85 @@
+//! Names and values of the three forms in which a server's configuration says how to reach a HashiCorp Vault.
+//!
+//! Source: formats, "Keys in a HashiCorp Vault".
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde_json::value::RawValue;
+use server::option_group::is_server;
+
+/// How the variables of MariaDB's plug-in begin.
+const OF_MARIADB: &str = "hashicorp_key_management_";
+/// Our own group of an option file.
+const OWN_GROUP: &str = "sealant";
+
+/// Names and values, as they are in the configuration; those of MariaDB without their prefix.
+#[derive(Default)]
+pub(crate) struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
+
+impl<'a> Settings<'a> {
+    /// Those of Percona's component, a JSON object, or of its plug-in, lines `name = value`.
+    pub(crate) fn of_percona(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
+        if bytes.trim_ascii_start().starts_with(b"{") { json(bytes) } else { Ok(lines(bytes, None)) }
+    }
+
+    /// Those of MariaDB's plug-in, in an option file.
+    pub(crate) fn of_mariadb(bytes: &'a [u8]) -> Self {
+        lines(bytes, Some(OF_MARIADB))
+    }
+
+    /// The value of a name, unless it is empty.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Whether the bytes are lines `name = value` of Percona's plug-in.
+pub(crate) fn is_key_value(bytes: &[u8]) -> bool {
+    let settings = lines(bytes.get(..bytes.len().min(65536)).unwrap_or_default(), None);
+    ["vault_url", "secret_mount_point"].iter().any(|name| settings.0.contains_key(*name))
+}
+
+/// The fields of a JSON object that have one value; numbers as they are written.
+fn json(bytes: &[u8]) -> Result<Settings<'_>, serde_json::Error> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(bytes)?;
+    Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, value(raw)?))).collect()))
+}
+
+/// Borrowed from the buffer, which is wiped, unless it has escapes.
+fn value(raw: &RawValue) -> Option<Cow<'_, str>> {
+    match raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        None => Some(Cow::Borrowed(raw.get())).filter(|text| *text != "null" && !text.starts_with(['{', '['])),
+        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        Some(_) => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
+    }
+}
+
+/// Lines `name = value`. With a prefix, of the groups of an option file, of the names with this prefix, without it;
+/// and all of the group `[sealant]`. The last line of a name counts.
+fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
+    let mut settings = Settings::default();
+    let mut group = "";
+    for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()).map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            group = name.trim();
+            continue;
+        }
+        let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) else { continue };
+        let name = name.trim().to_ascii_lowercase().replace('-', "_");
+        let name = match prefix {
+            None => Some(name.as_str()),
+            Some(_) if group == OWN_GROUP => Some(name.as_str()),
+            Some(prefix) if is_server(group) => name.strip_prefix("loose_").unwrap_or(&name).strip_prefix(prefix),
+            Some(_) => None,
+        };
+        if let Some(name) = name {
+            settings.0.insert(name.to_owned(), Cow::Borrowed(unquoted(value.trim())));
+        }
+    }
+    settings
+}
+
+fn unquoted(value: &str) -> &str {
+    let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(value)
+}
