@@ -11,8 +11,11 @@ use harness::certs::Authority;
 use harness::vault::{self, Vault};
 use harness::{KeyringLocation, Kind, Server, require};
 
+use crate::support::backup::{Backups, files, is_same};
+use crate::support::moving::{Receiving, moves, send};
 use crate::support::proof::Proof;
-use crate::support::sealant;
+use crate::support::schema::has_its_schema;
+use crate::support::{Audit, sealant};
 
 const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
 const KEY_1_NEW: &str = "data=0102030405060708090a0b0c0d0e0f100102030405060708090a0b0c0d0e0f10";
@@ -289,4 +292,83 @@ fn keys_in_the_form_of_perconas_keyrings_open_tables_of_mysql() {
         .output()
         .expect("the binary starts");
     assert_eq!(by_config.status.code(), Some(0), "{}", String::from_utf8_lossy(&by_config.stderr));
+}
+
+/// `sealant keys` on this server, with its keys in the service that `config` names.
+fn register_of_keys(server: &Server, config: &Path) -> Output {
+    let mut command = sealant();
+    command.args(["keys", "--user", "root", "--format", "json", "--socket"]).arg(server.socket());
+    command.arg("--keyring").arg(config).output().expect("the binary starts")
+}
+
+#[test]
+fn keys_audit_send_backup_and_restore_fetch_keys_from_the_vault() {
+    let Some(mut site) = Site::start() else { return };
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    site.vault(&["secrets", "enable", "-path=mariadb", "-version=2", "kv"]);
+    site.vault(&["kv", "put", "mariadb/1", KEY_1]);
+    site.vault(&["kv", "put", "mariadb/2", KEY_1_NEW]);
+    site.vault(&["kv", "put", "mariadb/2", KEY_2]);
+    let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
+    let mut server = site.mariadb(&token);
+    let tables = [table("one", "ENCRYPTED=YES"), table("two", "ENCRYPTED=YES ENCRYPTION_KEY_ID=2")];
+    server.sql(&format!("CREATE DATABASE demo; USE demo; {}", tables.concat())).expect("SQL");
+    let config = site.with_token("good.cnf", "mariadb", &token);
+
+    let listed = |code: i32| {
+        let output = register_of_keys(&server, &config);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        has_its_schema(&json, "keys-1");
+        (json, said)
+    };
+    let (json, said) = listed(0);
+    assert_eq!((&json["back_end"]["storage"], &json["sound"]), (&"service".into(), &true.into()), "{json:#}");
+    assert!(json.get("withdrawn").is_none() && !said.contains("warning"), "{said}");
+    // No file needs this version.
+    site.vault(&["kv", "destroy", "-versions=1", "mariadb/2"]);
+    let (json, said) = listed(0);
+    assert!(said.contains("warning: in the Vault, key 2 version 1 is destroyed"), "{said}");
+    assert_eq!(json["withdrawn"].as_array().map(Vec::len), Some(1));
+    site.vault(&["kv", "delete", "-versions=1", "mariadb/1"]);
+    let (json, said) = listed(3);
+    assert_eq!(json["sound"], false);
+    assert!(said.contains("do not stop the server") && said.contains("vault kv undelete"), "{said}");
+    site.vault(&["kv", "undelete", "-versions=1", "mariadb/1"]);
+    site.vault.seal().expect("it is sealed");
+    fails(&register_of_keys(&server, &config), "the Vault is sealed (503)", "unseal it");
+    site.vault.unseal().expect("it is unsealed");
+
+    server.stop().expect("it stops");
+    let datadir = server.datadir();
+    let copy = config.to_str().expect("a short path");
+    let audit = Audit::run(["--offline", datadir.to_str().expect("a short path"), "--deep", "--key-file-copy", copy]);
+    let opened = audit.findings("key-cannot-open");
+    let message = opened.first().and_then(|finding| finding["message"].as_str()).unwrap_or_default();
+    assert!(message.contains("opens each of 4 encrypted files, every page of them"), "{opened:?} {}", audit.stderr);
+    assert_eq!(audit.statuses("key-cannot-open"), ["PASS"]);
+
+    let into = site.directory.path().join("moved");
+    let report = moves(datadir, &into, &["--mariadb-key-file", copy, "--compress", "zstd:3"]);
+    assert!(report["opened_bytes"].as_u64() > Some(256 << 10), "{report}");
+
+    let backups = Backups::new(datadir, &format!("mariadb_key_file = {config:?}"));
+    let ran = backups.backup(&["run"]).is(0);
+    assert!(ran.number("/bytes/opened") > 0 && ran.number("/pages/unproven") == 0, "{}", ran.json);
+    let restored = site.directory.path().join("restored");
+    backups.restore("latest", &restored, &["--mariadb-key-file", copy]).is(4);
+    is_same(&restored, &files(datadir));
+
+    // Without the service nothing is stored or restored.
+    site.vault.stop();
+    backups.backup(&["run"]).is(1).says("cannot be reached");
+    let again = site.directory.path().join("again");
+    backups.restore("latest", &again, &["--mariadb-key-file", copy]).is(1).says("cannot be reached");
+    assert!(!again.exists());
+    let receiving = Receiving::begin(&again, &[]);
+    fails(&send(datadir, &receiving.code, &["--mariadb-key-file", copy]), "cannot be reached", "is the Vault running");
+    receiving.kill();
 }

@@ -132,6 +132,21 @@ fn a_source_that_changes_is_named_and_not_committed() {
 }
 
 #[test]
+fn a_limit_of_bandwidth_has_a_unit_and_is_named_as_the_limit() {
+    let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    fs::write(source.path().join("t.ibd"), noise(1, 16 * MIB)).expect("written");
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let receiving = Receiving::begin(target.path(), &[]);
+    let sent = send(source.path(), &receiving.code, &["--bwlimit", "5MiB", "--compress", "none", "--json"]);
+    assert_eq!(receiving.end().0, 0);
+    let events = String::from_utf8_lossy(&sent.stdout);
+    assert!(events.contains("\"limited_by\":\"--bwlimit\""), "{events}");
+    let refused = send(source.path(), "sealant1-x", &["--bwlimit", "100"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("a unit is missing: KiB, MiB or GiB"), "{said}");
+}
+
+#[test]
 fn a_target_that_holds_something_else_is_refused() {
     let target = tempfile::tempdir().expect("a directory");
     fs::write(target.path().join("ibdata1"), "").expect("written");

@@ -654,7 +654,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-cert -d 'Cl
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keys" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports; or the configuration of the Vault that has its keys' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l backup -d 'Also examine this backup of a data directory for the keys that its files require (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l forget-backup -d 'Remove this backup, which no longer exists, from the register (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F

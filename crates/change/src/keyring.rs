@@ -124,6 +124,12 @@ impl KeyStore {
         }
     }
 
+    /// Whether the file only says in which service the keys are.
+    #[must_use]
+    pub fn names_service(&self) -> bool {
+        keyring::read_file(self.path()).is_ok_and(|bytes| keyring::names_service(&bytes))
+    }
+
     fn keys(&self) -> Result<Keys, Error> {
         let mut keys = Keys::default();
         let added = match self {

@@ -2,6 +2,8 @@
 //!
 //! Source: formats, "Keys in a HashiCorp Vault".
 
+use std::fmt;
+
 use data_encoding::BASE64;
 use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn};
 
@@ -17,6 +19,12 @@ pub struct WithdrawnKey {
     pub name: String,
     /// What became of it.
     pub how: Withdrawn,
+}
+
+impl fmt::Display for WithdrawnKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in the Vault, {} is {}", self.name, self.how)
+    }
 }
 
 /// Keys as the Vault has them, by name.

@@ -33,6 +33,10 @@ fn fewest_iterations(hash: &str) -> u64 {
         _ => 600_000,
     }
 }
+/// PBKDF2 iterations for a random key, which nobody can guess: the fewest that LUKS allows, so that the volume opens at
+/// once. Source: cryptsetup(8), `--pbkdf-force-iterations`.
+pub const RANDOM_KEY_ITERATIONS: u32 = 1000;
+
 /// Minimum memory of Argon2 for a passphrase, in KiB.
 const LEAST_MEMORY_KIB: u64 = 64 << 10;
 /// Minimum passes of Argon2 for a passphrase.

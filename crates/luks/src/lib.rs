@@ -46,7 +46,7 @@ mod volume;
 pub use crate::error::Error;
 pub use crate::finding::{Code, Finding, Severity};
 pub use crate::judge::{DeviceInfo, Relation, Report, SCHEMA, audit, audit_path, compare};
-pub use crate::kdf::Kdf;
+pub use crate::kdf::{Kdf, RANDOM_KEY_ITERATIONS};
 pub use crate::read::{Readable, Reading, read};
 pub use crate::secret::Secret;
 pub use crate::summary::HeaderSummary;

@@ -65,6 +65,7 @@ fn back_end(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     };
     let kind = match &back_end.storage {
         Storage::File { path } => path.display().to_string(),
+        Storage::Service { path } => format!("keys fetched from the service that {} names", path.display()),
         Storage::External { path: Some(path), reason } => format!("{}, not read: {reason}", path.display()),
         Storage::External { path: None, reason } => reason.clone(),
     };
@@ -161,7 +162,7 @@ fn date(when: Timestamp) -> String {
 /// What is wrong with the keys, and what to do about it.
 #[must_use]
 pub fn keys_messages(report: &Report) -> Vec<Message> {
-    let mut messages = Vec::new();
+    let mut messages: Vec<_> = report.withdrawn.iter().map(|key| Message::warning(key.as_str())).collect();
     if report.sound {
         return messages;
     }

@@ -1,7 +1,10 @@
 //! Bandwidth limit over all connections.
 
 use std::{
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -11,6 +14,22 @@ pub(crate) struct Limiter {
     bytes_per_second: f64,
     /// Time at which everything reserved so far will have been sent at the configured rate.
     due: Mutex<Instant>,
+    /// Number of callers that wait.
+    waiting: AtomicUsize,
+}
+
+/// A part of the bandwidth; its holder counts as waiting until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reservation<'l> {
+    /// How long to wait before sending.
+    pub(crate) wait: Duration,
+    limiter: &'l Limiter,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.limiter.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Maximum unused time that can be caught up.
@@ -20,11 +39,21 @@ impl Limiter {
     pub(crate) fn new(bytes_per_second: u64) -> Self {
         #[allow(clippy::cast_precision_loss, reason = "a rate")]
         let bytes_per_second = bytes_per_second.max(1) as f64;
-        Self { bytes_per_second, due: Mutex::new(Instant::now()) }
+        Self { bytes_per_second, due: Mutex::new(Instant::now()), waiting: AtomicUsize::new(0) }
     }
 
-    /// Reserves bytes to send; returns how long the caller must wait before sending them.
-    pub(crate) fn reserve(&self, bytes: u64) -> Duration {
+    /// Reserves bytes to send, for which the caller must wait.
+    pub(crate) fn reserve(&self, bytes: u64) -> Reservation<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Reservation { wait: self.wait_for(bytes), limiter: self }
+    }
+
+    /// Whether a caller waits now.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    fn wait_for(&self, bytes: u64) -> Duration {
         let Ok(mut due) = self.due.lock() else { return Duration::ZERO };
         let now = Instant::now();
         #[allow(clippy::cast_precision_loss, reason = "a rate")]
@@ -44,8 +73,12 @@ mod tests {
     #[test]
     fn bytes_are_spread_over_time() {
         let limiter = Limiter::new(1);
-        let last = (0..4).map(|_| limiter.reserve(50)).last().unwrap();
+        let last = (0..4).map(|_| limiter.reserve(50).wait).last().unwrap();
         // 200 bytes take 200 s. The last 50 s need no wait, and at most [`SLACK`] is caught up.
         assert!(last >= Duration::from_secs(140), "{last:?}");
+        let reserved = limiter.reserve(1);
+        assert!(limiter.has_waiting());
+        drop(reserved);
+        assert!(!limiter.has_waiting());
     }
 }

@@ -53,14 +53,17 @@ pub enum Limit {
     Source,
     /// This host's processors.
     Processor,
-    /// The network, or `--bwlimit`.
+    /// The network.
     Network,
+    /// `--bwlimit`.
+    Bandwidth,
     /// The peer: its processors or its disk.
     Receiver,
 }
 
 impl Limit {
-    const ALL: [Self; 5] = [Self::Unknown, Self::Source, Self::Processor, Self::Network, Self::Receiver];
+    const ALL: [Self; 6] =
+        [Self::Unknown, Self::Source, Self::Processor, Self::Network, Self::Bandwidth, Self::Receiver];
 
     /// Name for display.
     #[must_use]
@@ -70,6 +73,7 @@ impl Limit {
             Self::Source => "reading",
             Self::Processor => "processor",
             Self::Network => "network",
+            Self::Bandwidth => "--bwlimit",
             Self::Receiver => "receiver",
         }
     }

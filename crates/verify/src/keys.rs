@@ -183,6 +183,18 @@ impl Keys {
     }
 }
 
+impl From<MysqlKeyring> for Keys {
+    fn from(keyring: MysqlKeyring) -> Self {
+        Self { mysql: vec![keyring], ..Self::default() }
+    }
+}
+
+impl From<MariaDbKeys> for Keys {
+    fn from(keys: MariaDbKeys) -> Self {
+        Self { mariadb: vec![keys], ..Self::default() }
+    }
+}
+
 impl KeySource for Keys {
     fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; 32]>> {
         self.mysql.iter().find_map(|keyring| fixed(keyring.get(name)?.as_bytes()))

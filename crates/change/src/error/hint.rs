@@ -45,6 +45,9 @@ impl Error {
     }
 
     fn fixed_hint(&self) -> Option<&'static str> {
+        if let Self::KeyService { source, .. } = self {
+            return source.hint();
+        }
         self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
     }
 

@@ -307,6 +307,15 @@ pub enum Error {
         source: keyring::KeyringError,
     },
 
+    /// The keys cannot be fetched from the service that a configuration names.
+    #[error("{}: {source}", path.display())]
+    KeyService {
+        /// Path of the configuration.
+        path: PathBuf,
+        /// Why.
+        source: keyring::KeyringError,
+    },
+
     /// No server was given.
     #[error("no server was given")]
     NoServer,

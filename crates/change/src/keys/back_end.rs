@@ -14,7 +14,7 @@ use verify::Keys;
 use crate::{
     Error, KeyStore, Session,
     keyring::{in_memory, is_cut_off, lacking},
-    rotate::copy::KeyringCopy,
+    rotate::copy::ParsedKeys,
 };
 
 /// A component or plug-in that stores keys.
@@ -36,6 +36,11 @@ pub enum Storage {
     /// A file that was read.
     File {
         /// Path of the file.
+        path: PathBuf,
+    },
+    /// A service, from which the keys were fetched.
+    Service {
+        /// Path of the configuration that says where they are.
         path: PathBuf,
     },
     /// A service, whose key names the server reports; or an unreadable file.
@@ -110,19 +115,20 @@ impl Holding {
             return Ok(Self { back_end, held, in_memory, keys, fingerprints: Fingerprints::new(), readable: false });
         };
         let path = store.path().to_owned();
-        match KeyringCopy::read(&store) {
-            Ok(copy) => {
-                let back_end = Some(BackEnd { name, storage: Storage::File { path }, read_only });
-                let (keys, fingerprints) = (copy.keys()?, copy.fingerprints());
+        match ParsedKeys::open(&store) {
+            Ok(parsed) => {
+                let storage = if store.names_service() { Storage::Service { path } } else { Storage::File { path } };
                 Ok(Self {
-                    back_end,
-                    held: Some(without_markers(copy.names())),
+                    back_end: Some(BackEnd { name, storage, read_only }),
+                    held: Some(without_markers(parsed.names())),
                     in_memory,
-                    keys,
-                    fingerprints,
+                    fingerprints: parsed.fingerprints(),
+                    keys: parsed.into_keys(),
                     readable: true,
                 })
             }
+            // Whoever names a service wants its keys, not the names that the server knows.
+            Err(error @ Error::KeyService { .. }) => Err(error),
             Err(error) => {
                 // A missing file has no keys, whatever the running server has in memory.
                 let readable = holds_nothing(&error, &path);

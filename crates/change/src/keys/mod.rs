@@ -29,6 +29,9 @@ use crate::{Error, LockWait, Session, StatementLog, keyring::LOST, rotate::data_
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keys/1";
 
+const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in memory; bring the key back in the service \
+                               (a deleted version with `vault kv undelete`), or re-encrypt its files with another key first";
+
 /// Options.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -81,6 +84,9 @@ pub struct Report {
     pub tried: bool,
     /// Whether every file was readable and names its key, and every key that a file needs exists and opens it.
     pub sound: bool,
+    /// Keys that the service has no longer, and what became of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<String>,
     /// What to do at once, if keys are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
@@ -126,6 +132,7 @@ pub fn inspect(
     let tried = holding.readable || keys.iter().all(|key| key.used_by.is_empty());
     let sound = tried && unread.is_empty() && damaged.is_empty() && keys.iter().all(KeyEntry::is_sound);
     let remedy = remedy(&holding, tried, &keys);
+    let withdrawn = holding.keys.withdrawn().map(ToString::to_string).collect();
     Ok(Report {
         schema: SCHEMA,
         server,
@@ -143,6 +150,7 @@ pub fn inspect(
         damaged,
         tried,
         sound,
+        withdrawn,
         remedy,
     })
 }
@@ -151,13 +159,14 @@ pub fn inspect(
 fn remedy(holding: &Holding, tried: bool, keys: &[KeyEntry]) -> Option<String> {
     let lost = keys.iter().any(|key| key.is_missing() || key.used_by.values().any(|uses| uses.shut > 0));
     let message = match holding.back_end.as_ref().map(|back_end| &back_end.storage) {
+        Some(Storage::Service { .. }) if lost => LOST_IN_SERVICE,
         _ if lost => LOST,
         _ if tried => return None,
         None => {
             "the server runs without its keys: put its keyring back and restart it; its error log says why it has none"
         }
         Some(Storage::External { path: None, .. }) => {
-            "nothing was opened with keys that are in a service: give a copy of them in a file with --keyring"
+            "nothing was opened with keys that are in a service: give the configuration of the service, or a copy of the keys in a file, with --keyring"
         }
         Some(_) => {
             "run as the server's user or as root; if the file is damaged, do not stop the server, and restore it"

@@ -25,8 +25,8 @@ pub(crate) struct KeyringCopy {
     parsed: ParsedKeys,
 }
 
-/// The parsed keys.
-enum ParsedKeys {
+/// The parsed keys of a server.
+pub(crate) enum ParsedKeys {
     MySql(MysqlKeyring),
     /// A key file, with the content of its password file if there is one.
     MariaDb(MariaDbKeys, Option<Password>),
@@ -44,6 +44,47 @@ pub(crate) enum KeyKind {
     Master,
     /// Master key of binary and relay logs.
     BinaryLog,
+}
+
+impl ParsedKeys {
+    /// Reads the file as [`KeyringCopy::read`] does; or fetches the keys from the service that it names.
+    pub(crate) fn open(store: &KeyStore) -> Result<Self, Error> {
+        if !store.names_service() {
+            return KeyringCopy::read(store).map(|copy| copy.parsed);
+        }
+        let path = store.path();
+        let failed = |source| Error::KeyService { path: path.to_owned(), source };
+        let bytes = keyring::read_file(path).map_err(failed)?;
+        match store {
+            KeyStore::MySql(_) => MysqlKeyring::open(&bytes).map(Self::MySql),
+            KeyStore::MariaDb { .. } => MariaDbKeys::open(&bytes, None).map(|keys| Self::MariaDb(keys, None)),
+        }
+        .map_err(failed)
+    }
+
+    /// Names of the server's own keys.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        match self {
+            Self::MySql(keyring) => keyring.names().map(str::to_owned).collect(),
+            Self::MariaDb(keys, _) => keys.ids().map(|(id, version)| mariadb_name(id, version)).collect(),
+        }
+    }
+
+    /// Fingerprints of the server's own keys.
+    pub(crate) fn fingerprints(&self) -> Fingerprints {
+        match self {
+            Self::MySql(keyring) => fingerprint::of_keyring(keyring),
+            Self::MariaDb(keys, _) => fingerprint::of_key_file(keys),
+        }
+    }
+
+    /// Only these keys.
+    pub(crate) fn into_keys(self) -> Keys {
+        match self {
+            Self::MySql(keyring) => Keys::from(keyring),
+            Self::MariaDb(keys, _) => Keys::from(keys),
+        }
+    }
 }
 
 impl KeyringCopy {
@@ -126,18 +167,12 @@ impl KeyringCopy {
 
     /// Names of the server's own keys.
     pub(crate) fn names(&self) -> BTreeSet<String> {
-        match &self.parsed {
-            ParsedKeys::MySql(keyring) => keyring.names().map(str::to_owned).collect(),
-            ParsedKeys::MariaDb(keys, _) => keys.ids().map(|(id, version)| mariadb_name(id, version)).collect(),
-        }
+        self.parsed.names()
     }
 
     /// Fingerprints of the server's own keys.
     pub(crate) fn fingerprints(&self) -> Fingerprints {
-        match &self.parsed {
-            ParsedKeys::MySql(keyring) => fingerprint::of_keyring(keyring),
-            ParsedKeys::MariaDb(keys, _) => fingerprint::of_key_file(keys),
-        }
+        self.parsed.fingerprints()
     }
 
     /// The server's newest key of a kind.

@@ -69,8 +69,8 @@ pub struct Rotation<'a> {
     pub key: &'a Path,
     /// Directory for the new header backup; `None` for no backup.
     pub backups: Option<&'a Path>,
-    /// PBKDF2 iterations for the new key; by default cryptsetup derives it as for a passphrase.
-    pub iterations: Option<u32>,
+    /// PBKDF2 iterations for the new key.
+    pub iterations: u32,
 }
 
 impl fmt::Display for CompletedStep {
@@ -145,7 +145,7 @@ impl Rotation<'_> {
         }
         on_step(Step::Made, None, Some(&store.new))?;
         let new = Store::read(&store.new)?;
-        let slot = add(self.cryptsetup, self.device, &key, &new, self.iterations)?;
+        let slot = add(self.cryptsetup, self.device, &key, &new, Some(self.iterations))?;
         on_step(Step::Added, Some(slot), None)?;
         store.keep_old()?;
         on_step(Step::Kept, None, Some(&store.old))?;

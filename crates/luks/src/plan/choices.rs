@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::PlanInput;
+use crate::RANDOM_KEY_ITERATIONS;
 
 /// A parameter and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,7 +26,9 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
         sector(input),
         choice(
             "key derivation",
-            "PBKDF2 with 1000 iterations for the machine's key, Argon2id for the recovery passphrase",
+            &format!(
+                "PBKDF2 with {RANDOM_KEY_ITERATIONS} iterations for the machine's key, Argon2id for the recovery passphrase"
+            ),
             "a random key of 64 bytes cannot be guessed, however cheap a guess; a passphrase can",
         ),
         queues(input),

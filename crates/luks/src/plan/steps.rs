@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::PlanInput;
+use crate::RANDOM_KEY_ITERATIONS;
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +37,7 @@ pub fn steps(input: &PlanInput) -> Vec<Step> {
         step(
             "make the volume, prove it, save its header",
             format!(
-                "sealant luks format {device} --key-file {key} --make-key --pbkdf2-iterations 1000 --label {name} --backups /root/luks-headers"
+                "sealant luks format {device} --key-file {key} --make-key --pbkdf2-iterations {RANDOM_KEY_ITERATIONS} --label {name} --backups /root/luks-headers"
             ),
         ),
         step(

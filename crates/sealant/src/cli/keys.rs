@@ -26,7 +26,8 @@ pub(crate) struct Keys {
     /// Path of the server's data directory here, if it differs from the one the server reports
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// Path of the server's keyring or key file here, if it differs from the one the server reports
+    /// Path of the server's keyring or key file here, if it differs from the one the server reports; or the
+    /// configuration of the Vault that has its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     /// Also examine this backup of a data directory for the keys that its files require (repeatable)

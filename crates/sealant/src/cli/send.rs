@@ -58,7 +58,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "HOW", default_value = "auto")]
     compress: Compression,
     /// Maximum bytes per second on the wire, for example 50MiB
-    #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = value::rate)]
     bwlimit: Option<u64>,
     /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]

@@ -48,10 +48,18 @@ pub(crate) fn percent(text: &str) -> Result<u8, String> {
     percent.filter(|percent| (1..=100).contains(percent)).ok_or_else(|| "from 1% to 100%".to_owned())
 }
 
-/// A rate or a size: a number followed by KiB, MiB, GiB or nothing.
+/// A size: a number followed by KiB, MiB, GiB or nothing.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let bytes = number(text, &BYTES).ok_or("a number, with KiB, MiB or GiB behind it, and less than 16 EiB")?;
     Some(bytes).filter(|bytes| *bytes > 0).ok_or_else(|| "more than 0".to_owned())
+}
+
+/// Bytes per second. The unit may not be left out: 100 is meant as MiB more often than as bytes.
+pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("a unit is missing: KiB, MiB or GiB".to_owned());
+    }
+    bytes(text)
 }
 
 /// A size of at most 1 GB: a number followed by k, M, G or nothing; these units are decimal.
@@ -92,6 +100,10 @@ mod tests {
         assert_eq!(bytes("10MiB"), Ok(10 << 20));
         assert_eq!(bytes("1500"), Ok(1500));
         assert_eq!((bytes("1k"), decimal_bytes("1k")), (Ok(1024), Ok(1000)));
+        assert_eq!(
+            (rate("100MiB"), rate("100")),
+            (Ok(100 << 20), Err("a unit is missing: KiB, MiB or GiB".to_owned()))
+        );
         assert!(bytes("10MB/s").is_err() && bytes("0").is_err() && bytes("").is_err());
         assert!(decimal_bytes("0").is_err() && decimal_bytes("2G").is_err() && decimal_bytes("k").is_err());
     }

@@ -192,7 +192,7 @@ impl KeyStores {
             warning(&format!("{path}: {entries} of its entries cannot be used; `sealant audit` names them"));
         }
         for key in keys.withdrawn() {
-            warning(&format!("in the Vault, {} is {}", key.name, key.how));
+            warning(&key.to_string());
         }
         if keys.locked() == Some(false) {
             warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");

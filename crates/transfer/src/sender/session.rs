@@ -426,7 +426,9 @@ fn monitor(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load)
     if let Some(seen) = load.sample(sending.progress) {
         control.send(&Control::Ping)?;
         sending.governor.adjust(seen.of_network, seen.throughput);
-        sending.progress.set_limit(limit_of(&seen.of_network, seen.reading));
+        let is_throttled = sending.limiter.is_some_and(Limiter::has_waiting);
+        let limit = if is_throttled { Limit::Bandwidth } else { limit_of(&seen.of_network, seen.reading) };
+        sending.progress.set_limit(limit);
     }
     Ok(())
 }

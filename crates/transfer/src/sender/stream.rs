@@ -269,7 +269,8 @@ fn send(
 ) -> Result<(), TransferError> {
     let mut waited = Duration::ZERO;
     if let Some(limiter) = sending.limiter {
-        waited = limiter.reserve(payload.len() as u64);
+        let reserved = limiter.reserve(payload.len() as u64);
+        waited = reserved.wait;
         let mut left = waited;
         while left > KEEPALIVE_INTERVAL {
             sleep(KEEPALIVE_INTERVAL);

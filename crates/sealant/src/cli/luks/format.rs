@@ -7,7 +7,7 @@ use luks::cryptsetup::{Cryptsetup, Format};
 use luks::device::{Creation, FileSystem, Host};
 use luks::key;
 
-use super::key::read;
+use super::key::{iterations, read};
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -52,7 +52,7 @@ pub(super) struct FormatVolume {
     label: String,
     /// Derive the key with this many iterations of PBKDF2. For a random key 1000 are enough, and the volume opens at
     /// once; default: Argon2id as cryptsetup measures it for a passphrase
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
+    #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
     /// Overwrite data that no known signature explains
     #[arg(long)]

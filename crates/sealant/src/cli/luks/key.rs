@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use luks::Secret;
+use clap::builder::RangedI64ValueParser;
+use luks::{RANDOM_KEY_ITERATIONS, Secret};
 
 use crate::output::message::Failure;
 
@@ -38,4 +39,9 @@ pub(super) fn read(path: &Path) -> Result<Secret, Failure> {
     let read =
         if path.as_os_str() == "-" { Secret::read(&mut std::io::stdin().lock()) } else { Secret::read_file(path) };
     read.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
+}
+
+/// How many iterations of PBKDF2 may be asked for.
+pub(super) fn iterations() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(i64::from(RANDOM_KEY_ITERATIONS)..)
 }

@@ -12,7 +12,7 @@ use luks::key;
 use report::write_luks_slots;
 
 use super::header::volume;
-use super::key::{KeySource, read};
+use super::key::{KeySource, iterations, read};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
@@ -90,7 +90,7 @@ struct Add {
     new_key_file: PathBuf,
     /// Derive the key with this many iterations of PBKDF2, for a random key as few as 1000; default: what cryptsetup
     /// measures for a passphrase
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
+    #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use luks::cryptsetup::Cryptsetup;
 use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, Step};
 
-use super::key::read;
+use super::key::{iterations, read};
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -46,7 +46,7 @@ pub(super) struct Reencrypt {
     resume: bool,
     /// Derive the keys with this many iterations of PBKDF2, for random keys as few as 1000; default: what cryptsetup
     /// measures for a passphrase
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
+    #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
     #[command(flatten)]
     consent: Consent,

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use luks::RANDOM_KEY_ITERATIONS;
 use luks::cryptsetup::Cryptsetup;
 use luks::key::Rotation;
 
+use super::iterations;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -34,10 +36,9 @@ pub(super) struct Rotate {
     /// Save no header
     #[arg(long, conflicts_with = "backups")]
     no_backup: bool,
-    /// Derive the new key with this many iterations of PBKDF2. It is random, so 1000 are enough, and the volume opens
-    /// at once; default: what cryptsetup measures for a passphrase
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
-    pbkdf2_iterations: Option<u32>,
+    /// Derive the new key with this many iterations of PBKDF2; it is random, so more are no safer
+    #[arg(long, value_name = "N", value_parser = iterations(), default_value_t = RANDOM_KEY_ITERATIONS)]
+    pbkdf2_iterations: u32,
     #[command(flatten)]
     consent: Consent,
 }
