@@ -3,6 +3,7 @@
 
 mod architecture;
 mod at_rest;
+mod audit_outputs;
 mod backup;
 mod backup_faults;
 mod backup_prune;

@@ -1,5 +1,7 @@
 //! Findings: status, severity, grade of evidence, and the evidence itself.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::remedy::Step;
@@ -64,6 +66,15 @@ impl From<luks::Severity> for Severity {
             luks::Severity::High => Self::High,
             luks::Severity::Critical | luks::Severity::None => Self::Critical,
         }
+    }
+}
+
+impl FromStr for Severity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|severity| severity.as_str() == text);
+        known.ok_or_else(|| format!("one of {}", Self::ALL.map(Self::as_str).join(", ")))
     }
 }
 

@@ -46,6 +46,12 @@ pub struct Waiver {
 /// Waiving the check of waivers would hide expired ones.
 const NEVER_WAIVED: &[&str] = &[checks::WAIVER_EXPIRED.id];
 
+/// Whether a finding is one that a waiver can cover.
+#[must_use]
+pub fn can_be_waived(finding: &Finding) -> bool {
+    matches!(finding.status, Status::Fail | Status::Unknown) && !NEVER_WAIVED.contains(&finding.id.as_str())
+}
+
 /// Reads `2026-12-31` and `"2026-12-31"` alike: TOML has a date type.
 fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     use serde::de::Error as _;
@@ -91,8 +97,7 @@ impl Waivers {
     /// The valid waiver that covers a failure or an unknown.
     #[must_use]
     pub fn covering(&self, finding: &Finding, now: Timestamp) -> Option<&Waiver> {
-        let waivable =
-            matches!(finding.status, Status::Fail | Status::Unknown) && !NEVER_WAIVED.contains(&finding.id.as_str());
+        let waivable = can_be_waived(finding);
         self.waiver.iter().find(|w| waivable && w.valid(now) && w.covers(finding))
     }
 

@@ -15,6 +15,7 @@ mod csv;
 mod drift;
 mod error;
 mod exposure;
+mod fixes;
 mod fleet;
 mod group;
 mod html;
@@ -43,11 +44,13 @@ mod testing;
 mod text;
 mod transfer;
 mod verdict;
+mod waivers;
 
 use std::fmt;
 use std::io::Write;
 use std::str::FromStr;
 
+use audit::finding::Severity;
 use audit::outcome::Outcome;
 
 pub use ::verify::size;
@@ -70,6 +73,7 @@ pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
+pub use fixes::write_fixes;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
 pub use keys::{keys_messages, write_keys_json, write_keys_table};
 pub use luks::{
@@ -88,6 +92,7 @@ pub use snapshot::{
 };
 pub use text::visible;
 pub use transfer::{send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan};
+pub use waivers::write_waivers;
 
 /// A format for audit results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -173,11 +178,23 @@ pub struct RenderOptions {
     pub verbose: bool,
     /// List passed checks, too.
     pub show_passes: bool,
+    /// Only the map, the servers and the totals: no single findings.
+    pub summary: bool,
+    /// Show only failures that are at least this severe.
+    pub least: Severity,
 }
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { color: false, ascii: false, width: 80, verbose: false, show_passes: false }
+        Self {
+            color: false,
+            ascii: false,
+            width: 80,
+            verbose: false,
+            show_passes: false,
+            summary: false,
+            least: Severity::Info,
+        }
     }
 }
 

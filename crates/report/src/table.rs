@@ -31,12 +31,14 @@ pub(crate) fn write(outcome: &Outcome, options: &RenderOptions, out: &mut dyn Wr
     table.verdict()?;
     table.map()?;
     table.servers()?;
-    table.failures()?;
-    table.listed(Status::Waived, "WAIVED")?;
-    if options.show_passes {
-        table.listed(Status::Pass, "PASSED")?;
+    if !options.summary {
+        table.failures()?;
+        table.listed(Status::Waived, "WAIVED")?;
+        if options.show_passes {
+            table.listed(Status::Pass, "PASSED")?;
+        }
+        table.blind()?;
     }
-    table.blind()?;
     table.summary()
 }
 
@@ -170,8 +172,9 @@ impl Table<'_> {
 
     fn failures(&mut self) -> Result<(), Error> {
         let groups = by_check(self.outcome.findings.iter(), Status::Fail);
+        let shown: Vec<_> = groups.iter().filter(|group| group.severity >= self.options.least).collect();
         let mut last = None;
-        for group in &groups {
+        for group in &shown {
             if last != Some(group.severity) {
                 let head =
                     self.paint.text(TextStyle::for_severity(group.severity), &group.severity.as_str().to_uppercase());
@@ -179,6 +182,10 @@ impl Table<'_> {
                 last = Some(group.severity);
             }
             self.group(group)?;
+        }
+        if shown.len() < groups.len() {
+            let less = count(groups.len() - shown.len(), "less severe check");
+            self.paragraph("", &format!("{less} failed, too (not shown)"), TextStyle::Dim)?;
         }
         Ok(())
     }

@@ -131,10 +131,7 @@ impl std::str::FromStr for FailOn {
         if text == "never" {
             return Ok(Self(None));
         }
-        let known = Severity::ALL.into_iter().find(|severity| severity.as_str() == text);
-        known
-            .map(|severity| Self(Some(severity)))
-            .ok_or_else(|| "one of info, low, medium, high, critical, never".to_owned())
+        text.parse().map(|severity| Self(Some(severity))).map_err(|known: String| format!("{known}, never"))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use ::audit::finding::Severity;
 use ::audit::outcome::Outcome;
 use clap::{Args, ValueEnum};
-use report::{Format, RenderOptions};
+use report::{Format, RenderOptions, write_fixes, write_waivers};
 
 use crate::output::file;
 use crate::output::message::Failure;
@@ -42,12 +43,25 @@ pub(crate) struct Outputs {
     /// Also write a Prometheus textfile
     #[arg(long, value_name = "FILE")]
     prometheus: Vec<PathBuf>,
+    /// Also write a skeleton of waivers for all failures, without reasons: fill in why each is accepted, by whom and until
+    /// when, delete the others, and pass it with --waivers
+    #[arg(long, value_name = "FILE")]
+    write_waivers: Option<PathBuf>,
+    /// Also write a shell script with the fixes, for one server. It sets variables; all else in it is commented out
+    #[arg(long, value_name = "FILE", conflicts_with = "fleet")]
+    write_fixes: Option<PathBuf>,
     /// Save the facts, to judge them again with --facts or compare them with `audit diff`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Show all findings in the table, passed ones too
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "summary")]
     verbose: bool,
+    /// Show only the map, the servers and the totals in the table
+    #[arg(long)]
+    summary: bool,
+    /// Show only failures that are at least this severe in the table: low, medium, high or critical
+    #[arg(long, value_name = "SEVERITY", default_value = "info", hide_default_value = true)]
+    only: Severity,
     /// Colour of the table; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
@@ -70,6 +84,7 @@ impl Outputs {
     /// Checks before a long run that the files can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let files = self.files().map(|(_, path)| path).chain(self.output.as_deref()).chain(self.save());
+        let files = files.chain(self.write_waivers.as_deref()).chain(self.write_fixes.as_deref());
         for path in files {
             file::check_writable(path)?;
         }
@@ -85,6 +100,12 @@ impl Outputs {
     pub(crate) fn write(&self, outcome: &Outcome) -> Result<(), Failure> {
         for (format, path) in self.files() {
             self.to_file(format, path, outcome)?;
+        }
+        if let Some(path) = &self.write_fixes {
+            file::replace(path, &|out| write_fixes(outcome, out).map_err(io::Error::from))?;
+        }
+        if let Some(path) = &self.write_waivers {
+            file::replace(path, &|out| write_waivers(outcome, out).map_err(io::Error::from))?;
         }
         if let Some(path) = &self.output {
             return self.to_file(self.format, path, outcome);
@@ -120,6 +141,8 @@ impl Outputs {
             ascii: terminal && !utf8(),
             verbose: self.verbose,
             show_passes: self.verbose,
+            summary: self.summary,
+            least: self.only,
         }
     }
 }

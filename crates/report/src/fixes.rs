@@ -1,0 +1,183 @@
+//! The fixes of an audit as a shell script.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use audit::finding::{Finding, Status};
+use audit::outcome::Outcome;
+use audit::remedy::{Action, Step};
+
+use crate::group::{Group, by_check};
+use crate::text::visible;
+use crate::{Error, labels};
+
+/// Statements that encrypt, or switch encryption on, begin like this; every other one waits for its reader.
+const ACTIVE: [&str; 2] = ["SET PERSIST ", "SET GLOBAL "];
+
+const EXPLANATION: &str = "\
+# Read it before you run it. It runs statements that set variables, and no more: whatever rebuilds tables, changes accounts,
+# keys or files, restarts the server or needs a decision is a comment. Remove the \"# \" of what you want.
+set -eu
+
+# How to reach the server; the password comes from the client's option file.
+sql() { ${MYSQL:-mysql}; }
+";
+
+/// Writes a script with the fix of every failure of one server, those that others wait for first, then the worst first.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_fixes(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "#!/bin/sh")?;
+    for server in &outcome.servers {
+        let (target, product) = (visible(&server.target), labels::product(server));
+        let when = labels::minute(outcome.judged_at);
+        writeln!(out, "# Fixes for what `sealant audit` found on {target} ({}), {when}.", visible(&product))?;
+    }
+    out.write_all(EXPLANATION.as_bytes())?;
+    in_order(by_check(outcome.findings.iter(), Status::Fail)).iter().try_for_each(|group| fix(group, out))
+}
+
+/// A fix that comes after another one follows it, if that is needed here.
+fn in_order(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
+    let mut ordered: Vec<Group<'_>> = Vec::with_capacity(groups.len());
+    while !groups.is_empty() {
+        let waiting: BTreeSet<&str> = groups.iter().map(|group| group.id).collect();
+        let waits = |group: &Group<'_>| {
+            let mut after =
+                group.findings.iter().flat_map(|finding| &finding.remedies).filter_map(|step| step.after.as_deref());
+            after.any(|check| check != group.id && waiting.contains(check))
+        };
+        // In a circle the first one begins.
+        let next = groups.iter().position(|group| !waits(group)).unwrap_or(0);
+        ordered.push(groups.remove(next));
+    }
+    ordered
+}
+
+fn fix(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "\n# --- {} ({}): {}", visible(group.id), group.severity.as_str(), visible(group.title()))?;
+    if let Some(cost) = group.findings.iter().find_map(|finding| finding.cost.as_deref()) {
+        writeln!(out, "# cost: {}", visible(cost))?;
+    }
+    let mut written = BTreeSet::new();
+    for finding in &group.findings {
+        if written.insert(finding.remediation.as_deref()) {
+            remedy(finding, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn remedy(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
+    if finding.remedies.is_empty() {
+        writeln!(out, "# {}", visible(finding.remediation.as_deref().unwrap_or("no fix is known")))?;
+        return Ok(());
+    }
+    // What follows a step that people do waits for it.
+    let mut waits = false;
+    for step in &finding.remedies {
+        waits |= !is_active(step);
+        self::step(step, waits, out)?;
+    }
+    Ok(())
+}
+
+/// Whether the script runs a step by itself.
+fn is_active(step: &Step) -> bool {
+    match &step.action {
+        // The client takes a backslash for the beginning of a command of its own; `…` is for people to fill in.
+        Action::Statement { sql } => {
+            step.once.is_none()
+                && ACTIVE.iter().any(|begin| sql.starts_with(begin))
+                && visible(sql) == *sql
+                && !sql.contains(['\\', '…'])
+        }
+        Action::Note { .. } => true,
+        _ => false,
+    }
+}
+
+fn step(step: &Step, waits: bool, out: &mut dyn Write) -> Result<(), Error> {
+    if let Some(condition) = &step.once {
+        writeln!(out, "# once {}:", visible(condition))?;
+    }
+    match &step.action {
+        Action::Statement { sql } => {
+            let hash = if waits { "# " } else { "" };
+            let sql = visible(sql.trim_end_matches(';'));
+            writeln!(out, "{hash}sql <<'SQL'\n{hash}{sql};\n{hash}SQL")?;
+        }
+        Action::Command { shell } => writeln!(out, "# {}", visible(shell))?,
+        Action::OptionFile { group, lines } => {
+            writeln!(out, "# in the option file:\n#   [{}]", visible(group))?;
+            lines.iter().try_for_each(|line| writeln!(out, "#   {}", visible(line)))?;
+        }
+        Action::Restart => writeln!(out, "# restart the server")?,
+        Action::Advice { text } | Action::Note { text } => writeln!(out, "# {}", visible(text))?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use audit::remedy::Remedy;
+
+    use super::*;
+    use crate::testing::{finding, outcome_of};
+
+    fn with(id: &str, artefact: &str, remedy: Remedy) -> Finding {
+        let mut one = finding(id, Status::Fail, artefact);
+        one.remediation = Some(remedy.to_string());
+        one.remedies = remedy.into_steps(None, None);
+        one
+    }
+
+    fn script(findings: Vec<Finding>) -> String {
+        let mut text = Vec::new();
+        write_fixes(&outcome_of(findings), &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Lines that the shell would run.
+    fn active(script: &str) -> Vec<&str> {
+        let commands = script.split_once("${MYSQL:-mysql}; }\n").unwrap().1;
+        commands.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+    }
+
+    #[test]
+    fn only_variables_are_set_and_what_waits_for_people_is_a_comment() {
+        let set = Remedy::statement("SET PERSIST binlog_encryption = ON");
+        let then = Remedy::option_file("mysqld", ["x = 1"]).then_restart().and(Remedy::statement("SET GLOBAL y = 1"));
+        let text = script(vec![
+            with("rest-a", "a", set),
+            with("rest-b", "b", then),
+            with("rest-c", "c", Remedy::statement("DROP TABLE c")),
+            with("rest-d", "d", Remedy::command("rm -rf /")),
+            with("rest-e", "e", Remedy::statement("SET PERSIST admin_ssl_ca = '…'")),
+        ]);
+        assert_eq!(active(&text), ["sql <<'SQL'", "SET PERSIST binlog_encryption = ON;", "SQL"]);
+        assert!(
+            text.contains("# rm -rf /") && text.contains("# DROP TABLE c;") && text.contains("# SET GLOBAL y = 1;")
+        );
+    }
+
+    #[test]
+    fn names_of_a_hostile_server_do_not_reach_the_shell() {
+        let text = script(vec![
+            with("rest-a", "a", Remedy::statement("SET GLOBAL x = 'a\nSQL\nrm -rf /\n'")),
+            with("rest-b", "b\nrm -rf /", Remedy::statement("SET GLOBAL x = `\\! rm -rf /`")),
+            with("rest-c\nrm -rf /", "c", Remedy::advice("a\nrm -rf /")),
+        ]);
+        assert_eq!(active(&text), [""; 0], "{text}");
+    }
+
+    #[test]
+    fn a_fix_follows_the_one_that_it_needs() {
+        let text = script(vec![
+            with("rest-b", "b", Remedy::statement("SET PERSIST b = 1").after("key-a")),
+            with("key-a", "a", Remedy::statement("SET PERSIST a = 1")),
+        ]);
+        assert!(text.find("SET PERSIST a").unwrap() < text.find("SET PERSIST b").unwrap());
+    }
+}
