@@ -308,7 +308,12 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let output = client.output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let endpoint = format!("127.0.0.1:{}", site.server.port());
-    fine(&cert(&["check", "--endpoint", &endpoint, "--ca", &site.new.path("ca.pem"), "--host", "localhost"]));
+    let ca = site.new.path("ca.pem");
+    fine(&cert(&["check", "--endpoint", &endpoint, "--ca", &ca, "--host", "localhost"]));
+    fine(&cert(&["check", "--endpoint", &endpoint, "--ca", &ca]));
+    // The same address by a name that is not in the certificate.
+    let other_name = cert(&["check", "--endpoint", &format!("127.1:{}", site.server.port()), "--ca", &ca]);
+    assert_eq!(other_name.code, Some(3), "{}", other_name.stdout);
 
     // The old authority can remain trusted.
     let again = site.old.issue("again", &[]);

@@ -94,12 +94,14 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     let report = checked(&on(&server, "check", &[]), 0);
     assert_eq!((state(&report, "active"), state(&report, "write-test")), ("ok".to_owned(), "skipped".to_owned()));
     let copy = server.dir().join("copy");
-    let report = checked(&on(&server, "check", &["--write-test"]), 0);
+    let log = server.dir().join("statements.jsonl");
+    let log_file = log.to_str().expect("a short path");
+    let report = checked(&on(&server, "check", &["--write-test", "--log", log_file]), 0);
     for check in ["active", "write-test", "place", "modes", "opens"] {
         assert_eq!(state(&report, check), "ok", "{report:#}");
     }
     assert_eq!(server.value("SHOW DATABASES LIKE 'sealant%'").unwrap_or_default(), "");
-    let log = fs::read_to_string(server.dir().join("sealant-statements.jsonl")).expect("a log");
+    let log = fs::read_to_string(log).expect("a log");
     assert!(log.contains("CREATE TABLE") && log.contains("DROP SCHEMA"), "{log}");
 
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1)").expect("made");

@@ -407,7 +407,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l endpoint -d 'The certificate that a running MySQL or MariaDB server serves' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l key -d 'The certificate\'s key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l ca -d 'The authority it must chain to, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l host -d 'A name or address that it must contain (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l host -d 'A name or address that it must contain (repeatable) [default: the host of --endpoint]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l warn -d 'Warn if it expires within this many days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l critical -d 'Critical if it expires within this many days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -441,7 +441,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l host -d 'A name that the certificate must contain (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l outside -d 'Where to check the server from outside [default: its port on this host, or its socket]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
@@ -550,7 +550,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l window -d 'Begin steps only in this part of the day, in local time, as in 01:00-05:00' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l state-dir -d 'Directory of the run\'s state, for `sealant encrypt status` and others [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
@@ -631,7 +631,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring-copy -d 'A copy of it, which must open everything, too (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
@@ -948,7 +948,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'

@@ -2,9 +2,9 @@
 //! it ends.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{DirBuilder, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Mutex,
     time::Duration,
@@ -16,6 +16,9 @@ use serde::Serialize;
 use server::Target;
 
 use crate::Error;
+
+/// Name of the log in a directory for state.
+const NAME: &str = "statements.jsonl";
 
 /// An append-only file of statements.
 #[derive(Debug)]
@@ -40,14 +43,28 @@ struct Line<'a> {
 }
 
 impl StatementLog {
-    /// Opens the log of statements to a server; only its owner may read it.
+    /// Path of the log in a directory for state.
+    #[must_use]
+    pub fn within(state_directory: &Path) -> PathBuf {
+        state_directory.join(NAME)
+    }
+
+    /// Opens the log of statements to a server; only its owner may read it. Its directory is created if it is one for
+    /// state.
     ///
     /// # Errors
     /// [`Error::Log`].
     pub fn open(path: &Path, server: &str, account: &str) -> Result<Self, Error> {
         // A link that another user placed here could lead to any file.
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_link).open(path);
+        let open = || OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_link).open(path);
+        let make_directory = || DirBuilder::new().recursive(true).mode(0o700).create(files::parent(path));
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.ends_with(NAME) => {
+                make_directory().and_then(|()| open())
+            }
+            opened => opened,
+        };
         let file = file.map_err(|source| Error::Log { path: path.to_owned(), source })?;
         Ok(Self {
             path: path.to_owned(),

@@ -117,6 +117,14 @@ pub enum Error {
         /// Address or socket of the server.
         endpoint: Endpoint,
     },
+    /// The path is not that of a unix socket.
+    #[error("{}: {found}, not a socket", path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
     /// The unix socket file does not exist.
     #[error("{}: no such socket", path.display())]
     NoSuchSocket {
@@ -386,8 +394,13 @@ impl Error {
                 "arguments are visible to other users; put the password into an option file \
                  ([client] password=…, mode 0600) and pass it with --defaults-file"
             }
+            Self::Refused { endpoint: Endpoint::Socket(_) } => {
+                "check that the server runs: no process listens on this socket"
+            }
             Self::Refused { .. } => "check that the server runs and listens on this port",
-            Self::NoSuchSocket { .. } => "SHOW VARIABLES LIKE 'socket' gives the server's path",
+            Self::NoSuchSocket { .. } | Self::NotASocket { .. } => {
+                "SHOW VARIABLES LIKE 'socket' gives the server's path"
+            }
             Self::Resolve { .. } => "check the host name or give an address",
             Self::Timeout { phase: Phase::Connect, .. } => "a firewall may drop the packets",
             Self::Timeout { phase: Phase::Greeting, .. } => {
@@ -434,7 +447,7 @@ impl Error {
             }
             Self::ProofMissing { .. } => "pass the server's CA with --tls-ca, or its certificate's --tls-fingerprint",
             Self::AccessDenied { .. } => {
-                "check user, password and the host the account is for; \
+                "check user, password (--password-file, --defaults-file, or -p to be asked) and the host the account is for; \
                  MariaDB gives this error also when it requires TLS"
             }
             Self::PluginUnsupported { .. } => "use an account with a password plug-in",
@@ -454,6 +467,7 @@ impl Error {
         match self {
             Self::Refused { .. }
             | Self::NoSuchSocket { .. }
+            | Self::NotASocket { .. }
             | Self::Io { .. }
             | Self::NotMySql { .. }
             | Self::PlaintextRefused { .. } => self.to_string(),

@@ -15,7 +15,7 @@ use crate::{
     connect::{Options, TlsMode, TlsOptions},
     endpoint::{DEFAULT_PORT, Endpoint, Target},
     error::Error,
-    option_file::ClientOptions,
+    option_file::{ClientOptions, Warning},
     secret::Password,
 };
 
@@ -81,10 +81,14 @@ impl Login {
     /// # Errors
     /// [`Error::OptionFileRead`] and [`Error::OptionFileSyntax`].
     pub fn option_files(&self) -> Result<ClientOptions, Error> {
-        match &self.option_file {
+        let mut options = match &self.option_file {
             Some(file) => ClientOptions::from_file(file),
             None => ClientOptions::from_usual_files(),
+        }?;
+        if let PasswordSource::File(file) = &self.password {
+            options.warnings.extend(Warning::readable_secret(file));
         }
+        Ok(options)
     }
 
     /// The server to log in to: by URL, else by socket, else from the option files. `None` if none of them names one.
@@ -199,6 +203,8 @@ fn read_line(source: impl Read) -> io::Result<Password> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     /// Sends one word as an answer.
@@ -264,6 +270,20 @@ mod tests {
         std::fs::write(&path, "se cret\r\n").unwrap();
         assert_eq!(password_file(&path).unwrap().expose(), b"se cret");
         assert!(matches!(password_file(&dir.path().join("none")), Err(Error::PasswordFile { .. })));
+    }
+
+    #[test]
+    fn a_password_file_that_others_may_read_is_warned_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let (empty, path) = (dir.path().join("my.cnf"), dir.path().join("pw"));
+        std::fs::write(&empty, "").unwrap();
+        std::fs::write(&path, "secret").unwrap();
+        let login =
+            Login { option_file: Some(empty), password: PasswordSource::File(path.clone()), ..Login::default() };
+        for (mode, warned) in [(0o600, false), (0o644, true)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(!login.option_files().unwrap().warnings.is_empty(), warned, "{mode:o}");
+        }
     }
 
     #[test]

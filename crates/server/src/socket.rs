@@ -39,6 +39,8 @@ impl Socket {
             Endpoint::Tcp { host, port } => Stream::Tcp(connect_tcp(endpoint, host, *port, deadline, allowed)?),
             Endpoint::Socket(path) => {
                 let stream = connect_unix(path, allowed).map_err(|error| match error.kind() {
+                    io::ErrorKind::ConnectionRefused if path.is_dir() => not_a_socket(path, "a directory"),
+                    io::ErrorKind::ConnectionRefused if path.is_file() => not_a_socket(path, "a file"),
                     io::ErrorKind::NotFound => Error::NoSuchSocket { path: path.clone() },
                     _ => classify(endpoint, Phase::Connect, allowed, error),
                 })?;
@@ -198,4 +200,7 @@ fn connect_tcp(
     }
     let error = last.unwrap_or_else(|| io::ErrorKind::TimedOut.into());
     Err(classify(endpoint, Phase::Connect, allowed, error))
+}
+fn not_a_socket(path: &Path, found: &'static str) -> Error {
+    Error::NotASocket { path: path.to_owned(), found }
 }

@@ -150,6 +150,9 @@ fn nobody_and_nothing_there() {
     assert_eq!(probe::x_protocol(&endpoint, &quick()).error.unwrap().class, FailureClass::Refused);
     let endpoint = Endpoint::Socket("/nonexistent/mysqld.sock".into());
     assert!(matches!(connect(&endpoint, TlsMode::Off), Err(Error::NoSuchSocket { .. })));
+    let directory = Endpoint::Socket("/tmp".into());
+    let error = connect(&directory, TlsMode::Off).unwrap_err();
+    assert_eq!(error.to_string(), "/tmp: a directory, not a socket");
     let endpoint = Endpoint::tcp("no-such-host.invalid", 3306);
     assert!(matches!(connect(&endpoint, TlsMode::Required), Err(Error::Resolve { .. })));
 }

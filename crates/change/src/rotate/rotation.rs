@@ -45,11 +45,11 @@ impl Rotation {
         progress: &dyn Fn(&str),
     ) -> Result<Ended<Report>, E> {
         self.check()?;
-        let log = StatementLog::of_target(log, target)?;
         let plan = self.plan(target, options)?;
         if let Some(confirm) = confirm {
             confirm(&plan)?;
         }
+        let log = StatementLog::of_target(log, target)?;
         Ok(self.run(target, options, &log, progress))
     }
 

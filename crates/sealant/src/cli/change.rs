@@ -88,9 +88,17 @@ impl Output {
 /// The log of statements, for auditors.
 #[derive(Debug, Args)]
 pub(crate) struct LogFile {
-    /// Append every statement that changes something to this file, before it is sent
-    #[arg(long, value_name = "FILE", default_value = "sealant-statements.jsonl", help_heading = "Output")]
-    pub(crate) log: PathBuf,
+    /// Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the
+    /// directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    log: Option<PathBuf>,
+}
+
+impl LogFile {
+    /// The path that was given, or else the one in `state_directory`.
+    pub(crate) fn path(&self, state_directory: &Path) -> PathBuf {
+        self.log.clone().unwrap_or_else(|| StatementLog::within(state_directory))
+    }
 }
 
 /// Error and hint if no server was given.

@@ -239,7 +239,8 @@ impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let (access, options) = (self.common.access()?, self.common.options()?);
         let state_directory = state_dir(self.state_dir.clone())?;
-        let records = Records { log: &self.log.log, state_directory: &state_directory };
+        let log = self.log.path(&state_directory);
+        let records = Records { log: &log, state_directory: &state_directory };
         let status = StatusLine::new(self.common.output.quiet);
         let ask = |plan: &Report| {
             status.clear();
@@ -254,7 +255,7 @@ impl Run {
         if report.done {
             return Ok(Exit::Clean);
         }
-        hint(&format!("every statement that ran is in {}", self.log.log.display()));
+        hint(&format!("every statement that ran is in {}", log.display()));
         Ok(Exit::Findings)
     }
 }

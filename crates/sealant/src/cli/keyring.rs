@@ -6,7 +6,7 @@ use ::change::init::{CheckReport, CheckRequest, CheckState, Request, check, plan
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
-use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log};
+use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log, state_dir};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
@@ -157,7 +157,8 @@ impl Init {
 impl Check {
     fn run(&self) -> Result<Exit, Failure> {
         let (target, options) = self.server.connection()?;
-        let log = if self.write_test { open_log(&self.log.log, &target)? } else { not_logged(&target)? };
+        let log =
+            if self.write_test { open_log(&self.log.path(&state_dir(None)?), &target)? } else { not_logged(&target)? };
         let request = CheckRequest {
             datadir: self.datadir.clone(),
             keyring: self.keyring.clone(),

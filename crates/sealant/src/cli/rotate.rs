@@ -213,7 +213,8 @@ impl Run {
             |plan: &Report| confirm("rotate plan", &|out| write_rotate_plan(plan, out).map_err(std::io::Error::from));
         let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&Report) -> Result<(), Failure>);
         let status = StatusLine::new(self.common.output.quiet);
-        let ended = rotation.carry_out(&target, &options, &self.log.log, ask, &|text| status.show(text));
+        let log = self.log.path(&state_dir(self.common.state_dir.clone())?);
+        let ended = rotation.carry_out(&target, &options, &log, ask, &|text| status.show(text));
         status.clear();
         let ended = ended?;
         if let Some(remains) = &ended.remains {

@@ -58,7 +58,12 @@ impl ClientOptions {
     /// number.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let mut options = Self::default();
-        options.apply(&read(path)?)?;
+        let raw = read(path)?;
+        if raw.has_no_group() {
+            let reason = "there is no group, such as [client]: this is no option file";
+            return Err(Error::OptionFileSyntax { path: path.to_owned(), line: 1, reason });
+        }
+        options.apply(&raw)?;
         Ok(options)
     }
 
@@ -243,6 +248,18 @@ mod tests {
         let options = ClientOptions::from_file(&path).unwrap();
         assert!(options.password.is_none());
         assert!(matches!(options.warnings.as_slice(), [Warning::WorldWritable { .. }]));
+    }
+
+    #[test]
+    fn another_file_is_one_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path =
+            file(directory.path(), "report.json", &format!("{{\n{}}}\n", "  \"id\": 1,\n  [\n  ],\n".repeat(1000)));
+        let error = ClientOptions::from_file(&path).unwrap_err();
+        assert!(error.to_string().contains("no option file"), "{error}");
+        let path = file(directory.path(), "my.cnf", "user=a\nhost=b\n[client]\nuser=c\n");
+        let options = ClientOptions::from_file(&path).unwrap();
+        assert!(matches!(options.warnings.as_slice(), [Warning::NoGroup { line: 1, .. }]), "{:?}", options.warnings);
     }
 
     #[test]

@@ -8,7 +8,8 @@ mod line;
 mod read;
 
 use std::{
-    fmt,
+    fmt, fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -55,6 +56,9 @@ pub struct Entry {
     pub line: u32,
 }
 
+/// Permission bits that a file with a secret should not have.
+const READABLE_BY_OTHERS: u32 = 0o077;
+
 /// A problem that does not prevent reading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,6 +85,13 @@ pub enum Warning {
         /// What is wrong, without the line's content.
         reason: String,
     },
+    /// Options before the first group, which nobody reads.
+    NoGroup {
+        /// Path of the file.
+        file: PathBuf,
+        /// Number of the first such line, from 1.
+        line: u32,
+    },
     /// An included file or directory cannot be read.
     Unreadable {
         /// Path of the file or directory.
@@ -106,6 +117,15 @@ pub enum Warning {
     },
 }
 
+impl Warning {
+    /// Whether others than its owner may read a file with a password. None if it cannot be looked at.
+    pub(crate) fn readable_secret(file: &Path) -> Option<Self> {
+        let metadata = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
+        let mode = metadata.mode() & 0o7777;
+        (mode & READABLE_BY_OTHERS != 0).then(|| Self::ReadableSecret { file: file.to_owned(), mode })
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -115,6 +135,9 @@ impl fmt::Display for Warning {
             }
             Self::WorldWritable { file } => write!(f, "{} is ignored, because everyone may write it", file.display()),
             Self::BadLine { file, line, reason } => write!(f, "{} line {line}: {reason}", file.display()),
+            Self::NoGroup { file, line } => {
+                write!(f, "{} line {line}: options before the first group are ignored", file.display())
+            }
             Self::Unreadable { file, reason } => write!(f, "{}: {reason}", file.display()),
             Self::IncludeLoop { file } => write!(f, "{} includes itself", file.display()),
             Self::NotFollowed { file, line, key, instead } => {

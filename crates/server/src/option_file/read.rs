@@ -82,14 +82,20 @@ impl Raw {
             .unwrap_or_default()
             .iter()
             .any(|line| line.file == path && line.value.is_some() && is_secret(&line.key));
-        if password_option && mode & 0o077 != 0 {
-            self.warnings.push(Warning::ReadableSecret { file: path.to_owned(), mode });
+        if password_option {
+            self.warnings.extend(Warning::readable_secret(path));
         }
         Ok(())
     }
 
+    /// Whether there are lines, and no group.
+    pub(super) fn has_no_group(&self) -> bool {
+        self.lines.is_empty() && self.warnings.iter().any(|warning| matches!(warning, Warning::NoGroup { .. }))
+    }
+
     fn text(&mut self, path: &Path, text: &str) {
         let mut group = String::new();
+        let mut without_group = None;
         for (number, line) in (1_u32..).zip(text.lines()) {
             match parse_line(line) {
                 Line::Empty => {}
@@ -97,7 +103,7 @@ impl Raw {
                 Line::Include(target) => self.include(path, Path::new(target)),
                 Line::IncludeDir(target) => self.include_dir(path, Path::new(target)),
                 Line::Option { .. } if group.is_empty() => {
-                    self.bad(path, number, "an option before the first group");
+                    without_group = without_group.or(Some(number));
                 }
                 Line::Option { key, value } => self.lines.push(RawLine {
                     group: group.clone(),
@@ -108,6 +114,9 @@ impl Raw {
                 }),
                 Line::Bad(reason) => self.bad(path, number, reason),
             }
+        }
+        if let Some(line) = without_group {
+            self.warnings.push(Warning::NoGroup { file: path.to_owned(), line });
         }
     }
 

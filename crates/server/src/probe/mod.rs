@@ -88,7 +88,9 @@ impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         let (class, service, phase, server_code) = match error {
             Error::Refused { .. } => (FailureClass::Refused, None, None, None),
-            Error::NoSuchSocket { .. } | Error::Resolve { .. } => (FailureClass::NotFound, None, None, None),
+            Error::NoSuchSocket { .. } | Error::NotASocket { .. } | Error::Resolve { .. } => {
+                (FailureClass::NotFound, None, None, None)
+            }
             Error::Timeout { phase, .. } => (FailureClass::Timeout, None, Some(*phase), None),
             Error::NotMySql { service, .. } => (FailureClass::NotMySql, Some(*service), None, None),
             Error::RefusedBeforeGreeting { code, .. } => (FailureClass::RefusedByServer, None, None, Some(*code)),

@@ -37,7 +37,7 @@ pub(super) struct Check {
     /// The authority it must chain to, PEM
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     ca: Option<PathBuf>,
-    /// A name or address that it must contain (repeatable)
+    /// A name or address that it must contain (repeatable) [default: the host of --endpoint]
     #[arg(long, value_name = "NAME", conflicts_with = "dir")]
     host: Vec<String>,
     /// Warn if it expires within this many days
@@ -81,9 +81,17 @@ impl Check {
         }
     }
 
+    /// The names to check: those that are given, or else the one that the server is reached by.
+    fn hosts(&self) -> Vec<String> {
+        match &self.endpoint {
+            Some(Endpoint::Tcp { host, .. }) if self.host.is_empty() => vec![host.clone()],
+            _ => self.host.clone(),
+        }
+    }
+
     fn report(&self) -> Result<Report, Failure> {
         let limits = Limits { warning_days: self.warn, critical_days: self.critical };
-        let criteria = Criteria { hosts: self.host.clone(), limits, now: Timestamp::now() };
+        let criteria = Criteria { hosts: self.hosts(), limits, now: Timestamp::now() };
         let address;
         let subject = match (&self.dir, &self.endpoint) {
             (Some(directory), _) => Subject::Authority(directory),

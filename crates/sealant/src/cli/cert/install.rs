@@ -8,7 +8,7 @@ use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
 
 use super::HANDSHAKE_TIMEOUT;
-use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged};
+use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, state_dir};
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
 use crate::output::render::Render;
@@ -67,7 +67,7 @@ impl Install {
             confirm("cert install --dry-run", &|out| write_certificate_table(plan, out).map_err(std::io::Error::from))
         };
         let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&Report) -> Result<(), Failure>);
-        let ended = carry_out(&target, &options, &request, &self.log.log, ask)?;
+        let ended = carry_out(&target, &options, &request, &self.log.path(&state_dir(None)?), ask)?;
         if let Some(report) = &ended.report {
             self.write(report)?;
         }
