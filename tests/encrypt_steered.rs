@@ -73,6 +73,10 @@ fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
     let (code, report) = ended(child);
     assert_eq!((code, report["done"].as_bool()), (Some(0), Some(true)), "{}", report["leftovers"]);
     assert_eq!(status(&server)["activity"], "done");
+    let state_dir = server.dir().to_str().expect("ASCII");
+    let forgotten = run(["encrypt", "status", "--forget", "--state-dir", state_dir]);
+    assert!(String::from_utf8_lossy(&forgotten.stderr).contains("forgotten"), "{forgotten:?}");
+    assert_eq!(status(&server), Value::Null);
     assert_eq!(server.sql(SUMS).expect("sums"), before);
     assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
 }

@@ -191,6 +191,28 @@ impl Runs {
         alive.pop().ok_or_else(|| Error::NoRun { last: last.map(|run| (run.server.clone(), run.activity)) })
     }
 
+    /// Removes the state of runs that have ended, of one server or of all; returns them. What a run has still to restore
+    /// on its server is kept.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    pub fn forget(&self, server: Option<&str>) -> Result<Vec<RunState>, Error> {
+        let mut forgotten = Vec::new();
+        for run in self.of_server(server)? {
+            let lock_path = run.path.with_extension("lock");
+            let lock = open_private(&lock_path).map_err(failed(&lock_path))?;
+            if run.activity.is_alive() || run.super_read_only || !locked(&lock) {
+                continue;
+            }
+            fs::remove_file(&run.path).map_err(failed(&run.path))?;
+            for request in [Request::Pause, Request::Cancel] {
+                Self::request(&run, request, false)?;
+            }
+            forgotten.push(run);
+        }
+        Ok(forgotten)
+    }
+
     /// Makes a request to a run, or withdraws it.
     ///
     /// # Errors
@@ -462,6 +484,22 @@ mod tests {
         drop(control);
         assert_eq!(runs.all().unwrap()[0].activity, Activity::Interrupted);
         assert!(!begin(&runs).unwrap().requests().cancel(), "requests are for one run");
+    }
+
+    #[test]
+    fn runs_that_have_ended_are_forgotten_unless_they_left_something() {
+        let directory = tempfile::tempdir().unwrap();
+        let runs = Runs::below(directory.path());
+        known(directory.path(), "db1", Activity::Done);
+        known(directory.path(), "db2", Activity::Interrupted);
+        let control = begin(&runs).unwrap();
+        let names = |runs: &[RunState]| runs.iter().map(|run| run.server.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&runs.forget(Some("db2")).unwrap()), ["db2"]);
+        assert_eq!(names(&runs.forget(None).unwrap()), ["db1"]);
+        assert_eq!(names(&runs.all().unwrap()), ["root@db1"]);
+        control.update(|state| state.super_read_only = true).unwrap();
+        drop(control);
+        assert_eq!(runs.forget(None).unwrap(), []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use jiff::{SpanRound, Timestamp, Unit};
 use verify::size;
 
 use crate::{
-    Error, json,
+    Error, Message, json, labels,
     text::{count, visible},
 };
 
@@ -164,6 +164,13 @@ fn write_run(run: &RunState, now: Timestamp, out: &mut dyn Write) -> Result<(), 
 fn took(from: Timestamp, to: Timestamp) -> String {
     let span = to.since((Unit::Hour, from)).and_then(|span| span.round(SpanRound::new().smallest(Unit::Second)));
     span.map_or_else(|_| "-".to_owned(), |span| format!("{span:#}"))
+}
+
+/// What was removed of runs that have ended.
+#[must_use]
+pub fn forgotten_messages(runs: &[RunState]) -> Vec<Message> {
+    let one = |run: &RunState| Message::info(format!("{}: forgotten, of {}", run.server, labels::minute(run.began)));
+    if runs.is_empty() { vec![Message::info("no run has ended that could be forgotten")] } else { runs.iter().map(one).collect() }
 }
 
 /// What becomes of a run that was asked for something, or not any more.

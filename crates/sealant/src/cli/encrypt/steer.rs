@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use ::change::{Request, Runs};
 use clap::Args;
-use report::{request_text, write_runs_json, write_runs_table};
+use report::{forgotten_messages, request_text, write_runs_json, write_runs_table};
 
 use crate::cli::change::state_dir;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
-use crate::output::message::Failure;
+use crate::output::message::{Failure, say};
 use crate::output::render::Render;
 
 /// Show what each run is doing, its progress and remaining time, or how the last one ended
@@ -17,6 +17,9 @@ use crate::output::render::Render;
 pub(super) struct Status {
     #[command(flatten)]
     which: Which,
+    /// Remove the state of runs that have ended, of SERVER or of all
+    #[arg(long)]
+    forget: bool,
     #[command(flatten)]
     render: Render,
 }
@@ -48,6 +51,10 @@ impl Which {
 
 impl Status {
     pub(super) fn show(&self) -> Result<Exit, Failure> {
+        if self.forget {
+            say(&forgotten_messages(&self.which.runs()?.forget(self.which.server.as_deref())?));
+            return Ok(Exit::Clean);
+        }
         let known = self.which.runs()?.of_server(self.which.server.as_deref())?;
         self.render.write(known.as_slice(), write_runs_json, write_runs_table)?;
         Ok(Exit::Clean)
