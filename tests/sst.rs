@@ -15,8 +15,8 @@ use harness::{Kind, ServerBuilder, TlsFiles, require};
 
 use crate::support::chance::number;
 use crate::support::sst::{
-    ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, mebibytes, program, same_rows, says,
-    set_up, until,
+    ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, join_from, mebibytes, program,
+    same_rows, says, set_up, until,
 };
 use crate::support::tmpfs::in_memory;
 
@@ -53,7 +53,7 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
             let mut node = cluster.prepare(current).expect("a node");
             load.forget();
             let before = load.commits();
-            let took = join(&mut node);
+            let took = join_from(&cluster.nodes[0], &mut node);
             println!(
                 "{kind:?}, encrypted: {encrypted}, round {round}: joined in {:.2} s, {} commits meanwhile, the longest \
                  {:.0} ms",

@@ -3035,7 +3035,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__status)
-            opts="-h --state-dir --format --help"
+            opts="-h --state-dir --forget --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -221,11 +221,18 @@ pub(crate) fn set_up(kind: Kind, programs: &Programs) -> SetUp {
 #[track_caller]
 pub(crate) fn join(node: &mut Server) -> Duration {
     let began = Instant::now();
-    if let Err(error) = node.start() {
+    if let Err(error) = node.start().and_then(|()| wait_until_synced(node)) {
         panic!("{error}\n{}", node.new_log());
     }
-    if let Err(error) = wait_until_synced(node) {
-        panic!("{error}\n{}", node.new_log());
+    began.elapsed()
+}
+
+/// As [`join`]; if it fails, the donor's log says why, too.
+#[track_caller]
+pub(crate) fn join_from(donor: &Server, node: &mut Server) -> Duration {
+    let began = Instant::now();
+    if let Err(error) = node.start().and_then(|()| wait_until_synced(node)) {
+        panic!("{error}\n{}\nLog of the donor:\n{}", node.new_log(), donor.error_log());
     }
     began.elapsed()
 }

@@ -170,7 +170,11 @@ fn took(from: Timestamp, to: Timestamp) -> String {
 #[must_use]
 pub fn forgotten_messages(runs: &[RunState]) -> Vec<Message> {
     let one = |run: &RunState| Message::info(format!("{}: forgotten, of {}", run.server, labels::minute(run.began)));
-    if runs.is_empty() { vec![Message::info("no run has ended that could be forgotten")] } else { runs.iter().map(one).collect() }
+    if runs.is_empty() {
+        vec![Message::info("no run has ended that could be forgotten")]
+    } else {
+        runs.iter().map(one).collect()
+    }
 }
 
 /// What becomes of a run that was asked for something, or not any more.

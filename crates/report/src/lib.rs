@@ -67,7 +67,8 @@ pub use certificate::{
     write_certificate_json, write_certificate_table, write_certs_json, write_certs_text,
 };
 pub use change::{
-    forgotten_messages, request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json, write_runs_table,
+    forgotten_messages, request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json,
+    write_runs_table,
 };
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
