@@ -66,6 +66,13 @@ impl Suite<'_> {
     /// # Errors
     /// [`Error`]: a directory or socket of another server is named, or there is too little disk or memory.
     pub fn check(&self) -> Result<PathBuf, Error> {
+        let program = self.find_program()?;
+        version_of(&program)?;
+        Ok(program)
+    }
+
+    /// Everything of [`Self::check`] but whether the program is a server.
+    fn find_program(&self) -> Result<PathBuf, Error> {
         self.server_options.iter().try_for_each(|option| check_option(option))?;
         if let Some(named) = self.server {
             check_program(named)?;
@@ -75,7 +82,6 @@ impl Suite<'_> {
             return Err(Error::DataDirectory { path: of_server.to_owned() });
         }
         let program = server_program(self.server, self.families)?;
-        version_of(&program)?;
         self.check_memory()?;
         Ok(program)
     }
@@ -319,10 +325,10 @@ mod tests {
         let (scratch, stopped) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
         let inner = scratch.path().join("db");
         fs::create_dir(&inner).unwrap();
-        assert!(suite(&inner, &stopped).check().is_ok());
+        assert!(suite(&inner, &stopped).find_program().is_ok());
         fs::write(scratch.path().join("ibdata1"), "").unwrap();
         for directory in [scratch.path(), &inner] {
-            let error = suite(directory, &stopped).check().unwrap_err();
+            let error = suite(directory, &stopped).find_program().unwrap_err();
             assert!(matches!(error, Error::DataDirectory { .. }), "{error}");
         }
         let socket = scratch.path().join("mysqld.sock");
@@ -335,7 +341,7 @@ mod tests {
     fn servers_that_do_not_fit_are_named_before() {
         let stopped = AtomicBool::new(false);
         let large = Suite { pool_bytes: 1 << 50, ..suite(Path::new("/tmp"), &stopped) };
-        assert!(matches!(large.check(), Err(Error::NoMemory { servers: 3, .. })));
+        assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::below(parent.path()).unwrap();
         let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
