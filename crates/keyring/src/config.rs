@@ -15,8 +15,13 @@ use crate::{
 pub const FILE_COMPONENT: &str = "component_keyring_file";
 /// The component whose keys can be fetched from a HashiCorp Vault.
 const VAULT_COMPONENT: &str = "component_keyring_vault";
-const COMPONENTS: &str = "component_keyring_";
-const CONFIG_ENDING: &str = ".cnf";
+/// Components that read a configuration named after them.
+pub const CONFIGURED_COMPONENTS: [&str; 4] =
+    [FILE_COMPONENT, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];
+/// How the names of all keyring components begin.
+pub(crate) const COMPONENTS: &str = "component_keyring_";
+/// How the name of a component's configuration ends.
+pub(crate) const CONFIG_ENDING: &str = ".cnf";
 /// Name of the manifest, which names the components a server loads before anything else.
 pub const COMPONENT_MANIFEST: &str = "mysqld.my";
 /// File of the variables that `SET PERSIST` has kept. Source: MySQL manual, "Persisted System Variables".

@@ -41,7 +41,7 @@ mod vault_source;
 mod writable;
 
 pub use crate::config::{
-    COMPONENT_MANIFEST, ComponentConfig, FILE_COMPONENT, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
+    COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, FILE_COMPONENT, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
     configuration_of, keyring_path, manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::error::KeyringError;
@@ -54,7 +54,7 @@ pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
 pub use crate::opens::{WRAPPED_BYTES, opens};
 pub use crate::opens_page::{PageSample, opens_page};
-pub use crate::openssl_enc::{Derivation, Digest};
+pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
 pub use crate::service::WithdrawnKey;
 pub use crate::store::{Damage, InvalidReason, KeyEntry, MAX_STORE_BYTES, StoreKind, StoreSummary, inspect, recognise};
 pub use crate::vault::{VaultConfig, VaultIssue};

@@ -97,6 +97,9 @@ pub(crate) struct OpensslFile<'a> {
     password: &'a [u8],
 }
 
+/// First bytes of what `openssl enc` writes; the salt follows. Source: openssl-enc(1).
+pub const OPENSSL_MAGIC: &[u8] = b"Salted__";
+
 impl<'a> OpensslFile<'a> {
     /// Splits the file into salt and ciphertext.
     ///
@@ -104,7 +107,7 @@ impl<'a> OpensslFile<'a> {
     /// [`KeyringError::Truncated`] if the ciphertext is not whole blocks.
     pub(crate) fn new(bytes: &'a [u8], password: &'a [u8]) -> Result<Self, KeyringError> {
         let (salt, sealed) = bytes
-            .strip_prefix(b"Salted__")
+            .strip_prefix(OPENSSL_MAGIC)
             .and_then(|rest| rest.split_at_checked(8))
             .filter(|(_, sealed)| !sealed.is_empty() && sealed.len().is_multiple_of(BLOCK))
             .ok_or(KeyringError::Truncated)?;
@@ -200,7 +203,7 @@ pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, KeyringErro
     let cipher = cipher.map_err(|_| KeyringError::Cipher)?;
     let context = EncryptionContext::Iv128(FixedLength::from(iv));
     cipher.less_safe_encrypt(&mut *sealed, context).map_err(|_| KeyringError::Cipher)?;
-    Ok([b"Salted__".as_slice(), &salt, &sealed].concat())
+    Ok([OPENSSL_MAGIC, &salt, &sealed].concat())
 }
 
 /// Distinguishes valid content from the result of a wrong key.

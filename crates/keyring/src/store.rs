@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     component_file,
-    config::{self, ComponentConfig, Manifest},
+    config::{self, COMPONENT_MANIFEST, COMPONENTS, CONFIG_ENDING, ComponentConfig, FILE_COMPONENT, Manifest},
     error::KeyringError,
     key_id::{KeyName, MasterKeys, master_keys},
-    mariadb_file, plugin_file,
+    mariadb_file,
+    openssl_enc::OPENSSL_MAGIC,
+    plugin_file,
     vault::{self, VaultConfig},
     vault_settings,
 };
@@ -200,9 +202,9 @@ pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> 
         return None;
     }
     by_content(head, file_bytes).or_else(|| match name {
-        "mysqld.my" => Some(StoreKind::Manifest),
-        _ if name.starts_with("component_keyring_") && name.ends_with(".cnf") => Some(StoreKind::ComponentConfig),
-        "component_keyring_file" => Some(StoreKind::ComponentFile),
+        COMPONENT_MANIFEST => Some(StoreKind::Manifest),
+        _ if name.starts_with(COMPONENTS) && name.ends_with(CONFIG_ENDING) => Some(StoreKind::ComponentConfig),
+        FILE_COMPONENT => Some(StoreKind::ComponentFile),
         _ if name.ends_with(".cfp") => Some(StoreKind::CfpExportKey),
         _ => None,
     })
@@ -250,7 +252,7 @@ fn by_content(bytes: &[u8], file_bytes: u64) -> Option<StoreKind> {
         (b"Keyring file version:1.0", StoreKind::PluginFileV1),
         (b"Keyring file version:2.0", StoreKind::PluginFileV2),
         (b"Keyring aws version:", StoreKind::AwsPlugin),
-        (b"Salted__", StoreKind::OpensslSalted),
+        (OPENSSL_MAGIC, StoreKind::OpensslSalted),
     ];
     if let Some((_, kind)) = magics.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(*kind);

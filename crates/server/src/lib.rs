@@ -40,4 +40,4 @@ pub use error::{Error, OtherService, Phase, UnverifiedPeer};
 pub use identity::{Identity, describe};
 pub use privileges::Grants;
 pub use secret::Password;
-pub use version::{Flavor, ServerVersion, VersionHints};
+pub use version::{Flavor, MARIADB_PROGRAM, MYSQL_PROGRAM, PROGRAMS, ServerVersion, VersionHints};

@@ -23,6 +23,13 @@ impl Flavor {
     }
 }
 
+/// The server program of MySQL and Percona Server; older MariaDB servers have it too.
+pub const MYSQL_PROGRAM: &str = "mysqld";
+/// The server program of MariaDB.
+pub const MARIADB_PROGRAM: &str = "mariadbd";
+/// Names of server programs.
+pub const PROGRAMS: [&str; 2] = [MARIADB_PROGRAM, MYSQL_PROGRAM];
+
 impl fmt::Display for Flavor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -9,7 +9,7 @@ use crate::channel::galera::provider_option;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
-use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT};
+use keyring::{COMPONENT_MANIFEST, CONFIGURED_COMPONENTS};
 use server::dialect::key_store::{Component, KEY_FILE_VARIABLES, KEYRING_PLUGIN_FILE, named_file};
 
 /// Which files of a directory belong to the server.
@@ -147,8 +147,6 @@ pub(super) fn of_variables<'v>(
 /// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the
 /// plug-in leaves when it is interrupted.
 pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option<&Path>) -> Vec<ScanRoot> {
-    const COMPONENTS: [&str; 4] =
-        [FILE_COMPONENT, "component_keyring_encrypted_file", "component_keyring_vault", "component_keyring_kmip"];
     let file = |path: PathBuf, via: &str| ScanRoot::new(path, Role::Key, via, Extent::File);
     let mut roots = Vec::new();
     roots.extend(
@@ -156,7 +154,7 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
     );
     if let Some(dir) = sql.variable_or_none("plugin_dir").filter(|dir| !dir.is_empty()) {
         roots.extend(
-            COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
+            CONFIGURED_COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
         );
     }
     let stores = keyring_files(sql, datadir).into_iter();

@@ -82,7 +82,7 @@ struct Site<'a> {
 
 impl<'a> Site<'a> {
     fn new(suite: &'a Suite<'a>, scratch: &'a Scratch) -> Result<Self, Error> {
-        let server = server_program(suite.server, &["mariadbd", "mysqld"])?;
+        let server = server_program(suite.server, &server::PROGRAMS)?;
         let directory = scratch.path();
         let (certificates, pairs) = certificates(&directory.join("certificates"))?;
         let location = directory.join("server");

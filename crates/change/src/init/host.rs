@@ -128,7 +128,7 @@ fn process(identity: &Identity) -> Option<PathBuf> {
     let process = PathBuf::from(format!("/proc/{pid}"));
     let program = fs::read_link(process.join("exe")).ok()?;
     let name = program.file_name()?.to_string_lossy();
-    ["mysqld", "mariadbd"].iter().any(|server| name.starts_with(server)).then_some(process)
+    server::PROGRAMS.iter().any(|server| name.starts_with(server)).then_some(process)
 }
 
 fn program_dir(process: &Path) -> Option<PathBuf> {

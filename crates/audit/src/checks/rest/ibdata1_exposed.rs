@@ -166,7 +166,7 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
             cx.facts.files()?;
         }
         verdict.unseen(
-            "ibdata1",
+            innodb::server_file::FIRST_SYSTEM,
             Unseen {
                 what: "pages of ibdata1".to_owned(),
                 why:

@@ -152,7 +152,7 @@ const MAGICS: &[(&[u8], &str, Option<bool>)] = &[
     (agefile::FORMAT, "age", Some(false)),
     (agefile::ARMOR, "age", Some(false)),
     (b"-----BEGIN PGP MESSAGE-----", "openpgp", Some(false)),
-    (b"Salted__", "openssl", Some(false)),
+    (keyring::OPENSSL_MAGIC, "openssl", Some(false)),
     (b"XBCRYP", "xbcrypt", Some(false)),
 ];
 

@@ -8,6 +8,7 @@ use ::bench::suite::oltp::Suite;
 use ::bench::{Arms, Pace, TableSet, Workload};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use server::{MARIADB_PROGRAM, MYSQL_PROGRAM, PROGRAMS};
 
 use super::effort::Effort;
 use super::output::Output;
@@ -160,9 +161,9 @@ impl BenchOltp {
         let suite = Suite {
             server: self.mysqld.as_deref(),
             families: match self.server {
-                None => &["mariadbd", "mysqld"],
-                Some(Family::Mysql) => &["mysqld"],
-                Some(Family::Mariadb) => &["mariadbd"],
+                None => &PROGRAMS,
+                Some(Family::Mysql) => &[MYSQL_PROGRAM],
+                Some(Family::Mariadb) => &[MARIADB_PROGRAM],
             },
             directory: &self.dir,
             arms: Arms::named(&self.arms),
