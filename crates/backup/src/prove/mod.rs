@@ -22,29 +22,36 @@ use crate::{
     judge::{self, FileVerdict},
 };
 
-/// How a directory is proven by a server.
-#[derive(Debug)]
-pub struct ServerProof<'p> {
+/// The server that proves a directory, and what it is to do.
+#[derive(Clone, Debug)]
+pub struct Prover {
     /// The server program, of the version that made the backup or a newer one.
     pub mysqld: PathBuf,
     /// Files with the keys that the server needs.
     pub stores: KeyStores,
-    /// The same keys, for verifying the pages.
-    pub keys: &'p Keys,
-    /// The verification of the restored directory, if it was verified already.
-    pub report: Option<&'p Report>,
-    /// Position of the binary log that the backup has, if it is known.
-    pub position: Option<Position>,
     /// How many tables are checked, the largest first; all if absent.
     pub check_tables: Option<u64>,
-    /// UUID of the server, which is part of the names of its keys: with another one it would create new keys.
-    pub server_uuid: Option<String>,
     /// Options for the server that the directory does not tell, for example `--lower-case-table-names=1`.
     pub options: Vec<String>,
     /// How long the server may take to recover.
     pub limit: Duration,
     /// Number of threads that verify pages.
     pub streams: u16,
+}
+
+/// What is known of the directory to prove.
+#[derive(Debug)]
+pub(crate) struct Subject<'s> {
+    /// Path of the directory.
+    pub(crate) datadir: &'s Path,
+    /// The keys of [`Prover::stores`], for verifying the pages.
+    pub(crate) keys: &'s Keys,
+    /// The verification of the restored directory, if it was verified already.
+    pub(crate) report: Option<&'s Report>,
+    /// Position of the binary log that the backup has, if it is known.
+    pub(crate) position: Option<&'s Position>,
+    /// UUID of the server, which is part of the names of its keys: with another one it would create new keys.
+    pub(crate) server_uuid: Option<&'s str>,
 }
 
 /// What a server found.
@@ -90,25 +97,25 @@ impl Proof {
 ///
 /// # Errors
 /// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
-pub fn prove(datadir: &Path, proof: &ServerProof<'_>, note: &dyn Fn(&str)) -> Result<Proof, BackupError> {
+pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str)) -> Result<Proof, BackupError> {
     // A relative path would be one of the server's own working directory.
-    let datadir = datadir.canonicalize().map_err(BackupError::io(datadir, "cannot be found"))?;
-    let version = program::version(&proof.mysqld)?;
-    let found = match proof.report {
+    let datadir = subject.datadir.canonicalize().map_err(BackupError::io(subject.datadir, "cannot be found"))?;
+    let version = program::version(&prover.mysqld)?;
+    let found = match subject.report {
         Some(report) => options::for_directory(&datadir, report, version.flavor)?,
         None => {
-            let report = judge::verify(&datadir, proof.keys, proof.streams, &|_| {});
+            let report = judge::verify(&datadir, subject.keys, prover.streams, &|_| {});
             options::for_directory(&datadir, &report, version.flavor)?
         }
     };
     note("the server recovers");
     let began = Instant::now();
-    let mut server = PrivateServer::start(&datadir, &version, proof, &found)?;
+    let mut server = PrivateServer::start(&datadir, &version, prover, subject.server_uuid, &found)?;
     let recovered = began.elapsed();
-    let expected = proof.position.as_ref().map(|position| position.gtid.as_str()).filter(|gtid| !gtid.is_empty());
+    let expected = subject.position.map(|position| position.gtid.as_str()).filter(|gtid| !gtid.is_empty());
     let reached = expected.map(|gtid| server.reached(gtid, version.flavor)).transpose()?;
     let tables = server.tables()?;
-    let most = proof.check_tables.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    let most = prover.check_tables.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let (mut checked, mut bad_tables) = (0_u64, Vec::new());
     for table in tables.iter().take(most) {
         note(&format!("table {} of {}", checked.saturating_add(1), tables.len()));
@@ -117,7 +124,7 @@ pub fn prove(datadir: &Path, proof: &ServerProof<'_>, note: &dyn Fn(&str)) -> Re
     }
     server.stop()?;
     note("pages are verified");
-    let after = judge::verify(&datadir, proof.keys, proof.streams, &|_| {});
+    let after = judge::verify(&datadir, subject.keys, prover.streams, &|_| {});
     let bad = after.files.iter().map(|file| match judge::classify(file) {
         FileVerdict::Damaged(bad) => bad,
         FileVerdict::Sound | FileVerdict::Unproven(_) => 0,

@@ -15,7 +15,7 @@ use std::{
 use rustix::process::{Signal, geteuid};
 use server::{Connection, Endpoint, Flavor, Options, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program};
 
-use super::{Reached, ServerProof, program::prepare};
+use super::{Prover, Reached, program::prepare};
 use crate::{BackupError, scratch::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -71,7 +71,8 @@ impl PrivateServer {
     pub(super) fn start(
         datadir: &Path,
         version: &ServerVersion,
-        proof: &ServerProof<'_>,
+        prover: &Prover,
+        server_uuid: Option<&str>,
         found: &[String],
     ) -> Result<Self, BackupError> {
         let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
@@ -80,14 +81,14 @@ impl PrivateServer {
         let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&directory))?;
         let identity = datadir.join(auto_cnf::NAME);
         let is_made = !identity.exists();
-        let started = prepare(&directory, &secrets, version, proof).and_then(|program| {
+        let started = prepare(&directory, &secrets, version, prover).and_then(|program| {
             give(&secrets, user)?;
             give(&directory, user)?;
-            if let Some(uuid) = proof.server_uuid.as_ref().filter(|_| is_made) {
+            if let Some(uuid) = server_uuid.filter(|_| is_made) {
                 write_identity(&identity, uuid, user)?;
             }
             let mut command = command(&program.path, user);
-            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(found).args(&proof.options);
+            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(found).args(&prover.options);
             command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &directory));
             command.arg(program::option("socket", &directory.join(SOCKET)));
             command.arg(program::option("pid-file", &directory.join("pid")));
@@ -104,7 +105,7 @@ impl PrivateServer {
         let made_identity = is_made.then_some(identity);
         let (child, program) = started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
         let mut server = Self { child, connection: None, directory, secrets, program, made_identity };
-        server.wait(proof.limit)?;
+        server.wait(prover.limit)?;
         Ok(server)
     }
 

@@ -14,7 +14,7 @@ use std::{
 use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT};
 use server::{ServerVersion, program};
 
-use super::ServerProof;
+use super::Prover;
 use crate::BackupError;
 
 /// A program to start, and the options that load its keyring.
@@ -37,26 +37,26 @@ pub(super) fn prepare(
     directory: &Path,
     secrets: &Path,
     version: &ServerVersion,
-    proof: &ServerProof<'_>,
+    prover: &Prover,
 ) -> Result<Program, BackupError> {
-    for store in proof.stores.files() {
+    for store in prover.stores.files() {
         if keyring::read_file(&store).is_ok_and(|bytes| keyring::names_service(&bytes)) {
             return Err(BackupError::KeysInService { path: store });
         }
     }
-    let path = proof.mysqld.canonicalize().map_err(BackupError::io(&proof.mysqld, "cannot be found"))?;
+    let path = prover.mysqld.canonicalize().map_err(BackupError::io(&prover.mysqld, "cannot be found"))?;
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
-        return match &proof.stores.keyring_file()? {
+        return match &prover.stores.keyring_file()? {
             Some(keyring) => mysql(directory, path, installation, &copy(keyring, secrets, "keyring")?),
             None => Ok(Program { path, options: installation.options() }),
         };
     }
     let mut options = installation.options();
-    if let Some(keys) = proof.stores.key_files.first() {
+    if let Some(keys) = prover.stores.key_files.first() {
         options.push("--plugin-load-add=file_key_management".to_owned());
         options.push(program::option("file-key-management-filename", &copy(keys, secrets, "keys")?));
-        if let Some(password) = &proof.stores.password_file {
+        if let Some(password) = &prover.stores.password_file {
             let password = copy(password, secrets, "password")?;
             options.push(format!("--file-key-management-filekey=FILE:{}", password.display()));
         }

@@ -4,13 +4,13 @@ mod base;
 mod fetch;
 mod open;
 mod plan;
-mod prove;
+mod read_back;
 mod request;
 mod salvage;
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
@@ -39,7 +39,11 @@ pub use self::{
 };
 use self::{plan::plan, salvage::Salvaged};
 pub use crate::scratch::Scratch;
-use crate::{BackupError, Repository, prove::Proof, run::first_error};
+use crate::{
+    BackupError, Repository,
+    prove::{Proof, Prover, Subject, prove},
+    run::first_error,
+};
 
 /// Options of a restore.
 #[derive(Debug)]
@@ -133,6 +137,29 @@ impl Restored {
         }
     }
 
+    /// Starts a server on the restored directory `into`, checks its tables, and stops it; the directory is recovered
+    /// afterwards. `keys` are those that the restore was given, unless the files were wrapped with others.
+    ///
+    /// # Errors
+    /// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
+    pub fn prove(
+        &self,
+        into: &Path,
+        opened: &Opened,
+        keys: &Keys,
+        prover: &Prover,
+        note: &dyn Fn(&str),
+    ) -> Result<Proof, BackupError> {
+        let subject = Subject {
+            datadir: into,
+            keys: self.new_keys.as_ref().unwrap_or(keys),
+            report: self.report.as_ref(),
+            position: self.position.as_ref(),
+            server_uuid: opened.server_uuid(),
+        };
+        prove(&subject, prover, note)
+    }
+
     /// Whether everything was proven.
     pub(crate) fn is_complete(&self, opened: &Opened) -> bool {
         opened.is_signed() && opened.is_newest_known() && self.pages.unproven == 0 && self.salvaged.is_none()
@@ -194,7 +221,7 @@ fn restore(
     let mut list = transfer::manifest::Manifest {
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
     };
-    let proven = prove(&staging, &manifest, options, progress, &mut list)?;
+    let proven = prove_staged(&staging, &manifest, options, progress, &mut list)?;
     let root = manifest.head.root;
     let root = Some(Root { mode: root.mode & 0o7777, uid: root.uid, gid: root.gid });
     let master_keys = proven.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
@@ -225,7 +252,7 @@ struct Proven {
 
 /// Reads everything back from disk, compares it with the backup and judges every page: with the keys of another keyring,
 /// if the files' keys are wrapped with those first.
-fn prove(
+fn prove_staged(
     staging: &Staging,
     manifest: &Manifest,
     options: &Options<'_>,
@@ -233,13 +260,13 @@ fn prove(
     list: &mut transfer::manifest::Manifest,
 ) -> Result<Proven, BackupError> {
     let Some(keyring) = options.rekey else {
-        let (pages, report) = prove::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
+        let (pages, report) = read_back::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
         return Ok(Proven { pages, report, rekeyed: None, new_keys: None });
     };
-    prove::read_back(staging, manifest, options.streams, progress)?;
+    read_back::read_back(staging, manifest, options.streams, progress)?;
     let rekeyed = rekey(staging, manifest, options, keyring, list)?;
     let keys = keys_of(keyring)?;
-    let (pages, report) = prove::pages(staging, &keys, options.streams);
+    let (pages, report) = read_back::pages(staging, &keys, options.streams);
     Ok(Proven { pages, report, rekeyed: Some(rekeyed), new_keys: Some(keys) })
 }
 

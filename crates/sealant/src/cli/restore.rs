@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ::backup::Location;
-use ::backup::prove::{Proof, ServerProof};
+use ::backup::prove::{Proof, Prover};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Found, Opened, Options, Outcome, Progress, Request, Restored, Scratch};
+use ::backup::restore::{BackupSelector, Found, Options, Outcome, Progress, Request, Restored, Scratch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -159,7 +159,11 @@ impl Restore {
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(into, &found.opened, &restored, seconds));
         let report = RestoreReport::new(&found.opened, &restored, &progress, seconds);
-        let proof = self.prove(into, &found.opened, &restored, &keys)?;
+        let status = self.reporting.status();
+        let prove = |prover| restored.prove(into, &found.opened, &keys, &prover, &|text| status.show(text));
+        let proof = self.prover().map(prove);
+        status.clear();
+        let proof = proof.transpose()?;
         self.report(report, proof.as_ref(), seconds)?;
         Ok(exit_code(restored.outcome(&found.opened, proof.as_ref())))
     }
@@ -214,32 +218,17 @@ impl Restore {
         Ok(())
     }
 
-    fn prove(
-        &self,
-        into: &Path,
-        opened: &Opened,
-        restored: &Restored,
-        keys: &::verify::Keys,
-    ) -> Result<Option<Proof>, Failure> {
-        let Some(mysqld) = self.mysqld.clone() else { return Ok(None) };
+    fn prover(&self) -> Option<Prover> {
         let new_stores =
             |keyring: &PathBuf| ::verify::KeyStores { keyrings: vec![keyring.clone()], ..Default::default() };
-        let proof = ServerProof {
-            mysqld,
+        Some(Prover {
+            mysqld: self.mysqld.clone()?,
             stores: self.rekey.as_ref().map_or_else(|| self.keys.named(), new_stores),
-            keys: restored.new_keys.as_ref().unwrap_or(keys),
-            report: restored.report.as_ref(),
-            position: restored.position.clone(),
-            server_uuid: opened.server_uuid().map(str::to_owned),
             check_tables: self.check_tables,
             options: self.prove_option.clone(),
             limit: self.prove_limit,
             streams: self.streams,
-        };
-        let status = self.reporting.status();
-        let proven = ::backup::prove::prove(into, &proof, &|text| status.show(text));
-        status.clear();
-        Ok(Some(proven?))
+        })
     }
 }
 
