@@ -41,8 +41,8 @@ mod vault_source;
 mod writable;
 
 pub use crate::config::{
-    COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, FILE_COMPONENT, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
-    configuration_of, keyring_path, manifest_of_file_component, persisted_without_keyrings,
+    COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, FILE_COMPONENT, KeyringConfigFile, Manifest,
+    PERSISTED_VARIABLES, configuration_of, keyring_path, manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::error::KeyringError;
 pub use crate::export::ExportKey;

@@ -154,7 +154,9 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
     );
     if let Some(dir) = sql.variable_or_none("plugin_dir").filter(|dir| !dir.is_empty()) {
         roots.extend(
-            CONFIGURED_COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
+            CONFIGURED_COMPONENTS
+                .iter()
+                .map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
         );
     }
     let stores = keyring_files(sql, datadir).into_iter();

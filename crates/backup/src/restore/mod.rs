@@ -260,7 +260,8 @@ fn prove_staged(
     list: &mut transfer::manifest::Manifest,
 ) -> Result<Proven, BackupError> {
     let Some(keyring) = options.rekey else {
-        let (pages, report) = read_back::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
+        let (pages, report) =
+            read_back::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
         return Ok(Proven { pages, report, rekeyed: None, new_keys: None });
     };
     read_back::read_back(staging, manifest, options.streams, progress)?;
