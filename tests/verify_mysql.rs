@@ -35,7 +35,9 @@ fn rows(count: u32) -> String {
 /// Pages in the new form reach the disk before page 0 does; a server that stops in between continues at its next start.
 #[test]
 fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
-    let Some(mut server) = server(|builder| builder) else { return };
+    // MySQL 9.7 logs the conversion that it continues while it still begins its new binary log, and can write both to
+    // one place: the log is then truly damaged, or the server crashes.
+    let Some(mut server) = server(|builder| builder.option("--skip-log-bin")) else { return };
     let table = "CREATE TABLESPACE ts ADD DATAFILE 'ts.ibd' ENCRYPTION='N';
         CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(1000)) TABLESPACE ts ENCRYPTION='N'; INSERT INTO t SELECT * FROM source";
     server.sql(&format!("{} {table}", rows(10_000))).expect("tables are made");

@@ -201,6 +201,14 @@ pub fn log_base(name: &str) -> Option<&str> {
     (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
 }
 
+/// Whether a log, or its index, is named as relay logs usually are: `HOST-relay-bin.000001` is MySQL's default, and others
+/// have `relay` in their name as well. Relay logs have the same content as binary logs; only the server's
+/// `relay_log_basename` tells for sure which is which.
+#[must_use]
+pub fn is_named_as_relay_log(name: &str) -> bool {
+    name.contains("relay")
+}
+
 /// Whether it is an undo tablespace: one made by the server, or one made by a statement, for which MySQL accepts only
 /// the suffix `.ibu`.
 #[must_use]

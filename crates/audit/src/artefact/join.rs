@@ -165,11 +165,12 @@ impl<'a> Join<'a> {
     /// Relay logs have the content of binary logs; only their directory and name distinguish them.
     fn is_relay_log(&self, file: &FileFact) -> bool {
         let base_name = file.base_name();
-        let Some(sql) = &self.facts.sql else { return file.role == Role::RelayLog || base_name.contains("relay") };
+        let usual = server_file::is_named_as_relay_log(base_name);
+        let Some(sql) = &self.facts.sql else { return file.role == Role::RelayLog || usual };
         let listed = sql.rows("binary_logs").is_ok_and(|rows| rows.iter().any(|row| row.text("name") == base_name));
         let relay = sql.variable_or_none("relay_log_basename").and_then(|path| path.rsplit('/').next());
         let named = relay.is_some_and(|name| !name.is_empty() && base_name.starts_with(&format!("{name}.")));
-        file.role == Role::RelayLog || !listed && (named || base_name.contains("relay"))
+        file.role == Role::RelayLog || !listed && (named || usual)
     }
 
     /// The kind of a file whose bytes do not show it.

@@ -345,7 +345,7 @@ fn fact(job: Job, reading: &Reading, bytes: &AtomicU64) -> Option<FileFact> {
 
 /// Without a server, only the default name shows that a log is a relay log.
 fn role_of(job: &Job, content: &Content) -> Role {
-    let relayed = job.name.to_string_lossy().contains("relay-bin");
+    let relayed = server_file::is_named_as_relay_log(&job.name.to_string_lossy());
     match content {
         Content::BinaryLog { .. } if job.role == Role::Data && relayed => Role::RelayLog,
         _ => job.role,

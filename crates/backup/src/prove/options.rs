@@ -81,7 +81,7 @@ fn binary_log(datadir: &Path) -> Result<Option<PathBuf>, BackupError> {
     let names = names(datadir)?;
     let has_logs = |base: &str| names.iter().any(|name| server_file::log_base(name) == Some(base));
     let bases = names.iter().filter_map(|name| name.strip_suffix(".index"));
-    let mut bases = bases.filter(|base| !base.contains("relay") && has_logs(base));
+    let mut bases = bases.filter(|base| !server_file::is_named_as_relay_log(base) && has_logs(base));
     Ok(bases.next().map(|base| datadir.join(base)))
 }
 

@@ -10,6 +10,7 @@ use std::{
 use files::Reader;
 use innodb::{
     SpaceId, doublewrite,
+    server_file::{is_mariadb_undo, is_named_as_relay_log},
     verify::{Check, Verdict},
 };
 use serde::Serialize;
@@ -211,12 +212,12 @@ fn file_kind(file: &FileResult, relay: Option<&str>) -> FileKind {
     match (file.kind.as_str(), file.tablespace.as_deref()) {
         ("tablespace", Some("undo")) => FileKind::Undo,
         // MariaDB's undo tablespaces differ from tables only by name.
-        ("tablespace", _) if innodb::server_file::is_mariadb_undo(&name) => FileKind::Undo,
+        ("tablespace", _) if is_mariadb_undo(&name) => FileKind::Undo,
         ("tablespace", Some("system")) => FileKind::System,
         ("tablespace", Some(kind)) if kind.ends_with("temporary") => FileKind::Temporary,
         ("tablespace", _) => FileKind::Tablespace,
         ("redo", _) => FileKind::Redo,
-        ("binlog", _) if relay.is_some_and(|relay| name.starts_with(relay)) || name.contains("relay") => {
+        ("binlog", _) if relay.is_some_and(|relay| name.starts_with(relay)) || is_named_as_relay_log(&name) => {
             FileKind::RelayLog
         }
         ("binlog", _) => FileKind::BinaryLog,

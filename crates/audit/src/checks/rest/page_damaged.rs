@@ -59,7 +59,10 @@ const fn is_damage(verdict: Proven) -> bool {
 fn one(file: &UnsoundFile, opened: bool) -> Ruling {
     let unit = unit_name(&file.kind);
     let message = match file.verdict {
-        Proven::Truncated => format!("{} is shorter than it must be", file.name),
+        Proven::Truncated => {
+            let missing = file.findings.first().map_or_else(String::new, |finding| format!(": {}", finding.detail));
+            format!("{} is shorter than it must be{missing}", file.name)
+        }
         Proven::BadKeyInfo if opened => {
             format!("page 0 of {} is damaged, although the key still opens the file", file.name)
         }
