@@ -20,7 +20,7 @@ use files::{
 };
 use rustix::fs::{Advice, fadvise};
 
-use innodb::keys::KeySource;
+use innodb::{keys::KeySource, tablespace::Page0};
 
 use super::pages::{Page, PageFormat, lsn_of};
 use crate::{Error, provider::copy_attributes_to};
@@ -82,6 +82,8 @@ pub(super) struct Counts {
     pub(super) reread_pages: AtomicU64,
     /// Pages that were read the same twice, and that nothing proves.
     pub(super) unproven_pages: AtomicU64,
+    /// How often the first page of a new tablespace was waited for.
+    pauses: AtomicU64,
     /// LSN of the newest change of a page.
     pub(super) newest_lsn: AtomicU64,
     /// Pages that are damaged where they are: path and number.
@@ -174,13 +176,32 @@ impl Copier<'_> {
     }
 
     fn format(&self, from: &File, item: &Item) -> Result<Option<(PageFormat, usize)>, Error> {
-        let mut head = vec![0; 65536];
-        let filled = item.read(from, 0, &mut head)?;
-        head.truncate(filled);
+        let head = self.head(from, item)?;
         Ok(match self.pages_of {
             PagesOf::MariaDb => PageFormat::of_mariadb(&head, self.page_bytes),
             PagesOf::MySql(keys) => Some(PageFormat::of_mysql(&head, self.page_bytes, keys)),
         })
+    }
+
+    /// The beginning of a file. The first page of a new tablespace of MySQL, which has its key, may reach the disk after
+    /// others; it is waited for a little.
+    fn head(&self, from: &File, item: &Item) -> Result<Vec<u8>, Error> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        /// Of all files together.
+        const PAUSES: u64 = 60;
+        loop {
+            let mut head = vec![0; 65536];
+            let filled = item.read(from, 0, &mut head)?;
+            head.truncate(filled);
+            let is_table = item.to.extension().is_some_and(|suffix| suffix == "ibd");
+            let is_mysql = matches!(self.pages_of, PagesOf::MySql(_));
+            let is_ready = !is_mysql || !is_table || Page0::parse(&head).is_ok();
+            if is_ready || self.counts.pauses.fetch_add(1, Ordering::Relaxed) >= PAUSES {
+                return Ok(head);
+            }
+            thread::sleep(PAUSE);
+            let _ = fadvise(from, 0, None, Advice::DontNeed);
+        }
     }
 
     fn copy_pages(

@@ -2,8 +2,8 @@
 //!
 //! | while | what waits | what is copied |
 //! |---|---|---|
-//! | the session is a consumer of the redo log | nothing; no file of the log is used again before it was read | the log from its checkpoint on |
 //! | `LOCK INSTANCE FOR BACKUP` | changes of definitions | all tablespaces, all other files |
+//! | the session is a consumer of the redo log | nothing; no file of the log is used again before it was read | the log from its checkpoint on |
 //! | `FLUSH TABLES … WITH READ LOCK`, if there are tables of other engines | changes of these tables | these |
 //! | `performance_schema.log_status` is read | commits, for a moment | the newest binary log and the redo log, up to that position |
 //!
@@ -41,11 +41,13 @@ const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let (root, keys): (_, &dyn KeySource) = (job.root, &*job.keys.0);
     check_settings(&mut server)?;
-    let mut consumer = Session::open(job.account)?;
-    register(&mut consumer)?;
-    check_privileges(&mut server.session)?;
     server.session.run_with(Privilege::Backup, "LOCK INSTANCE FOR BACKUP")?;
     let ddl_from = Instant::now();
+    check_privileges(&mut server.session)?;
+    // Not before the lock: while it waits for a statement, nothing would be read, and a log that is full stops every change,
+    // that statement included.
+    let mut consumer = Session::open(job.account)?;
+    register(&mut consumer)?;
     let items = server.items()?;
     let (counts, stop, end) = (Counts::default(), AtomicBool::new(false), End::default());
     let pages_of = PagesOf::MySql(keys);

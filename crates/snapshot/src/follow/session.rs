@@ -3,7 +3,7 @@
 use std::{io, path::Path, time::Duration};
 
 use server::{
-    Connection, Identity, Options, Target, describe,
+    Connection, Identity, Options, Target, TlsMode, describe,
     login::{Login, PasswordSource, Prompt},
 };
 use zeroize::Zeroizing;
@@ -44,16 +44,35 @@ impl Account {
         }
     }
 
+    /// The account in a URL, on a server that proves by TLS that its certificate is from an authority in `ca`, for its host.
+    ///
+    /// # Errors
+    /// [`Error::Server`] if a file cannot be read, or the URL is not valid.
+    pub fn at_url(url: &str, password_file: Option<&Path>, ca: &Path) -> Result<Self, Error> {
+        let login = Login {
+            password: password_file.map_or(PasswordSource::OptionFiles, |path| PasswordSource::File(path.to_owned())),
+            tls: Some(TlsMode::VerifyIdentity),
+            ca_file: Some(ca.to_owned()),
+            ..Login::default()
+        };
+        Self::by(login, Some(url), None)
+    }
+
     fn at_socket(socket: &Path, user: Option<&str>, password_file: Option<&Path>) -> Result<Self, Error> {
         let login = Login {
             user: user.map(str::to_owned),
             password: password_file.map_or(PasswordSource::OptionFiles, |path| PasswordSource::File(path.to_owned())),
-            timeout: Options::default().connect_timeout,
             ..Login::default()
         };
+        Self::by(login, None, Some(socket))
+    }
+
+    /// Nobody is asked for a password.
+    fn by(login: Login, url: Option<&str>, socket: Option<&Path>) -> Result<Self, Error> {
+        let login = Login { timeout: Options::default().connect_timeout, ..login };
         let failed = |source| Error::Server { doing: "the account".to_owned(), source: Box::new(source) };
         let files = login.option_files().map_err(failed)?;
-        let target = login.target(None, Some(socket), &files).map_err(failed)?.ok_or(Error::NoAccount)?;
+        let target = login.target(url, socket, &files).map_err(failed)?.ok_or(Error::NoAccount)?;
         let options = login.options(&target, &files, &Nobody).map_err(failed)?;
         Ok(Self { target, options })
     }
