@@ -5,6 +5,7 @@ mod architecture;
 mod at_rest;
 mod audit_outputs;
 mod backup;
+mod backup_binlogs;
 mod backup_faults;
 mod backup_prune;
 mod backup_s3;

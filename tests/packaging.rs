@@ -104,7 +104,7 @@ fn systemd_takes_the_units_and_finds_them_shut() {
     let services = ["sealant-tunnel-far.service", "sealant-tunnel-near.service"];
     // These units run as root, because copies of file systems and files of other servers' users need it; so they are
     // less restricted than the others.
-    let of_backups = ["sealant-backup.service", "sealant-restore-test.service"];
+    let of_backups = ["sealant-backup.service", "sealant-binlogs.service", "sealant-restore-test.service"];
     let others = [
         "sealant-tunnel-far.socket",
         "sealant-tunnel-near.socket",
@@ -116,7 +116,7 @@ fn systemd_takes_the_units_and_finds_them_shut() {
     let said = String::from_utf8_lossy(&said).into_owned();
     // systemd also reads the machine's own units, which may have errors.
     assert!(!said.contains("sealant"), "{said}");
-    analyze(&["security", "--offline=true", "--threshold=65"], &of_backups[..1]);
+    analyze(&["security", "--offline=true", "--threshold=65"], &of_backups[..2]);
     for service in services.into_iter().chain(["sealant-restore-test.service"]) {
         let threshold = if service.contains("tunnel") { "--threshold=25" } else { "--threshold=65" };
         analyze(&["security", "--offline=true", threshold], &[service]);
@@ -147,13 +147,15 @@ fn units() -> Vec<(String, Vec<(String, String)>)> {
 #[test]
 fn units_have_private_directories_and_sockets_for_a_group() {
     let units = units();
-    assert_eq!(units.len(), 8);
+    assert_eq!(units.len(), 9);
     for (unit, settings) in &units {
         for (name, value) in settings {
             match name.as_str() {
                 // systemd assigns it to the unit's user, and removes it when the unit stops. `sealant backup` keeps its
                 // state elsewhere, whoever starts it.
-                "StateDirectory" if unit == "sealant-backup" => assert_eq!(value, "sealant/backup"),
+                "StateDirectory" if ["sealant-backup", "sealant-binlogs"].contains(&unit.as_str()) => {
+                    assert_eq!(value, "sealant/backup");
+                }
                 "RuntimeDirectory" | "StateDirectory" | "CacheDirectory" | "LogsDirectory" => assert_eq!(value, unit),
                 "SocketMode" => assert_eq!(value, "0660"),
                 "ListenStream" if value.starts_with('/') => {

@@ -88,6 +88,9 @@ _sealant() {
             sealant__subcmd__audit__subcmd__help,help)
                 cmd="sealant__subcmd__audit__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__backup,binlogs)
+                cmd="sealant__subcmd__backup__subcmd__binlogs"
+                ;;
             sealant__subcmd__backup,check)
                 cmd="sealant__subcmd__backup__subcmd__check"
                 ;;
@@ -118,6 +121,21 @@ _sealant() {
             sealant__subcmd__backup,show)
                 cmd="sealant__subcmd__backup__subcmd__show"
                 ;;
+            sealant__subcmd__backup__subcmd__binlogs,help)
+                cmd="sealant__subcmd__backup__subcmd__binlogs__subcmd__help"
+                ;;
+            sealant__subcmd__backup__subcmd__binlogs,show)
+                cmd="sealant__subcmd__backup__subcmd__binlogs__subcmd__show"
+                ;;
+            sealant__subcmd__backup__subcmd__binlogs__subcmd__help,help)
+                cmd="sealant__subcmd__backup__subcmd__binlogs__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__backup__subcmd__binlogs__subcmd__help,show)
+                cmd="sealant__subcmd__backup__subcmd__binlogs__subcmd__help__subcmd__show"
+                ;;
+            sealant__subcmd__backup__subcmd__help,binlogs)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__binlogs"
+                ;;
             sealant__subcmd__backup__subcmd__help,check)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__check"
                 ;;
@@ -147,6 +165,9 @@ _sealant() {
                 ;;
             sealant__subcmd__backup__subcmd__help,show)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__show"
+                ;;
+            sealant__subcmd__backup__subcmd__help__subcmd__binlogs,show)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__binlogs__subcmd__show"
                 ;;
             sealant__subcmd__backup__subcmd__help__subcmd__keyring,check)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__keyring__subcmd__check"
@@ -358,6 +379,9 @@ _sealant() {
             sealant__subcmd__help__subcmd__audit,diff)
                 cmd="sealant__subcmd__help__subcmd__audit__subcmd__diff"
                 ;;
+            sealant__subcmd__help__subcmd__backup,binlogs)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__binlogs"
+                ;;
             sealant__subcmd__help__subcmd__backup,check)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__check"
                 ;;
@@ -384,6 +408,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__backup,show)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__show"
+                ;;
+            sealant__subcmd__help__subcmd__backup__subcmd__binlogs,show)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__binlogs__subcmd__show"
                 ;;
             sealant__subcmd__help__subcmd__backup__subcmd__keyring,check)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__keyring__subcmd__check"
@@ -1097,12 +1124,110 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup)
-            opts="-h --help init run list policy prune report show check keyring help"
+            opts="-h --help init run binlogs list policy prune report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__binlogs)
+            opts="-q -h --config --once --follow --json --quiet --help show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__binlogs__subcmd__help)
+            opts="show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__binlogs__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__binlogs__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__binlogs__subcmd__show)
+            opts="-h --config --host --around --within --identity --allowed-signers --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --around)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --identity)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allowed-signers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1149,8 +1274,36 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help)
-            opts="init run list policy prune report show check keyring help"
+            opts="init run binlogs list policy prune report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__binlogs)
+            opts="show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__binlogs__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3113,8 +3266,36 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup)
-            opts="init run list policy prune report show check keyring"
+            opts="init run binlogs list policy prune report show check keyring"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__binlogs)
+            opts="show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__binlogs__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -5957,7 +6138,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
+            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --to-time --to-gtid --before-gtid --to-position --to-end --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6028,6 +6209,22 @@ _sealant() {
                     return 0
                     ;;
                 --prove-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to-time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to-gtid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --before-gtid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to-position)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -113,17 +113,18 @@ json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "run" -d 'Make a backup'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "list" -d 'List the backups'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list policy prune report show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "run" -d 'Make a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "binlogs" -d 'Archive the binary logs of the server, so that a restore can go on to any point in time'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l answer -d 'The word that was decrypted with the identity of a recipient (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l challenges -d 'Write the encrypted words to this directory, too, as age files to be copied to the machine with the identity' -r -F
@@ -138,6 +139,14 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l config -d 'The configuration' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l once -d 'Archive what the server has now, and end'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l follow -d 'Go on until a signal ends it; a server or repository that fails is tried again'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -f -a "show" -d 'Show what is archived, or the transactions near a time: their tables and kinds of changes, never values'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l host -d 'Backups of this host [default: the host in the configuration]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
@@ -189,6 +198,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "run" -d 'Make a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "binlogs" -d 'Archive the binary logs of the server, so that a restore can go on to any point in time'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the backups'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'
@@ -853,6 +863,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mysqld -d 'P
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l check-tables -d 'Check only this many tables, the largest first [default: all]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-option -d 'An option for that server that the files do not show, as in --prove-option=--lower-case-table-names=1 (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-limit -d 'Time limit of the recovery' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-time -d 'Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was committed at or before this time, such as 2026-11-26T14:05:00Z' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-gtid -d 'The same, up to the transaction with this GTID' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l before-gtid -d 'The same, without the transaction with this GTID and all behind it' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-position -d 'The same, up to this position of the server\'s binary log' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
@@ -865,6 +879,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l record -d 'A
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l salvage -d 'The manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty files and directories are not in packs, and files that were dropped since an earlier backup may come back'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l dry-run -d 'Show what would be fetched and written, and whether the keys fit; restore nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove -d 'Then start a private server on the restored files, wait until it has recovered, check its tables, stop it, and verify every page. It follows no option of the backup, and nobody can reach it. The directory is recovered afterwards'
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-end -d 'The same, up to the end of the archive'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -1137,6 +1152,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "run" -d 'Make a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "binlogs" -d 'Archive the binary logs of the server, so that a restore can go on to any point in time'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "list" -d 'List the backups'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "policy" -d 'Print the policy of a bucket: who may do what with the repository, and no more'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "prune" -d 'Remove backups that retention does not keep, and data that no backup needs'

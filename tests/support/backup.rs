@@ -17,8 +17,16 @@ use super::schema::has_its_schema;
 use super::sealant;
 
 /// Schemas of the reports of `sealant backup` and `sealant restore`.
-const SCHEMAS: [&str; 6] =
-    ["backup-1", "backup-check-1", "backup-list-1", "backup-prune-1", "backup-report-1", "restore-1"];
+const SCHEMAS: [&str; 8] = [
+    "backup-1",
+    "backup-binlogs-1",
+    "backup-binlogs-list-1",
+    "backup-check-1",
+    "backup-list-1",
+    "backup-prune-1",
+    "backup-report-1",
+    "restore-1",
+];
 
 /// Repository and keys of backups.
 pub(crate) struct Backups {

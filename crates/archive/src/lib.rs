@@ -15,8 +15,10 @@
     )
 )]
 
+pub mod binlog;
 pub mod chain;
 mod digest;
+mod document;
 mod error;
 pub mod manifest;
 pub mod names;

@@ -137,6 +137,56 @@ pub fn keys_number(host: &str, name: &str) -> Option<Number> {
     digits(name.strip_prefix(&all_keys(host))?.strip_suffix(AGE)?)
 }
 
+/// Whether `name` is valid for a server in the archive of binary logs (the `server_uuid` of MySQL, the `server_id` of
+/// MariaDB), or for one of its logs.
+#[must_use]
+pub fn is_log_name(name: &str) -> bool {
+    const MAX_BYTES: usize = 255;
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'@');
+    !name.is_empty() && name.len() <= MAX_BYTES && name.bytes().all(sound) && !name.starts_with(['.', '-'])
+}
+
+/// Prefix of a host's archive of binary logs.
+#[must_use]
+pub fn binlogs(host: &str) -> String {
+    format!("hosts/{host}/binlogs/")
+}
+
+/// Name of a part of a binary log: from where to where in the log of the server, and the first digits of its SHA-256, so
+/// that a part that is stored again after an interruption has another name.
+#[must_use]
+pub fn segment(host: &str, server: &str, file: &str, (start, end): (u64, u64), sha256: &Digest) -> String {
+    let digits = sha256.to_string();
+    let front = digits.get(..16).unwrap_or_default();
+    format!("{}{server}/{file}/{start:010}-{end:010}-{front}{AGE}", binlogs(host))
+}
+
+/// Prefix of the receipts of the binary logs of a server.
+#[must_use]
+pub fn binlog_receipts(host: &str, server: &str) -> String {
+    format!("{}{server}/receipts/", binlogs(host))
+}
+
+/// Name of a receipt of binary logs.
+#[must_use]
+pub fn binlog_receipt(host: &str, server: &str, number: Number) -> String {
+    format!("{}{number:08}{RECEIPT}", binlog_receipts(host, server))
+}
+
+/// Name of the signature of a receipt of binary logs.
+#[must_use]
+pub fn binlog_signature(host: &str, server: &str, number: Number) -> String {
+    format!("{}{number:08}{SIGNATURE}", binlog_receipts(host, server))
+}
+
+/// The server and the number in the name of a receipt of binary logs.
+#[must_use]
+pub fn binlog_receipt_number<'n>(host: &str, name: &'n str) -> Option<(&'n str, Number)> {
+    let (server, file) = name.strip_prefix(&binlogs(host))?.split_once("/receipts/")?;
+    let number = digits(file.strip_suffix(RECEIPT)?)?;
+    (is_log_name(server) && binlog_receipt(host, server, number) == name).then_some((server, number))
+}
+
 /// Parses a number in a name.
 fn digits(text: &str) -> Option<Number> {
     text.parse().ok().filter(|_| text.len() >= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -176,6 +226,19 @@ mod tests {
         for bad in ["hosts/db1/receipts/7.json", "hosts/db1/receipts/+00007.json", "hosts/db2/receipts/000007.json"] {
             assert_eq!(receipt_number("db1", bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn parts_of_binary_logs_have_names_in_their_order() {
+        let digest = Digest::compute(b"");
+        let name = segment("db1", "7", "binlog.000017", (4, 931_204), &digest);
+        assert_eq!(name, "hosts/db1/binlogs/7/binlog.000017/0000000004-0000931204-e3b0c44298fc1c14.age");
+        assert_eq!(binlog_receipt("db1", "7", 42), "hosts/db1/binlogs/7/receipts/00000042.json");
+        assert_eq!(binlog_receipt_number("db1", &binlog_receipt("db1", "7", 42)), Some(("7", 42)));
+        for other in [binlog_signature("db1", "7", 42), name, binlog_receipt("db2", "7", 42)] {
+            assert_eq!(binlog_receipt_number("db1", &other), None, "{other}");
+        }
+        assert!(is_log_name("db1-bin.000001") && !is_log_name("../x") && !is_log_name("a/b") && !is_log_name(""));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Digest, names::Number};
+use crate::{ArchiveError, Digest, document, names::Number};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.prune/1";
@@ -61,9 +61,7 @@ impl Declaration {
     /// # Errors
     /// [`ArchiveError::Prune`] if serialization fails; a declaration from [`parse`](Self::parse) always serializes.
     pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
-        let mut bytes = serde_json::to_vec(self).map_err(|error| ArchiveError::Prune(error.to_string()))?;
-        bytes.push(b'\n');
-        Ok(bytes)
+        document::encode(self, ArchiveError::Prune)
     }
 
     /// Parses a declaration.
@@ -71,13 +69,7 @@ impl Declaration {
     /// # Errors
     /// [`ArchiveError::Prune`], [`ArchiveError::Version`].
     pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        let declaration: Self =
-            serde_json::from_slice(bytes).map_err(|error| ArchiveError::Prune(error.to_string()))?;
-        if declaration.schema == SCHEMA {
-            Ok(declaration)
-        } else {
-            Err(ArchiveError::Version { found: declaration.schema, known: SCHEMA })
-        }
+        document::parse(bytes, SCHEMA, ArchiveError::Prune)
     }
 }
 

@@ -7,7 +7,7 @@ use agefile::Recipient;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Digest, names};
+use crate::{ArchiveError, Digest, document, names};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.receipt/1";
@@ -159,9 +159,7 @@ impl Receipt {
     /// # Errors
     /// [`ArchiveError::Receipt`] if serialization fails; a receipt from [`parse`](Self::parse) always serializes.
     pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
-        let mut bytes = serde_json::to_vec(self).map_err(|error| ArchiveError::Receipt(error.to_string()))?;
-        bytes.push(b'\n');
-        Ok(bytes)
+        document::encode(self, ArchiveError::Receipt)
     }
 
     /// Parses a receipt.
@@ -169,16 +167,7 @@ impl Receipt {
     /// # Errors
     /// [`ArchiveError::Version`], [`ArchiveError::Receipt`].
     pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        #[derive(Deserialize)]
-        struct Schema {
-            schema: String,
-        }
-        let wrong = |reason: serde_json::Error| ArchiveError::Receipt(reason.to_string());
-        let Schema { schema } = serde_json::from_slice(bytes).map_err(wrong)?;
-        if schema != SCHEMA {
-            return Err(ArchiveError::Version { found: schema, known: SCHEMA });
-        }
-        let receipt: Self = serde_json::from_slice(bytes).map_err(wrong)?;
+        let receipt: Self = document::parse(bytes, SCHEMA, ArchiveError::Receipt)?;
         if !names::is_host(&receipt.host) || receipt.number == 0 {
             return Err(ArchiveError::Receipt("its host or number is not valid".to_owned()));
         }

@@ -20,7 +20,7 @@ use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 use store::StoreError;
 
-use crate::{BackupError, Repository, prune::declared, repository::check_sum};
+use crate::{BackupError, Repository, binlogs::Archive, prune::declared, repository::check_sum};
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -140,7 +140,9 @@ pub fn check(
         let (location, host) = (repository.store().location(), host.to_owned());
         return Err(BackupError::NoBackup { location, host, wanted: only.to_string() });
     }
-    let objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
+    let mut objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
+    let archives = if only.is_none() { checked.binlogs(repository, host, signers)? } else { Vec::new() };
+    objects.extend(archives.iter().flat_map(Archive::objects));
     let read = checked.packs_to_read(&objects, depth);
     let lengths = repository.lengths(host)?;
     for (object, expected) in &objects {
@@ -157,7 +159,9 @@ pub fn check(
         }
     }
     if only.is_none() {
-        checked.unnamed(host, &links, lengths.into_keys());
+        let of_binlogs: BTreeSet<String> = archives.iter().flat_map(Archive::names).collect();
+        let is_named = |object: &String| of_binlogs.contains(object) || objects.contains_key(object);
+        checked.unnamed(host, &links, lengths.into_keys().filter(|object| !is_named(object)));
     }
     Ok((checked, links))
 }
@@ -219,6 +223,31 @@ impl Checked {
             Err(error) => self.bad(object, error.to_string()),
         }
         Ok(())
+    }
+
+    /// Reads and judges the archives of binary logs. Gaps that they declare are nothing that an object lacks.
+    fn binlogs(
+        &mut self,
+        repository: &Repository,
+        host: &str,
+        signers: Option<&AllowedSigners>,
+    ) -> Result<Vec<Archive>, BackupError> {
+        let archives = match Archive::read_all(repository, host, signers) {
+            Err(BackupError::Object { object, source }) => {
+                self.bad(&object, source.to_string());
+                Vec::new()
+            }
+            Err(BackupError::Untrusted { object, reason }) => {
+                self.bad(&object, reason);
+                Vec::new()
+            }
+            read => read?,
+        };
+        for text in archives.iter().flat_map(|archive| &archive.breaks) {
+            let (object, what) = text.split_once(": ").unwrap_or(("binlogs", text));
+            self.bad(object, what.to_owned());
+        }
+        Ok(archives)
     }
 
     fn unnamed(&mut self, host: &str, links: &[Link], listed: impl Iterator<Item = String>) {

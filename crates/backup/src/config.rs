@@ -24,6 +24,7 @@ use crate::{
 /// Default directory for the state of hosts.
 const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
+const SEGMENT_EVERY: Duration = Duration::from_secs(10);
 /// Default level of zstd. Higher levels take longer and gain little on pages (measured).
 const LEVEL: i32 = 1;
 /// Longest time of most settings.
@@ -60,6 +61,21 @@ pub struct Config {
     pub streams: u16,
     /// Directory of the state: what this host remembers of its last backup.
     pub state: PathBuf,
+    /// Longest time that changes wait before they are archived.
+    pub segment_every: Duration,
+    /// The server whose binary logs are archived, if it is not reached by the socket.
+    pub binlog_source: Option<BinlogSource>,
+    /// `server_id` of the replica that archives binary logs, if it was chosen.
+    pub replica_id: Option<u32>,
+}
+
+/// A server that sends its binary logs over TCP with TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BinlogSource {
+    /// `mysql://USER@HOST:PORT`.
+    pub url: String,
+    /// File of the authorities that vouch for its certificate.
+    pub ca: PathBuf,
 }
 
 /// Paths of the server and its keys.
@@ -106,6 +122,8 @@ struct Raw {
     data: RawData,
     keys: Option<RawKeys>,
     state: Option<RawState>,
+    #[serde(default)]
+    binlogs: RawBinlogs,
     /// Of the keeper, which may have the same file.
     #[serde(rename = "keeper")]
     _keeper: Option<IgnoredAny>,
@@ -152,6 +170,15 @@ struct RawData {
 #[serde(deny_unknown_fields)]
 struct RawKeys {
     recipients: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawBinlogs {
+    url: Option<String>,
+    ca: Option<PathBuf>,
+    segment_every: Option<String>,
+    replica_id: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -203,6 +230,21 @@ impl Config {
                 .map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text, MAX_TIME))?,
             streams: raw.data.streams.unwrap_or(STREAMS).clamp(1, 64),
             state: raw.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
+            segment_every: raw
+                .binlogs
+                .segment_every
+                .as_deref()
+                .map_or(Ok(SEGMENT_EVERY), |text| time("binlogs.segment_every", text, MAX_TIME))?,
+            binlog_source: match (raw.binlogs.url, raw.binlogs.ca) {
+                (None, None) => None,
+                (Some(url), Some(ca)) => Some(BinlogSource { url, ca }),
+                _ => {
+                    return Err(
+                        "binlogs.url and binlogs.ca go together: the connection is encrypted and verified".to_owned()
+                    );
+                }
+            },
+            replica_id: raw.binlogs.replica_id.filter(|id| *id > 0),
         })
     }
 
@@ -393,6 +435,7 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
             ("[data]", "[data]\nprovider = \"mariabackup\"", "consistent"),
             ("[data]", "[data]\nmax_freeze = \"2m\"", "max_freeze"),
             ("[data]", "[data]\ntypo = 1", "typo"),
+            ("[data]", "[binlogs]\nurl = \"mysql://u@db1\"\n[data]", "go together"),
             (
                 "[data]",
                 "[keys]\nrecipients = [\"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj\"]\n[data]",

@@ -224,6 +224,54 @@ pub enum BackupError {
         /// What to do.
         hint: &'static str,
     },
+    /// Another process archives the binary logs of this host.
+    #[error("{path}: another process archives the binary logs of this host")]
+    BinlogsBusy {
+        /// Path of the lock file.
+        path: PathBuf,
+    },
+    /// The configuration names no server whose binary logs could be read.
+    #[error("the configuration names no socket under [server], so no server can send its binary logs")]
+    NoSocket,
+    /// The server writes no binary log.
+    #[error("the server writes no binary log")]
+    NoBinaryLog,
+    /// The server has closed the connection.
+    #[error("the server has closed the connection on which it sends its binary log")]
+    ServerClosed,
+    /// Another server answers than before.
+    #[error("another server answers at the socket: {now} instead of {before}")]
+    OtherServer {
+        /// The server that was followed.
+        before: String,
+        /// The one that answers now.
+        now: String,
+    },
+    /// Another machine archives the binary logs of the same server as the same host.
+    #[error("another machine archives binary logs as {host}: receipt {number} exists and is not from this machine")]
+    OtherArchiver {
+        /// Name of the host.
+        host: String,
+        /// Number that both machines used.
+        number: Number,
+    },
+    /// The archive of binary logs does not lead from the backup to the target.
+    #[error("the archived binary logs do not lead there: {reason}")]
+    Unreachable {
+        /// What is missing.
+        reason: String,
+    },
+    /// A server could not replay the binary logs.
+    #[error("{program}: the binary logs were not replayed: {reason}", program = program.display())]
+    Replay {
+        /// The server program.
+        program: PathBuf,
+        /// What it said.
+        reason: String,
+    },
+    /// The binary log of the server cannot be read.
+    #[error(transparent)]
+    Binlog(#[from] binlog::Error),
     /// The system has no random bytes.
     #[error("the system has no random bytes")]
     Randomness,
@@ -290,6 +338,18 @@ impl BackupError {
                  options such as --lower-case-table-names=1"
                     .to_owned()
             }
+            Self::NoSocket => "give the socket, the user and its password file under [server]".to_owned(),
+            Self::NoBinaryLog => "start it with log_bin".to_owned(),
+            Self::OtherServer { .. } => "the same command archives the logs of the new one, in an archive of its own".to_owned(),
+            Self::OtherArchiver { .. } => {
+                "give each machine its own name under [host]; a host that lost its state has to be allowed to list and read its \
+                 receipts for one run"
+                    .to_owned()
+            }
+            Self::ServerClosed => "the same command goes on where the archive ends".to_owned(),
+            Self::Unreachable { .. } => "`sealant backup binlogs show` lists what is archived".to_owned(),
+            Self::Replay { .. } => "the directory holds the backup, recovered, with a part of the changes: remove it and restore again".to_owned(),
+            Self::Binlog(error) => return error.hint().map(Cow::into_owned),
             Self::Snapshot(error) => return error.hint().map(Cow::into_owned),
             Self::Transfer(error) => return of_files(error),
             _ => return None,

@@ -55,6 +55,8 @@ struct Raw {
     _data: Option<IgnoredAny>,
     #[serde(rename = "keys")]
     _keys: Option<IgnoredAny>,
+    #[serde(rename = "binlogs")]
+    _binlogs: Option<IgnoredAny>,
     #[serde(rename = "state")]
     _state: Option<IgnoredAny>,
 }

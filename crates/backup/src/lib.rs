@@ -10,6 +10,7 @@
 //! Writing the receipt commits the backup. `docs/formats/backup.md` is the format.
 #![forbid(unsafe_code)]
 
+pub mod binlogs;
 pub mod calendar;
 pub mod check;
 pub mod config;

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::{
     BackupError, Repository,
+    binlogs::Transaction,
     check::{BadObject, Checked},
     prove::{Proof, Reached},
     restore::{self, Opened, Restored},
@@ -246,10 +247,28 @@ pub struct RestoreReport<'r> {
     /// By a server, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<ServerProofReport>,
+    /// Where a replay of binary logs ended, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<ReachedReport>,
+    /// The first transaction that was not replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_left_out: Option<Transaction>,
     /// Time from the start of the restore until the server had recovered.
     #[serde(skip_serializing_if = "Option::is_none")]
     rto_s: Option<f64>,
     seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct ReachedReport {
+    server: String,
+    file: String,
+    offset: u64,
+    gtid: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Timestamp>,
+    transactions: u64,
+    bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -316,6 +335,8 @@ impl<'r> RestoreReport<'r> {
                 master_keys: rekeyed.master_keys.clone(),
             }),
             proof: None,
+            reached: None,
+            next_left_out: None,
             rto_s: None,
             seconds,
         }
@@ -334,6 +355,24 @@ impl<'r> RestoreReport<'r> {
             file.sync_all()
         };
         append().map_err(BackupError::io(path, "cannot be written"))
+    }
+
+    /// Adds the result of a replay of binary logs.
+    #[must_use]
+    pub fn replayed(mut self, reached: &restore::Reached) -> Self {
+        self.ended = Timestamp::now();
+        let last = reached.reach.last.as_ref();
+        self.reached = Some(ReachedReport {
+            server: reached.replayed.server.clone(),
+            file: reached.reach.end.file.clone(),
+            offset: reached.reach.end.offset,
+            gtid: reached.replayed.gtid.clone(),
+            time: last.and_then(|last| last.committed),
+            transactions: reached.reach.transactions,
+            bytes: reached.replayed.bytes,
+        });
+        self.next_left_out.clone_from(&reached.reach.next);
+        self
     }
 
     /// Adds the result of the proof by a server.

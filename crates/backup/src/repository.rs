@@ -173,9 +173,19 @@ impl Repository {
         receipt: &[u8],
         signers: &AllowedSigners,
     ) -> Result<(), BackupError> {
-        let object = names::signature(host, number);
-        let untrusted = |reason: String| BackupError::Untrusted { object: object.clone(), reason };
-        let text = read(&*self.store, &object, MAX_SIGNATURE_BYTES as u64)?;
+        self.judge_object(&names::signature(host, number), host, receipt, signers)
+    }
+
+    /// The same for any receipt of the host, whose signature is in `object`.
+    pub(crate) fn judge_object(
+        &self,
+        object: &str,
+        host: &str,
+        receipt: &[u8],
+        signers: &AllowedSigners,
+    ) -> Result<(), BackupError> {
+        let untrusted = |reason: String| BackupError::Untrusted { object: object.to_owned(), reason };
+        let text = read(&*self.store, object, MAX_SIGNATURE_BYTES as u64)?;
         let text = text.ok_or_else(|| untrusted("there is no signature".to_owned()))?;
         let signature = Signature::parse(&text).map_err(|error| untrusted(error.to_string()))?;
         let key = signature.verify(NAMESPACE, receipt).map_err(|error| untrusted(error.to_string()))?;
@@ -230,6 +240,23 @@ pub(crate) fn check_sum(
 /// Whether the store forbids to read.
 pub(crate) fn is_denied(error: &BackupError) -> bool {
     matches!(error, BackupError::Store(error) if error.is_denied())
+}
+
+/// Writes a signature and its receipt, in this order; `false` if others have these names.
+pub(crate) fn put_signed(
+    repository: &Repository,
+    [signature_name, receipt_name]: &[String; 2],
+    signature: &[u8],
+    receipt: &[u8],
+) -> Result<bool, BackupError> {
+    for (object, bytes) in [(signature_name, signature), (receipt_name, receipt)] {
+        let expected = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
+        let put = repository.store().put_new(&name(object)?, &mut Cursor::new(bytes), expected.bytes)?;
+        if put != Put::New && !repository.is_ours(object, expected)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Converts a name that this program built.

@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use archive::{Digest, Manifest, Receipt, Run, names::Number};
+use archive::{Digest, Manifest, Receipt, Run, manifest::Position, names::Number};
 use files::WriteOptions;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -93,14 +93,9 @@ impl State {
     /// Opens the state below `root` and locks it.
     pub(crate) fn open(root: &Path, repository: &str, host: &str) -> Result<Self, BackupError> {
         let directory = root.join(repository).join(host);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-        made.map_err(BackupError::io(&directory, "the state directory of this host cannot be created"))?;
+        make_directory(&directory)?;
         let path = directory.join(LOCK);
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let lock = lock.map_err(BackupError::io(&path, "cannot be opened"))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(BackupError::Busy { path });
-        }
+        let Some(lock) = lock(&path)? else { return Err(BackupError::Busy { path }) };
         let secret = secret(&directory.join(SECRET))?;
         let state = Self { directory, _lock: lock, secret };
         state.remove(|name| name.ends_with(PART))?;
@@ -252,6 +247,31 @@ impl Draft {
         let renamed = fs::rename(&self.directory, &self.target).and_then(|()| files::sync_parent(&self.target));
         renamed.map_err(failed(&self.target))
     }
+}
+
+/// Locks a file, and makes it if there is none; `None` if another process has the lock.
+pub(crate) fn lock(path: &Path) -> Result<Option<File>, BackupError> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = file.map_err(BackupError::io(path, "cannot be opened"))?;
+    Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file))
+}
+
+/// Makes the state directory of a host, if there is none.
+pub(crate) fn make_directory(directory: &Path) -> Result<(), BackupError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(BackupError::io(directory, "the state directory of this host cannot be created"))
+}
+
+/// Position of the binary log of the newest backup of this host, if its state has one.
+pub(crate) fn newest_position(directory: &Path) -> Result<Option<Position>, BackupError> {
+    let Ok(items) = fs::read_dir(directory) else { return Ok(None) };
+    let number = |name: std::ffi::OsString| name.to_str()?.parse::<Number>().ok();
+    let newest = items.flatten().filter_map(|item| number(item.file_name())).max();
+    let Some(newest) = newest else { return Ok(None) };
+    let path = directory.join(directory_name(newest)).join(MANIFEST);
+    let Ok(file) = File::open(&path) else { return Ok(None) };
+    let decoder = zstd::Decoder::new(file).map_err(BackupError::io(&path, "cannot be read"))?;
+    Ok(Manifest::read(&mut BufReader::new(decoder)).ok().and_then(|manifest| manifest.head.position))
 }
 
 fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), BackupError> {

@@ -45,7 +45,7 @@ fn check(event: &[u8], kind: EventType) -> Result<&[u8], Fault> {
 
 /// The CRC-32 of an event. The server clears the lowest bit of a format description's flags when it closes the log, so
 /// its checksum is that of the event with the bit cleared.
-fn crc32(covered: &[u8], kind: EventType) -> u32 {
+pub(crate) fn crc32(covered: &[u8], kind: EventType) -> u32 {
     let mut digest = Digest::new(Crc32IsoHdlc);
     match (kind, covered.split_at_checked(FLAGS_AT)) {
         (EventType::FORMAT_DESCRIPTION, Some((before, [flags, rest @ ..]))) => {

@@ -5,6 +5,7 @@
 
 mod backup;
 mod bench;
+mod binlogs;
 mod calendar;
 mod catalogue;
 mod certificate;
@@ -61,6 +62,7 @@ pub use backup::{
     write_key_check_table, write_manifest_table, write_receipt_table,
 };
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, replay_messages, write_binlog_table};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown,

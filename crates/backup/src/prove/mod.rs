@@ -3,9 +3,9 @@
 //! No option file is read, no plug-in but the keyring's is loaded, and nothing listens but a socket in a private directory:
 //! what the directory says about how a server should run has no effect.
 
-mod options;
-mod private_server;
-mod program;
+pub(crate) mod options;
+pub(crate) mod private_server;
+pub(crate) mod program;
 
 use std::{
     path::{Path, PathBuf},

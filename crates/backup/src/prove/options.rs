@@ -21,7 +21,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 const PAGE_BYTES: u32 = 16 << 10;
 
 /// The options.
-pub(super) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, BackupError> {
+pub(crate) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, BackupError> {
     let mut options = system_tablespace(datadir)?;
     let encrypted = |is_wanted: &dyn Fn(&str) -> bool| {
         report.files.iter().any(|file| file.units.encrypted > 0 && name(file).is_some_and(is_wanted))

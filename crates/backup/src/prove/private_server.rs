@@ -13,7 +13,9 @@ use std::{
 };
 
 use rustix::process::{Signal, geteuid};
-use server::{Connection, Endpoint, Flavor, Options, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program};
+use server::{
+    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program,
+};
 
 use super::{Prover, Reached, program::prepare};
 use crate::{BackupError, scratch::remove_stale};
@@ -52,7 +54,7 @@ const OPTIONS: [&str; 16] = [
 ];
 
 /// A running server, killed on drop.
-pub(super) struct PrivateServer {
+pub(crate) struct PrivateServer {
     child: Child,
     connection: Option<Connection>,
     directory: PathBuf,
@@ -64,31 +66,46 @@ pub(super) struct PrivateServer {
 }
 
 /// A table's schema and name.
-pub(super) type Table = (String, String);
+pub(crate) type Table = (String, String);
 
 impl PrivateServer {
     /// Starts a server as the owner of the directory, and waits until it has recovered.
-    pub(super) fn start(
+    pub(crate) fn start(
         datadir: &Path,
         version: &ServerVersion,
         prover: &Prover,
         server_uuid: Option<&str>,
         found: &[String],
     ) -> Result<Self, BackupError> {
+        let started = Self::start_with(datadir, version, prover, server_uuid, |_| Ok((found.to_vec(), ())));
+        started.map(|(server, ())| server)
+    }
+
+    /// The same, with options that need the directory of its secrets, which is in memory if the system has one; what
+    /// `options` writes there is given to the server's user.
+    pub(crate) fn start_with<T>(
+        datadir: &Path,
+        version: &ServerVersion,
+        prover: &Prover,
+        server_uuid: Option<&str>,
+        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), BackupError>,
+    ) -> Result<(Self, T), BackupError> {
         let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
         let directory = private_directory(&std::env::temp_dir())?;
         let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&directory))?;
         let identity = datadir.join(auto_cnf::NAME);
         let is_made = !identity.exists();
-        let started = prepare(&directory, &secrets, version, prover).and_then(|program| {
+        let prepared =
+            prepare(&directory, &secrets, version, prover).and_then(|program| Ok((program, options(&secrets)?)));
+        let started = prepared.and_then(|(program, (found, made))| {
             give(&secrets, user)?;
             give(&directory, user)?;
             if let Some(uuid) = server_uuid.filter(|_| is_made) {
                 write_identity(&identity, uuid, user)?;
             }
             let mut command = command(&program.path, user);
-            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(found).args(&prover.options);
+            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found).args(&prover.options);
             command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &directory));
             command.arg(program::option("socket", &directory.join(SOCKET)));
             command.arg(program::option("pid-file", &directory.join("pid")));
@@ -100,13 +117,14 @@ impl PrivateServer {
             let log = File::create(&log).map_err(BackupError::io(&log, "cannot be written"))?;
             command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
-            Ok((child, program.path))
+            Ok((child, program.path, made))
         });
         let made_identity = is_made.then_some(identity);
-        let (child, program) = started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
+        let (child, program, made) =
+            started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
         let mut server = Self { child, connection: None, directory, secrets, program, made_identity };
         server.wait(prover.limit)?;
-        Ok(server)
+        Ok((server, made))
     }
 
     fn wait(&mut self, limit: Duration) -> Result<(), BackupError> {
@@ -131,7 +149,7 @@ impl PrivateServer {
     }
 
     /// All tables, the largest first.
-    pub(super) fn tables(&mut self) -> Result<Vec<Table>, BackupError> {
+    pub(crate) fn tables(&mut self) -> Result<Vec<Table>, BackupError> {
         let rows = self.query(
             "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' \
              AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema') ORDER BY DATA_LENGTH DESC",
@@ -145,7 +163,7 @@ impl PrivateServer {
 
     /// Compares the GTIDs that it has recovered with those of a backup's position. MySQL 8.0 counts transactions into the
     /// position that it does not count into the set yet, so that more may be there.
-    pub(super) fn reached(&mut self, expected: &str, flavor: Flavor) -> Result<Reached, BackupError> {
+    pub(crate) fn reached(&mut self, expected: &str, flavor: Flavor) -> Result<Reached, BackupError> {
         let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
         let literal: String = expected.chars().filter(|character| valid(*character)).collect();
         let sql = if flavor.is_mysql_like() {
@@ -161,7 +179,7 @@ impl PrivateServer {
     }
 
     /// Checks a table; the first error, if there is one.
-    pub(super) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
+    pub(crate) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
         let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
         let rows = self.query(&format!("CHECK TABLE {}.{}", quoted(schema), quoted(table)))?;
         // Table, Op, Msg_type, Msg_text: notes and warnings do not count, a status other than OK does.
@@ -174,16 +192,21 @@ impl PrivateServer {
         Ok(error.map(|text| format!("{schema}.{table}: {text}")))
     }
 
-    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, BackupError> {
-        let Some(connection) = &mut self.connection else { return Ok(Vec::new()) };
+    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, BackupError> {
+        self.rows(sql).map(|rows| rows.rows)
+    }
+
+    /// Executes a statement; returns its rows with their names.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Rows, BackupError> {
+        let Some(connection) = &mut self.connection else { return Ok(Rows::default()) };
         match connection.query(sql) {
-            Ok(rows) => Ok(rows.rows),
+            Ok(rows) => Ok(rows),
             Err(error) => Err(self.failed(&error.to_string())),
         }
     }
 
     /// Stops it in order.
-    pub(super) fn stop(mut self) -> Result<(), BackupError> {
+    pub(crate) fn stop(mut self) -> Result<(), BackupError> {
         self.connection = None;
         process::signal(&self.child, Signal::TERM);
         match process::wait(&mut self.child, STOP_LIMIT, &mut || ()) {
@@ -194,7 +217,7 @@ impl PrivateServer {
     }
 
     /// The first error of its log is the reason; if there is none, `otherwise`.
-    fn failed(&self, otherwise: &str) -> BackupError {
+    pub(crate) fn failed(&self, otherwise: &str) -> BackupError {
         let log = fs::read(self.directory.join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();

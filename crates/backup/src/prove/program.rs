@@ -18,13 +18,13 @@ use super::Prover;
 use crate::BackupError;
 
 /// A program to start, and the options that load its keyring.
-pub(super) struct Program {
-    pub(super) path: PathBuf,
-    pub(super) options: Vec<String>,
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) options: Vec<String>,
 }
 
 /// The version that a program prints.
-pub(super) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
+pub(crate) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
     let version = program::version(path).map_err(BackupError::io(path, "cannot be run"))?;
     version.ok_or_else(|| BackupError::Prove {
         program: path.to_path_buf(),
@@ -33,7 +33,7 @@ pub(super) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
 }
 
 /// Prepares the program in a private directory, and copies of the keys in another one.
-pub(super) fn prepare(
+pub(crate) fn prepare(
     directory: &Path,
     secrets: &Path,
     version: &ServerVersion,

@@ -192,6 +192,8 @@ impl Planning<'_> {
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
         let is_kept = |object: &str| {
             live.contains(object)
+                // Archives of binary logs are kept as long as the repository.
+                || object.starts_with(&names::binlogs(host))
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
         let old = listed.iter().filter(|listed| self.at.duration_since(listed.modified) > half);

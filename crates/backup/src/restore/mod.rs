@@ -4,6 +4,7 @@ mod base;
 mod fetch;
 mod open;
 mod plan;
+mod point_in_time;
 mod read_back;
 mod request;
 mod salvage;
@@ -35,6 +36,7 @@ use verify::Keys;
 pub use self::{
     open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
+    point_in_time::{PointInTime, Reached},
     request::{Found, Request},
 };
 use self::{plan::plan, salvage::Salvaged};

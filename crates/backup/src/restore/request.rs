@@ -35,7 +35,7 @@ pub struct Request<'r> {
 /// A backup that was found.
 #[derive(Debug)]
 pub struct Found {
-    repository: Repository,
+    pub(super) repository: Repository,
     /// The identities of the file that was named.
     pub identities: Vec<Identity>,
     /// Its receipt, and how far it is trusted; or its manifest.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use crate::{
-    Fault,
+    Checksum, EventHeader, EventType, Fault, HEADER_BYTES,
     bytes::Bytes,
+    checksum::{CHECKSUM_BYTES, crc32},
     event::{compressed::decompress, status::StatusVariables},
 };
 
@@ -49,6 +50,35 @@ impl<'e> Query<'e> {
         StatusVariables::parse(self.status)
     }
 
+    /// The event of a statement, with another statement in its place, and its length and checksum anew. `event` is as in
+    /// its log.
+    ///
+    /// # Errors
+    /// [`Fault`] if it is not the event of a statement.
+    pub fn with_statement(event: &[u8], statement: &[u8]) -> Result<Vec<u8>, Fault> {
+        const LENGTH_AT: usize = 9;
+        const WHAT: &str = "query event";
+        let header = EventHeader::parse(event)?;
+        if header.kind != EventType::QUERY {
+            return Err(Fault::Misplaced(header.kind));
+        }
+        let summed = Checksum::Crc32.strip(event, header.kind);
+        let (covered, has_checksum) = summed.map_or((event, false), |covered| (covered, true));
+        let (_, content) = covered.split_at_checked(HEADER_BYTES).ok_or(Fault::Short { what: WHAT })?;
+        let old = Query::parse(Bytes::new(content, WHAT), None)?.statement.len();
+        let mut made = covered.get(..covered.len().saturating_sub(old)).unwrap_or_default().to_vec();
+        made.extend_from_slice(statement);
+        let bytes = made.len().saturating_add(if has_checksum { CHECKSUM_BYTES } else { 0 });
+        let length = u32::try_from(bytes).map_err(|_| Fault::Malformed { what: WHAT })?.to_le_bytes();
+        for (to, byte) in made.iter_mut().skip(LENGTH_AT).zip(length) {
+            *to = byte;
+        }
+        if has_checksum {
+            made.extend(crc32(&made, header.kind).to_le_bytes());
+        }
+        Ok(made)
+    }
+
     fn head(mut bytes: Bytes<'e>, has_status: bool) -> Result<(Self, &'e [u8]), Fault> {
         let (thread_id, seconds) = (bytes.u32()?, bytes.u32()?);
         let (database_bytes, error_code) = (bytes.u8()?, bytes.u16()?);
@@ -59,5 +89,32 @@ impl<'e> Query<'e> {
         }
         let query = Self { thread_id, seconds, error_code, status, database, statement: Cow::Borrowed(&[]) };
         Ok((query, bytes.rest()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_statement_takes_the_place_of_the_first() {
+        let body = [&[7, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0][..], b"shop\0", b"DROP TABLE t"].concat();
+        let mut event = vec![1, 0, 0, 0, 2, 9, 0, 0, 0];
+        let bytes = u32::try_from(HEADER_BYTES + body.len()).unwrap();
+        event.extend(bytes.to_le_bytes());
+        event.extend([0; 6]);
+        event.extend(&body);
+        let clear = Query::with_statement(&event, b"BEGIN").unwrap();
+        assert_eq!((clear.len(), clear.ends_with(b"shop\0BEGIN")), (event.len() - 7, true));
+        let summed = |event: &[u8]| {
+            let mut summed = event.to_vec();
+            summed[9..13].copy_from_slice(&u32::try_from(event.len() + 4).unwrap().to_le_bytes());
+            let sum = crc32(&summed, EventType::QUERY).to_le_bytes();
+            summed.extend(sum);
+            summed
+        };
+        assert_eq!(Query::with_statement(&summed(&event), b"BEGIN").unwrap(), summed(&clear));
+        event[4] = 19;
+        assert_eq!(Query::with_statement(&event, b"BEGIN").unwrap_err(), Fault::Misplaced(EventType::TABLE_MAP));
     }
 }

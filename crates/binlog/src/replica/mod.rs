@@ -91,6 +91,12 @@ impl Replica {
         Ok(Some(event))
     }
 
+    /// The bytes of the newest event, with its header and checksum.
+    #[must_use]
+    pub fn event_bytes(&self) -> &[u8] {
+        &self.event
+    }
+
     /// The decoder, for the events of a [`crate::event::Payload`].
     pub const fn decoder(&mut self) -> &mut Decoder {
         &mut self.decoder

@@ -41,7 +41,9 @@ enum Pending {
 }
 
 impl Progress {
-    pub(super) fn new(start: &Start) -> Self {
+    /// Nothing has come yet.
+    #[must_use]
+    pub fn new(start: &Start) -> Self {
         let mut progress = Self::default();
         match start {
             Start::Position(position) => {
@@ -54,7 +56,8 @@ impl Progress {
         progress
     }
 
-    pub(super) fn note(&mut self, event: &Event<'_>) {
+    /// Takes the next event of the stream or log.
+    pub fn note(&mut self, event: &Event<'_>) {
         if let Body::Rotate(rotate) = &event.body {
             let file = String::from_utf8_lossy(rotate.file).into_owned();
             self.position = LogPosition { file, position: rotate.position };

@@ -56,6 +56,11 @@ impl GtidPosition {
         self.0.is_empty()
     }
 
+    /// The last transaction of each domain.
+    pub fn iter(&self) -> impl Iterator<Item = Gtid> {
+        self.0.values().copied()
+    }
+
     /// Makes `gtid` the last transaction of its domain.
     pub fn advance(&mut self, gtid: Gtid) {
         self.0.insert(gtid.domain, gtid);

@@ -1,5 +1,6 @@
 //! `sealant backup`: makes and examines backups of a data directory.
 
+mod binlogs;
 mod check;
 mod init;
 mod keyring;
@@ -40,6 +41,7 @@ pub(crate) struct Backup {
 enum Command {
     Init(init::Init),
     Run(run::Run),
+    Binlogs(binlogs::Binlogs),
     List(list::List),
     Policy(policy::Policy),
     Prune(prune::Prune),
@@ -54,6 +56,7 @@ impl Backup {
         match self.command {
             Command::Init(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
+            Command::Binlogs(verb) => verb.run(),
             Command::List(verb) => verb.run(),
             Command::Policy(verb) => verb.run(),
             Command::Prune(verb) => verb.run(),

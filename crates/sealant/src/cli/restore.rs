@@ -4,13 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ::backup::Location;
+use ::backup::binlogs::Until;
+use ::backup::config::allowed_signers;
 use ::backup::prove::{Proof, Prover};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Found, Options, Outcome, Progress, Request, Restored, Scratch};
+use ::backup::restore::{BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, Scratch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
+use archive::binlog::Position;
 use clap::Args;
-use report::{proof_messages, restore_messages, restore_plan_messages, restore_progress};
+use jiff::Timestamp;
+use report::{
+    proof_messages, reach_messages, replay_messages, restore_messages, restore_plan_messages, restore_progress,
+};
 
 use super::backup::Reporting;
 use super::bucket::Bucket;
@@ -80,7 +86,7 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "DIR", requires = "prove", conflicts_with = "into", help_heading = "Proof by a server")]
     scratch: Option<PathBuf>,
     /// Program of the server, of the version of the backup or newer; it runs as the owner of the files
-    #[arg(long, value_name = "FILE", requires = "prove", help_heading = "Proof by a server")]
+    #[arg(long, value_name = "FILE", help_heading = "Proof by a server")]
     mysqld: Option<PathBuf>,
     /// Check only this many tables, the largest first [default: all]
     #[arg(long, value_name = "N", requires = "prove", help_heading = "Proof by a server")]
@@ -98,6 +104,8 @@ pub(crate) struct Restore {
     /// Time limit of the recovery
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = value::time, help_heading = "Proof by a server")]
     prove_limit: Duration,
+    #[command(flatten)]
+    until: UntilArgs,
     #[command(flatten)]
     keys: KeyStores,
     /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the
@@ -119,6 +127,46 @@ pub(crate) struct Restore {
     record: Option<PathBuf>,
     #[command(flatten)]
     reporting: Reporting,
+}
+
+/// The point up to which archived binary logs are replayed.
+#[derive(Debug, Args)]
+#[group(multiple = false, requires = "mysqld", conflicts_with_all = ["salvage", "manifest"])]
+struct UntilArgs {
+    /// Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was committed at
+    /// or before this time, such as 2026-11-26T14:05:00Z
+    #[arg(long, value_name = "TIME", help_heading = "Point in time")]
+    to_time: Option<Timestamp>,
+    /// The same, up to the transaction with this GTID
+    #[arg(long, value_name = "GTID", help_heading = "Point in time")]
+    to_gtid: Option<String>,
+    /// The same, without the transaction with this GTID and all behind it
+    #[arg(long, value_name = "GTID", help_heading = "Point in time")]
+    before_gtid: Option<String>,
+    /// The same, up to this position of the server's binary log
+    #[arg(long, value_name = "FILE:OFFSET", value_parser = position, help_heading = "Point in time")]
+    to_position: Option<Position>,
+    /// The same, up to the end of the archive
+    #[arg(long, help_heading = "Point in time")]
+    to_end: bool,
+}
+
+impl UntilArgs {
+    fn until(&self) -> Option<Until> {
+        self.to_time
+            .map(Until::Time)
+            .or_else(|| self.to_gtid.clone().map(Until::Gtid))
+            .or_else(|| self.before_gtid.clone().map(Until::BeforeGtid))
+            .or_else(|| self.to_position.clone().map(Until::Position))
+            .or_else(|| self.to_end.then_some(Until::End))
+    }
+}
+
+/// Parses a position of a binary log.
+fn position(text: &str) -> Result<Position, String> {
+    let (file, offset) = text.rsplit_once(':').unwrap_or_default();
+    let offset = offset.parse().map_err(|_| "the name of a log, a colon and an offset".to_owned())?;
+    Ok(Position { file: file.to_owned(), offset })
 }
 
 const EXAMPLES: &str = "\
@@ -147,21 +195,33 @@ impl Restore {
         forbid_dumps();
         self.record.as_deref().map(file::check_writable).transpose()?;
         let (found, keys) = self.find()?;
+        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
+        let point = self.until.until().map(|until| PointInTime::open(&found, until, signers.as_ref())).transpose()?;
+        let reach = point.as_ref().map(|point| point.plan(&found)).transpose()?.flatten();
         let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
         let of_scratch = || scratch.as_ref().map(Scratch::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
             say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
+            reach.iter().for_each(|reach| say(&reach_messages(reach)));
             return Ok(Exit::Clean);
         }
         let (began, progress) = (Instant::now(), Progress::default());
-        let restored = self.restore(&found, into, &keys, &progress)?;
+        let mut restored = self.restore(&found, into, &keys, &progress)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(into, &found.opened, &restored, seconds));
         let report = RestoreReport::new(&found.opened, &restored, &progress, seconds);
         let status = self.reporting.status();
+        let show = |bytes: u64| status.show(&format!("{} of binary logs replayed", ::verify::size(bytes)));
+        let replay =
+            |(point, prover): (&PointInTime, Prover)| point.replay(&found, &mut restored, into, &keys, &prover, &show);
+        let reached = point.as_ref().zip(self.prover()).map(replay);
+        status.clear();
+        let reached = reached.transpose()?;
+        reached.iter().for_each(|reached| say(&replay_messages(reached)));
+        let report = reached.iter().fold(report, RestoreReport::replayed);
         let prove = |prover| restored.prove(into, &found.opened, &keys, &prover, &|text| status.show(text));
-        let proof = self.prover().map(prove);
+        let proof = self.prover().filter(|_| self.prove).map(prove);
         status.clear();
         let proof = proof.transpose()?;
         self.report(report, proof.as_ref(), seconds)?;

@@ -19,7 +19,8 @@ pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";
 /// Makes a member leave its group.
 pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
-pub(super) const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
+/// Lists the binary logs with their lengths, the oldest first.
+pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
 pub(super) const SHOW_REPLICA_STATUS: &str = "SHOW REPLICA STATUS";
 pub(super) const SHOW_SLAVE_STATUS: &str = "SHOW SLAVE STATUS";
 pub(super) const SHOW_ALL_SLAVES_STATUS: &str = "SHOW ALL SLAVES STATUS";
@@ -32,6 +33,12 @@ pub fn replica_status(version: &ServerVersion) -> &'static str {
         true => SHOW_SLAVE_STATUS,
         false => SHOW_ALL_SLAVES_STATUS,
     }
+}
+
+/// Tells where the binary log ends: file, position.
+#[must_use]
+pub fn binary_log_status(version: &ServerVersion) -> &'static str {
+    if version.can(Capability::WithoutMasterStatements) { "SHOW BINARY LOG STATUS" } else { "SHOW MASTER STATUS" }
 }
 
 /// Words that a version uses in statements on replication.
@@ -67,6 +74,8 @@ mod tests {
 
     #[test]
     fn each_version_is_asked_in_its_own_words() {
+        assert_eq!(binary_log_status(&version("9.7.4")), "SHOW BINARY LOG STATUS");
+        assert_eq!(binary_log_status(&version("11.8.6-MariaDB")), "SHOW MASTER STATUS");
         assert_eq!(replica_status(&version("9.7.4")), "SHOW REPLICA STATUS");
         assert_eq!(replica_status(&version("8.0.21")), "SHOW SLAVE STATUS");
         assert_eq!(replica_status(&version("10.11.19-MariaDB")), "SHOW ALL SLAVES STATUS");

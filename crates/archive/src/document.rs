@@ -1,0 +1,32 @@
+//! Documents that are signed: a line of JSON with its schema, as it is stored.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::ArchiveError;
+
+/// The bytes to sign and store. `wrong` makes the error.
+pub(crate) fn encode(
+    document: &impl Serialize,
+    wrong: impl FnOnce(String) -> ArchiveError,
+) -> Result<Vec<u8>, ArchiveError> {
+    let mut bytes = serde_json::to_vec(document).map_err(|error| wrong(error.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Parses a document, which has to be of the schema `known`: a later one may mean something else. `wrong` makes the error.
+pub(crate) fn parse<T: DeserializeOwned>(
+    bytes: &[u8],
+    known: &'static str,
+    wrong: impl Fn(String) -> ArchiveError,
+) -> Result<T, ArchiveError> {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: String,
+    }
+    let Schema { schema } = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+    if schema != known {
+        return Err(ArchiveError::Version { found: schema, known });
+    }
+    serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))
+}

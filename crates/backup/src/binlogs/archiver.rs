@@ -1,0 +1,525 @@
+//! Follows the binary log of a server, and archives what comes.
+
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ::binlog::{
+    Body, Event, Limits,
+    replica::{LogPosition, Replica, Settings, Start},
+};
+use archive::{
+    Digest,
+    binlog::{self, BinlogReceipt, FIRST_EVENT, Gap, Position, SEGMENT_BYTES, Segment},
+    names,
+    receipt::{NAMESPACE, fingerprint},
+    sshsig::{self, SigningKey},
+};
+use jiff::Timestamp;
+use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
+use server::{Connection, ServerVersion, dialect::statement};
+use snapshot::{Choice, Provider, follow::Account};
+
+use super::{
+    chain::Archive,
+    segment::Part,
+    state::{Draft, Remembered, State},
+};
+use crate::{BackupError, Config, Repository, repository::put_signed};
+
+/// How long a server may send nothing before it sends a heartbeat.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// Longest time between two receipts while something comes.
+const RECEIPT_EVERY: Duration = Duration::from_secs(60);
+/// Pauses between attempts to reach the server or the store again.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+
+/// When archiving ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// At the end that the log had when it began.
+    Once,
+    /// When it is told to stop.
+    Follow,
+}
+
+/// What happened, for the user.
+#[derive(Debug)]
+pub enum Note<'n> {
+    /// The server sends its log from here on.
+    Connected(&'n Position),
+    /// A part was stored.
+    Stored(&'n Segment),
+    /// Logs were lost.
+    Lost(&'n Gap),
+    /// Server or store failed; it is tried again.
+    Retry(&'n BackupError, Duration),
+}
+
+/// Result of archiving.
+#[derive(Debug, Default)]
+pub struct Archived {
+    /// The server, as in names of objects.
+    pub server: String,
+    /// Number of parts.
+    pub segments: u64,
+    /// Length of their events.
+    pub event_bytes: u64,
+    /// Length of the stored objects.
+    pub stored_bytes: u64,
+    /// Where the next part begins.
+    pub end: Position,
+    /// Transactions up to there, by the GTIDs of the server.
+    pub gtid: String,
+    /// Logs that were lost.
+    pub gaps: Vec<Gap>,
+    /// SHA-256 of the newest receipt.
+    pub receipt: Option<Digest>,
+}
+
+/// Archives the binary logs of the configuration's server.
+///
+/// # Errors
+/// [`BackupError`]. What was stored until then stays, and the next call goes on there.
+pub fn archive(
+    config: &Config,
+    repository: &Repository,
+    mode: Mode,
+    stop: &AtomicBool,
+    note: &dyn Fn(&Note<'_>),
+) -> Result<Archived, BackupError> {
+    let account = account(config)?;
+    let key = config.signing_key()?;
+    let directory = config.state.join(&repository.id).join(&config.host);
+    let mut server = Server::ask(&account)?;
+    let state = State::open(&directory, &server.id)?;
+    let archived = Archived { server: server.id.clone(), ..Archived::default() };
+    let mut archiver = Archiver {
+        config,
+        repository,
+        account: &account,
+        key: &key,
+        mode,
+        stop,
+        note,
+        state,
+        archived,
+        written: Instant::now(),
+    };
+    archiver.put_draft()?;
+    archiver.begin(&server, &directory)?;
+    let until = (mode == Mode::Once).then(|| server.end.clone());
+    let mut pauses = Pauses::default();
+    while !archiver.is_stopped() {
+        let before = archiver.archived.segments;
+        archiver.state.remembered.forget_halves();
+        match archiver.follow(&server, until.as_ref()) {
+            Ok(Ended::Reached) => break,
+            Ok(Ended::Lost) => {}
+            Ok(Ended::Closed) if mode == Mode::Follow => archiver.pause(&mut pauses, &BackupError::ServerClosed)?,
+            Ok(Ended::Closed) => return Err(BackupError::ServerClosed),
+            Err(error) if mode == Mode::Follow && is_passing(&error) => archiver.pause(&mut pauses, &error)?,
+            Err(error) => return Err(error),
+        }
+        pauses = if archiver.archived.segments > before { Pauses::default() } else { pauses };
+        if let Ok(again) = Server::ask(&account) {
+            if again.id != server.id {
+                return Err(BackupError::OtherServer { before: server.id, now: again.id });
+            }
+            server = again;
+        }
+    }
+    archiver.write_receipt(&server)?;
+    let Remembered { end, gtid, previous, .. } = archiver.state.remembered.clone();
+    Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
+}
+
+/// Whether the same may succeed later.
+const fn is_passing(error: &BackupError) -> bool {
+    match error {
+        BackupError::Store(_) => true,
+        BackupError::Binlog(error) => matches!(error, ::binlog::Error::Server(_)),
+        _ => false,
+    }
+}
+
+fn account(config: &Config) -> Result<Account, BackupError> {
+    if let Some(source) = &config.binlog_source {
+        return Ok(Account::at_url(&source.url, config.server.password_file.as_deref(), &source.ca)?);
+    }
+    config.server.account(Choice::Only(Provider::Follow))?.ok_or_else(|| BackupError::NoSocket)
+}
+
+/// What has to be known of a server.
+struct Server {
+    /// Its name in the archive.
+    id: String,
+    version: ServerVersion,
+    is_mariadb: bool,
+    /// Its logs, the oldest first, with their lengths.
+    logs: Vec<Position>,
+    /// Where its log ends.
+    end: Position,
+}
+
+impl Server {
+    fn ask(account: &Account) -> Result<Self, BackupError> {
+        let failed = |error: server::Error| BackupError::Binlog(error.into());
+        let mut connection = Connection::open(&account.target, &account.options).map_err(failed)?;
+        let identity = server::describe(&mut connection).map_err(failed)?;
+        let is_mariadb = !identity.version.flavor.is_mysql_like();
+        let mut positions = |sql: &str| {
+            let position = |row: &Vec<Option<String>>| {
+                let (file, offset) = (row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?);
+                Some(Position { file, offset })
+            };
+            connection.query(sql).map(|rows| rows.rows.iter().filter_map(position).collect::<Vec<_>>())
+        };
+        // The length of an encrypted log has the bytes of its head, which positions do not count.
+        let status = positions(statement::binary_log_status(&identity.version)).map_err(failed)?;
+        let Some(end) = status.into_iter().next() else { return Err(BackupError::NoBinaryLog) };
+        let logs = positions(statement::SHOW_BINARY_LOGS).map_err(failed)?;
+        let id = identity.server_uuid.filter(|_| !is_mariadb).unwrap_or_else(|| identity.server_id.to_string());
+        Ok(Self { id, version: identity.version, is_mariadb, logs, end })
+    }
+
+    /// The first event of the oldest log.
+    fn oldest(&self) -> Position {
+        let file = self.logs.first().map_or_else(String::new, |log| log.file.clone());
+        Position { file, offset: FIRST_EVENT }
+    }
+
+    /// Whether it still has the log, up to there at least.
+    fn has(&self, position: &Position) -> bool {
+        self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
+    }
+}
+
+/// How a stream of events has ended.
+enum Ended {
+    /// Everything that was wanted has come, or a stop was requested.
+    Reached,
+    /// The server closed it.
+    Closed,
+    /// Logs were lost: the archive goes on elsewhere.
+    Lost,
+}
+
+struct Archiver<'a> {
+    config: &'a Config,
+    repository: &'a Repository,
+    account: &'a Account,
+    key: &'a SigningKey,
+    mode: Mode,
+    stop: &'a AtomicBool,
+    note: &'a dyn Fn(&Note<'_>),
+    state: State,
+    archived: Archived,
+    /// Time of the newest receipt.
+    written: Instant,
+}
+
+impl Archiver<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Chooses where a new archive begins: at the log of the newest backup, so that all its changes are there.
+    fn begin(&mut self, server: &Server, directory: &Path) -> Result<(), BackupError> {
+        if !self.state.remembered.end.file.is_empty() {
+            return Ok(());
+        }
+        if self.adopt(server)? {
+            return self.state.save();
+        }
+        let of_backup = crate::state::newest_position(directory)?;
+        let of_backup = of_backup.map(|position| Position { file: position.file, offset: FIRST_EVENT });
+        self.state.remembered.end = of_backup.filter(|at| server.has(at)).unwrap_or_else(|| server.oldest());
+        self.state.save()
+    }
+
+    /// Takes over the archive that the repository has, for a host that has lost its state.
+    fn adopt(&mut self, server: &Server) -> Result<bool, BackupError> {
+        if !self.repository.may_read() {
+            return Ok(false);
+        }
+        let archives = Archive::read_all(self.repository, &self.config.host, None)?;
+        let archive = archives.into_iter().find(|archive| archive.server == server.id);
+        let Some((newest, digest)) = archive.as_ref().and_then(|archive| archive.receipts.last().zip(archive.newest))
+        else {
+            return Ok(false);
+        };
+        self.state.remembered = Remembered {
+            number: newest.number,
+            previous: Some(digest),
+            end: newest.end.clone(),
+            gtid: newest.gtid.clone(),
+            ..Remembered::default()
+        };
+        Ok(true)
+    }
+
+    /// Reads the stream from where the archive ends.
+    fn follow(&mut self, server: &Server, until: Option<&Position>) -> Result<Ended, BackupError> {
+        if !server.has(&self.state.remembered.end) {
+            self.lose(server, "the server has no such position in its logs any more")?;
+        }
+        let from = self.state.remembered.end.clone();
+        if until.is_some_and(|until| *until == from) {
+            return Ok(Ended::Reached);
+        }
+        let start = Start::Position(LogPosition { file: from.file.clone(), position: from.offset });
+        let settings = Settings { server_id: self.replica_id(), heartbeat: HEARTBEAT, limits: Limits::default() };
+        let mut replica = Replica::connect(&self.account.target, &self.account.options, &start, &settings)?;
+        (self.note)(&Note::Connected(&from));
+        let mut part = Part::at(&from.file, from.offset);
+        let mut began = Instant::now();
+        let ended = loop {
+            let Some(event) = replica.next_event()? else { break Ended::Closed };
+            let header = event.header;
+            let kept = Kept::of(&event);
+            let gtids = gtids_before(&event.body);
+            if kept == Kept::Description && header.end_position == 0 {
+                // Sent before a position inside a log: the log must still be the one that was read.
+                let log_began = self.state.remembered.log_began;
+                if part.start > FIRST_EVENT && log_began != 0 && log_began != header.timestamp {
+                    self.lose(server, "the server has begun its logs again")?;
+                    break Ended::Lost;
+                }
+                continue;
+            }
+            let at = replica.progress().position.clone();
+            if kept != Kept::Nothing {
+                if part.is_empty() {
+                    began = Instant::now();
+                }
+                let end = match header.end_position {
+                    0 => part.end.saturating_add(u64::from(header.event_bytes)),
+                    _ if kept == Kept::Rotate => part.end.saturating_add(u64::from(header.event_bytes)),
+                    _ => at.position,
+                };
+                part.add(replica.event_bytes(), header.timestamp, end);
+            }
+            if kept == Kept::Description {
+                self.state.remembered.log_began = header.timestamp;
+            }
+            if let Some(gtids) = gtids {
+                self.state.remembered.gtid = gtids;
+            }
+            let is_whole = replica.progress().boundary == at;
+            if at.file != part.file {
+                self.flush(&mut part, true, &replica, server)?;
+                part = Part::at(&at.file, FIRST_EVENT);
+            }
+            let is_due = part.bytes.len() >= SEGMENT_BYTES || is_whole && began.elapsed() >= self.config.segment_every;
+            let is_over = is_whole && (self.is_stopped() || until.is_some_and(|until| has_reached(&at, until)));
+            if is_due || is_over {
+                self.flush(&mut part, is_whole, &replica, server)?;
+            }
+            if is_over {
+                break Ended::Reached;
+            }
+        };
+        Ok(ended)
+    }
+
+    /// A number that no server has by chance.
+    fn replica_id(&self) -> u32 {
+        const HIGH: u32 = 0xee00_0000;
+        let digest = Digest::compute(format!("{} {}", self.repository.id, self.config.host).as_bytes()).to_string();
+        let number = digest.get(..6).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(1);
+        self.config.replica_id.unwrap_or(HIGH | number)
+    }
+
+    /// Stores a part, and a receipt if the last one is old; the part is then empty. What ends inside a transaction is
+    /// read again after an interruption, and no receipt ends there.
+    fn flush(
+        &mut self,
+        part: &mut Part,
+        is_whole: bool,
+        replica: &Replica,
+        server: &Server,
+    ) -> Result<(), BackupError> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        let store = || part.store(self.repository, &self.config.host, &server.id, &self.config.recipients);
+        let segment = self.patiently(store)?;
+        self.archived.segments = self.archived.segments.saturating_add(1);
+        self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
+        self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
+        let remembered = &mut self.state.remembered;
+        if is_whole {
+            remembered.end = Position { file: segment.file.clone(), offset: segment.end };
+            remembered.gtid = gtid(&remembered.gtid, replica, server.is_mariadb);
+        }
+        remembered.pending.push(segment.clone());
+        self.state.save()?;
+        (self.note)(&Note::Stored(&segment));
+        *part = Part::at(&part.file, part.end);
+        if is_whole && self.mode == Mode::Follow && self.written.elapsed() >= RECEIPT_EVERY {
+            self.write_receipt(server)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Does it again while the store fails, if it is to follow the server for ever.
+    fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>) -> Result<T, BackupError> {
+        let mut pauses = Pauses::default();
+        loop {
+            match work() {
+                Err(error) if self.mode == Mode::Follow && is_passing(&error) && !self.is_stopped() => {
+                    self.pause(&mut pauses, &error)?;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Notes what is missing; what was read before gets its own receipt.
+    fn lose(&mut self, server: &Server, reason: &str) -> Result<(), BackupError> {
+        self.write_receipt(server)?;
+        let gap = Gap { from: self.state.remembered.end.clone(), reason: reason.to_owned() };
+        (self.note)(&Note::Lost(&gap));
+        self.archived.gaps.push(gap.clone());
+        self.state.remembered.gap = Some(gap);
+        self.state.remembered.end = server.oldest();
+        self.state.remembered.gtid = String::new();
+        self.state.save()
+    }
+
+    /// Stores a receipt of what is in none yet.
+    fn write_receipt(&mut self, server: &Server) -> Result<(), BackupError> {
+        self.written = Instant::now();
+        let remembered = &mut self.state.remembered;
+        if remembered.pending.is_empty() {
+            return Ok(());
+        }
+        let receipt = BinlogReceipt {
+            schema: binlog::SCHEMA.to_owned(),
+            repo: self.repository.id.clone(),
+            host: self.config.host.clone(),
+            server: server.id.clone(),
+            version: server.version.to_string(),
+            number: remembered.number.saturating_add(1),
+            previous: remembered.previous,
+            written: Timestamp::now(),
+            gap: remembered.gap.take(),
+            segments: std::mem::take(&mut remembered.pending),
+            end: remembered.end.clone(),
+            gtid: remembered.gtid.clone(),
+            recipients: self.config.recipients.iter().map(fingerprint).collect(),
+            tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
+        };
+        let bytes = receipt.encode()?;
+        let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
+        let receipt = String::from_utf8_lossy(&bytes).into_owned();
+        remembered.draft = Some(Draft { number: remembered.number.saturating_add(1), receipt, signature });
+        self.state.save()?;
+        self.put_draft()
+    }
+
+    /// Stores the receipt that is written, but perhaps not stored.
+    fn put_draft(&mut self) -> Result<(), BackupError> {
+        let Some(draft) = self.state.remembered.draft.clone() else { return Ok(()) };
+        let (host, server, number) = (&self.config.host, &self.archived.server, draft.number);
+        let names = [names::binlog_signature(host, server, number), names::binlog_receipt(host, server, number)];
+        let (signature, receipt) = (draft.signature.as_bytes(), draft.receipt.as_bytes());
+        if !self.patiently(|| put_signed(self.repository, &names, signature, receipt))? {
+            return Err(BackupError::OtherArchiver { host: host.clone(), number });
+        }
+        let previous = Some(Digest::compute(receipt));
+        let remembered = &mut self.state.remembered;
+        (remembered.number, remembered.previous, remembered.draft) = (number, previous, None);
+        self.state.save()
+    }
+
+    /// Waits before another attempt.
+    fn pause(&self, pauses: &mut Pauses, error: &BackupError) -> Result<(), BackupError> {
+        let pause = pauses.next();
+        (self.note)(&Note::Retry(error, pause));
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !self.is_stopped() {
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// It is not in the log: the server made it for a replica.
+    Nothing,
+    /// The format of the log.
+    Description,
+    /// The end of the log.
+    Rotate,
+    /// Another event of the log.
+    Event,
+}
+
+impl Kept {
+    fn of(event: &Event<'_>) -> Self {
+        match event.body {
+            Body::FormatDescription(_) => Self::Description,
+            _ if event.header.is_artificial() => Self::Nothing,
+            Body::Heartbeat(_) => Self::Nothing,
+            Body::Rotate(_) => Self::Rotate,
+            _ => Self::Event,
+        }
+    }
+}
+
+/// The GTIDs before a log, if the event tells them.
+fn gtids_before(body: &Body<'_>) -> Option<String> {
+    match body {
+        Body::PreviousGtids(previous) => Some(previous.set.to_string()),
+        Body::GtidList(list) => {
+            let mut position = GtidPosition::default();
+            list.gtids.iter().for_each(|gtid| position.advance(*gtid));
+            Some(position.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a position is at or behind another one of the same server.
+fn has_reached(at: &LogPosition, until: &Position) -> bool {
+    let number = |name: &str| innodb::server_file::log_base(name).map(|base| name.len().saturating_sub(base.len()));
+    let is_later = (number(&at.file), at.file.as_str()) > (number(&until.file), until.file.as_str());
+    is_later || at.file == until.file && at.position >= until.offset
+}
+
+/// The GTIDs up to here: those before, and those that came.
+fn gtid(before: &str, replica: &Replica, is_mariadb: bool) -> String {
+    if is_mariadb {
+        let mut position: GtidPosition = before.parse().unwrap_or_default();
+        replica.progress().mariadb.iter().for_each(|gtid| position.advance(gtid));
+        return position.to_string();
+    }
+    let mut set: GtidSet = before.parse().unwrap_or_default();
+    set.add(&replica.progress().mysql);
+    set.to_string()
+}
+
+/// Growing pauses.
+struct Pauses(Duration);
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Self(PAUSES[0])
+    }
+}
+
+impl Pauses {
+    fn next(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = pause.saturating_mul(2).min(PAUSES[1]);
+        pause
+    }
+}

@@ -1,0 +1,126 @@
+//! The events of an archive, in order.
+
+use std::{collections::BTreeSet, ops::ControlFlow};
+
+use agefile::Identity;
+use archive::{
+    ArchiveError,
+    binlog::{FIRST_EVENT, Position, Segment},
+};
+use binlog::{EventHeader, EventType};
+
+use super::{chain::Archive, segment};
+use crate::{BackupError, Repository};
+
+/// An event, as it is in its log.
+pub(super) struct LogEvent<'e> {
+    /// The log.
+    pub(super) file: &'e str,
+    /// Where it begins there.
+    pub(super) start: u64,
+    pub(super) kind: EventType,
+    pub(super) bytes: &'e [u8],
+}
+
+/// Which events are visited.
+#[derive(Clone, Copy)]
+pub(super) enum Range<'r> {
+    /// Those of the log of this position, as it was at a time in seconds since 1970, and of the logs behind it. None may be
+    /// missing. A server that has begun its logs again gives new ones the names of old ones.
+    From(&'r Position, i64),
+    /// Those of parts that may have transactions of this time, in seconds since 1970, and the beginning of their logs.
+    Between(i64, i64),
+}
+
+impl Range<'_> {
+    /// Whether all events of a part are visited, or only the first one of its log.
+    fn has(&self, segment: &Segment) -> bool {
+        /// Events have the time of their statements; a transaction may be committed later.
+        const MARGIN: i64 = 3600;
+        match self {
+            Self::From(..) => true,
+            Self::Between(first, last) => {
+                i64::from(segment.last) >= first.saturating_sub(MARGIN)
+                    && i64::from(segment.first) <= last.saturating_add(MARGIN)
+            }
+        }
+    }
+}
+
+/// Visits events in order until `visit` breaks.
+pub(super) fn each_event(
+    repository: &Repository,
+    archive: &Archive,
+    identities: &[Identity],
+    range: Range<'_>,
+    visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
+) -> Result<(), BackupError> {
+    let (from, first) = match range {
+        Range::From(from, time) => (Some(from), begin_of(archive, from, time)),
+        Range::Between(..) => (None, Some(0)),
+    };
+    let Some(first) = first else {
+        let reason = format!("the beginning of {} is not archived", from.map_or("it", |from| &from.file));
+        return Err(BackupError::Unreachable { reason });
+    };
+    let logs: BTreeSet<&str> = archive
+        .segments()
+        .filter(|(segment, _)| range.has(segment))
+        .map(|(segment, _)| segment.file.as_str())
+        .collect();
+    let lost = archive.lost_before();
+    for (number, (segment, is_gap)) in archive.segments().enumerate().skip(first) {
+        let at = Position { file: segment.file.clone(), offset: segment.start };
+        if number > first && from.is_some() && (is_gap || lost.contains(&at)) {
+            let reason = format!("logs are missing before {}:{}", at.file, at.offset);
+            return Err(BackupError::Unreachable { reason });
+        }
+        let is_head = !range.has(segment);
+        if is_head && (segment.start != FIRST_EVENT || !logs.contains(segment.file.as_str())) {
+            continue;
+        }
+        let object = archive.object(segment);
+        let events = segment::read(repository, &object, segment, identities)?;
+        let (mut rest, mut start) = (events.as_slice(), segment.start);
+        while !rest.is_empty() {
+            let damaged = || BackupError::Object {
+                object: object.clone(),
+                source: ArchiveError::Receipt("an event in it is cut".to_owned()),
+            };
+            let header = EventHeader::parse(rest).map_err(|_| damaged())?;
+            let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
+            let (event, behind) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
+            let position = start_of(&header, start);
+            let of_log = LogEvent { file: &segment.file, start: position, kind: header.kind, bytes: event };
+            if visit(&of_log)?.is_break() {
+                return Ok(());
+            }
+            if is_head {
+                break;
+            }
+            (rest, start) = (behind, position.saturating_add(u64::from(header.event_bytes)));
+        }
+    }
+    Ok(())
+}
+
+/// Number of the part with which the log of a position begins.
+fn begin_of(archive: &Archive, from: &Position, time: i64) -> Option<usize> {
+    let begins = |segment: &Segment| segment.file == from.file && segment.start == FIRST_EVENT;
+    let is_earlier = |segment: &Segment| i64::from(segment.first) <= time;
+    let found = archive.segments().enumerate().filter(|(_, (segment, _))| begins(segment) && is_earlier(segment));
+    found.last().map(|(number, _)| number)
+}
+
+/// Maximum length of what a server leaves out between two events.
+const MAX_LEFT_OUT: u32 = 1 << 10;
+
+/// Where an event begins. A server leaves out the event with which MariaDB's encryption starts, so that the next one
+/// begins later than the one before it has ended.
+fn start_of(header: &EventHeader, expected: u64) -> u64 {
+    let low = |position: u64| u32::try_from(position & 0xffff_ffff).unwrap_or(0);
+    let named = header.end_position.wrapping_sub(header.event_bytes);
+    let missing = named.wrapping_sub(low(expected));
+    let is_named = header.end_position != 0 && header.kind != EventType::ROTATE;
+    if is_named && missing < MAX_LEFT_OUT { expected.saturating_add(u64::from(missing)) } else { expected }
+}

@@ -1,0 +1,120 @@
+//! What archives of binary logs say to scripts: documents of the schemas in `docs/schema`.
+
+use archive::binlog::{Gap, Position};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Archive, Archived, Transaction};
+
+/// What was archived, schema `sealant.backup-binlogs/1`.
+#[derive(Debug, Serialize)]
+pub struct ArchivedReport<'r> {
+    schema: &'static str,
+    host: &'r str,
+    server: &'r str,
+    segments: u64,
+    event_bytes: u64,
+    stored_bytes: u64,
+    end: &'r Position,
+    gtid: &'r str,
+    gaps: &'r [Gap],
+    /// SHA-256 of the newest receipt.
+    receipt: Option<String>,
+}
+
+impl<'r> ArchivedReport<'r> {
+    /// The report of a run.
+    #[must_use]
+    pub fn new(host: &'r str, archived: &'r Archived) -> Self {
+        Self {
+            schema: "sealant.backup-binlogs/1",
+            host,
+            server: &archived.server,
+            segments: archived.segments,
+            event_bytes: archived.event_bytes,
+            stored_bytes: archived.stored_bytes,
+            end: &archived.end,
+            gtid: &archived.gtid,
+            gaps: &archived.gaps,
+            receipt: archived.receipt.map(|digest| digest.to_string()),
+        }
+    }
+}
+
+/// The archives of a host, schema `sealant.backup-binlogs-list/1`.
+#[derive(Debug, Serialize)]
+pub struct ArchivesReport {
+    schema: &'static str,
+    host: String,
+    /// One for each server that the host had.
+    pub archives: Vec<ArchiveSummary>,
+    /// Transactions, if they were asked for.
+    pub transactions: Vec<Transaction>,
+}
+
+/// The archive of one server.
+#[derive(Debug, Serialize)]
+pub struct ArchiveSummary {
+    /// The server: its UUID, or number.
+    pub server: String,
+    /// Its version.
+    pub version: String,
+    /// Where it begins.
+    pub begin: Option<Position>,
+    /// Where it ends.
+    pub end: Option<Position>,
+    /// Time of the first event.
+    pub first: Option<Timestamp>,
+    /// Time of the newest event.
+    pub last: Option<Timestamp>,
+    /// Transactions up to its end, by the GTIDs of the server.
+    pub gtid: String,
+    /// Number of parts.
+    pub segments: u64,
+    /// Length of the stored objects.
+    pub stored_bytes: u64,
+    /// Whether allowed signers have signed it.
+    pub signed: bool,
+    /// What is missing.
+    pub findings: Vec<String>,
+}
+
+impl ArchiveSummary {
+    fn new(archive: &Archive) -> Self {
+        let segments = || archive.segments().map(|(segment, _)| segment);
+        let time = |seconds: u32| Timestamp::from_second(i64::from(seconds)).ok().filter(|_| seconds > 0);
+        let newest = archive.receipts.last();
+        Self {
+            server: archive.server.clone(),
+            version: newest.map_or_else(String::new, |receipt| receipt.version.clone()),
+            begin: segments().next().map(|segment| Position { file: segment.file.clone(), offset: segment.start }),
+            end: newest.map(|receipt| receipt.end.clone()),
+            first: segments().map(|segment| segment.first).filter(|first| *first > 0).min().and_then(time),
+            last: segments().map(|segment| segment.last).max().and_then(time),
+            gtid: newest.map_or_else(String::new, |receipt| receipt.gtid.clone()),
+            segments: segments().count() as u64,
+            stored_bytes: segments().fold(0, |sum, segment| sum.saturating_add(segment.object.bytes)),
+            signed: archive.is_signed,
+            findings: archive.breaks.iter().chain(&archive.gaps).cloned().collect(),
+        }
+    }
+}
+
+impl ArchivesReport {
+    /// The report of these archives.
+    #[must_use]
+    pub fn new(host: &str, archives: &[Archive], transactions: Vec<Transaction>) -> Self {
+        Self {
+            schema: "sealant.backup-binlogs-list/1",
+            host: host.to_owned(),
+            archives: archives.iter().map(ArchiveSummary::new).collect(),
+            transactions,
+        }
+    }
+
+    /// Whether nothing is missing.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.archives.iter().all(|archive| archive.findings.is_empty())
+    }
+}

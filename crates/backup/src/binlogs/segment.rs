@@ -1,0 +1,112 @@
+//! Parts of binary logs: events in a zstd frame in an age file.
+
+use std::io::{Cursor, Read, Write};
+
+use agefile::{Decryptor, Encryptor, Identity, Recipient};
+use archive::{
+    ArchiveError, Digest,
+    binlog::{MAX_SEGMENT_BYTES, Segment},
+    receipt::Object,
+};
+use store::Put;
+use zeroize::Zeroizing;
+
+use crate::{BackupError, Repository, repository::name};
+
+/// Events of logs compress well even at a low level.
+const LEVEL: i32 = 3;
+
+/// Events that are not stored yet. All are of one log.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) file: String,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) bytes: Zeroizing<Vec<u8>>,
+    events: u64,
+    first: u32,
+    last: u32,
+}
+
+impl Part {
+    /// An empty part that begins there.
+    pub(super) fn at(file: &str, start: u64) -> Self {
+        Self { file: file.to_owned(), start, end: start, ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.events == 0
+    }
+
+    /// Adds an event that ends at `end` in its log.
+    pub(super) fn add(&mut self, event: &[u8], timestamp: u32, end: u64) {
+        self.bytes.extend_from_slice(event);
+        self.events = self.events.saturating_add(1);
+        self.end = self.end.max(end);
+        if timestamp > 0 {
+            self.first = if self.first == 0 { timestamp } else { self.first };
+            self.last = self.last.max(timestamp);
+        }
+    }
+
+    /// Compresses, encrypts and stores it.
+    pub(super) fn store(
+        &self,
+        repository: &Repository,
+        host: &str,
+        server: &str,
+        recipients: &[Recipient],
+    ) -> Result<Segment, BackupError> {
+        let failed = |source| BackupError::Archive(ArchiveError::Io(source));
+        let age = Encryptor::new(Vec::new(), recipients).map_err(ArchiveError::Age)?;
+        let mut out = zstd::Encoder::new(age, LEVEL).map_err(failed)?;
+        out.write_all(&self.bytes).map_err(failed)?;
+        let sealed = out.finish().and_then(Encryptor::finish).map_err(failed)?;
+        let object = Object { sha256: Digest::compute(&sealed), bytes: sealed.len() as u64 };
+        let segment = Segment {
+            file: self.file.clone(),
+            start: self.start,
+            end: self.end,
+            object,
+            event_bytes: self.bytes.len() as u64,
+            events: self.events,
+            first: self.first,
+            last: self.last,
+        };
+        let object_name = segment.name(host, server);
+        let put = repository.store().put_new(&name(&object_name)?, &mut Cursor::new(sealed), object.bytes)?;
+        if put != Put::New && !repository.is_ours(&object_name, object)? {
+            let source = ArchiveError::Receipt("another object has its name".to_owned());
+            return Err(BackupError::Object { object: object_name, source });
+        }
+        Ok(segment)
+    }
+}
+
+/// Reads the events of a part, after comparing the object with its receipt.
+pub(super) fn read(
+    repository: &Repository,
+    object: &str,
+    segment: &Segment,
+    identities: &[Identity],
+) -> Result<Zeroizing<Vec<u8>>, BackupError> {
+    let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
+    let limit = segment.event_bytes.min(MAX_SEGMENT_BYTES);
+    let mut sealed = Vec::new();
+    let mut input = repository.object(object)?;
+    let taken = input.by_ref().take(segment.object.bytes).read_to_end(&mut sealed);
+    taken.map_err(|source| wrong(source.into()))?;
+    crate::repository::check_sum(object, input, segment.object)?;
+    let age = Decryptor::new(sealed.as_slice(), identities).map_err(|source| wrong(ArchiveError::Age(source)))?;
+    let mut events = Zeroizing::new(Vec::with_capacity(usize::try_from(limit).unwrap_or(0)));
+    let plain = zstd::Decoder::new(age).map_err(|source| wrong(source.into()))?;
+    plain.take(limit.saturating_add(1)).read_to_end(&mut events).map_err(|source| wrong(source.into()))?;
+    if events.len() as u64 == segment.event_bytes {
+        return Ok(events);
+    }
+    Err(wrong(ArchiveError::Receipt(format!(
+        "it has {} bytes of events instead of {}",
+        events.len(),
+        segment.event_bytes
+    ))))
+}

@@ -1,0 +1,90 @@
+//! What this host remembers of the binary logs that it has archived: `binlogs-SERVER.json` in its state directory.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use archive::{
+    Digest,
+    binlog::{Gap, Position, Segment},
+    names::Number,
+};
+use files::{WriteOptions, write_atomic};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    BackupError,
+    state::{lock, make_directory},
+};
+
+/// The archive of one server, as this host left it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Remembered {
+    /// Number of the newest receipt; 0 before the first.
+    pub(super) number: Number,
+    /// SHA-256 of that receipt.
+    pub(super) previous: Option<Digest>,
+    /// Parts that are stored, but in no receipt yet.
+    pub(super) pending: Vec<Segment>,
+    /// What is missing before the first of them.
+    pub(super) gap: Option<Gap>,
+    /// Where the next part begins.
+    pub(super) end: Position,
+    /// GTIDs up to there.
+    pub(super) gtid: String,
+    /// Time of the first event of that log, by which it is told from another one of its name.
+    pub(super) log_began: u32,
+    /// A receipt that may not be stored yet.
+    pub(super) draft: Option<Draft>,
+}
+
+impl Remembered {
+    /// Forgets parts behind the last whole transaction: they are read again.
+    pub(super) fn forget_halves(&mut self) {
+        let is_whole = |segment: &Segment| (&segment.file, segment.end) == (&self.end.file, self.end.offset);
+        let whole = self.pending.iter().rposition(is_whole).map_or(0, |last| last.saturating_add(1));
+        self.pending.truncate(whole);
+    }
+}
+
+/// A receipt, complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Draft {
+    pub(super) number: Number,
+    pub(super) receipt: String,
+    pub(super) signature: String,
+}
+
+/// The state of the archive of one server, locked.
+#[derive(Debug)]
+pub(super) struct State {
+    path: PathBuf,
+    pub(super) remembered: Remembered,
+    _lock: fs::File,
+}
+
+impl State {
+    /// Opens the state of a server's archive; an empty one if there is none.
+    pub(super) fn open(directory: &Path, server: &str) -> Result<Self, BackupError> {
+        make_directory(directory)?;
+        let lock_path = directory.join("binlogs.lock");
+        let Some(lock) = lock(&lock_path)? else { return Err(BackupError::BinlogsBusy { path: lock_path }) };
+        let path = directory.join(format!("binlogs-{server}.json"));
+        let remembered = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| BackupError::io(&path, "cannot be used")(std::io::Error::other(error)))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Remembered::default(),
+            Err(error) => return Err(BackupError::io(&path, "cannot be read")(error)),
+        };
+        Ok(Self { path, remembered, _lock: lock })
+    }
+
+    /// Makes what is remembered durable.
+    pub(super) fn save(&self) -> Result<(), BackupError> {
+        let bytes = serde_json::to_vec(&self.remembered)
+            .map_err(|error| BackupError::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
+        let replaced = WriteOptions { replace: true, ..WriteOptions::SECRET };
+        write_atomic(&self.path, &bytes, replaced).map_err(BackupError::io(&self.path, "cannot be written"))
+    }
+}

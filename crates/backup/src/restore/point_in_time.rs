@@ -1,0 +1,110 @@
+//! What follows a backup: the archived binary logs, replayed up to a point in time.
+
+use std::path::Path;
+
+use archive::{Head, binlog::Position, sshsig::AllowedSigners};
+use jiff::Timestamp;
+use verify::Keys;
+
+use super::{Found, Restored};
+use crate::{
+    BackupError,
+    binlogs::{Archive, Reach, Replayed, Replayer, Target, Until, position_of, replay},
+    prove::Prover,
+};
+
+/// The archive of the backup's server, and the point to reach.
+#[derive(Debug)]
+pub struct PointInTime {
+    archive: Archive,
+    until: Until,
+    /// Where the backup ends, if its manifest says so.
+    position: Option<Position>,
+    /// When its copy was taken.
+    instant: Timestamp,
+}
+
+/// Result of a replay behind a restore.
+#[derive(Debug)]
+pub struct Reached {
+    /// The last transaction in, and the first one out.
+    pub reach: Reach,
+    /// What a server did.
+    pub replayed: Replayed,
+}
+
+impl PointInTime {
+    /// Reads the archive of the server that the backup is of.
+    ///
+    /// # Errors
+    /// [`BackupError::Unreachable`] if there is none, or several servers of the host have one and it is not known which it
+    /// is.
+    pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
+        let host = found.opened.host();
+        let mut archives = Archive::read_all(&found.repository, host, signers)?;
+        if let Some(uuid) = found.opened.server_uuid() {
+            archives.retain(|archive| archive.server == uuid);
+        }
+        let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
+        let position = position.filter(|position| !position.file.is_empty());
+        let position = position.map(|position| Position { file: position.file, offset: position.offset });
+        match (archives.pop(), archives.len()) {
+            (Some(archive), 0) => Ok(Self { archive, until, position, instant }),
+            (None, _) => Err(unreachable(format!("there are none of the server of {host}"))),
+            (Some(_), _) => Err(unreachable(format!("{host} has those of several servers"))),
+        }
+    }
+
+    /// Whether an allowed signer has signed all receipts of the archive.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        self.archive.is_signed
+    }
+
+    /// What would be replayed; `None` if only the restored directory tells where the backup ends.
+    ///
+    /// # Errors
+    /// [`BackupError::Unreachable`] if logs are missing, or the target is not in the archive.
+    pub fn plan(&self, found: &Found) -> Result<Option<Reach>, BackupError> {
+        self.position.as_ref().map(|from| self.reach(found, from)).transpose()
+    }
+
+    fn reach(&self, found: &Found, from: &Position) -> Result<Reach, BackupError> {
+        let target = Target { from: from.clone(), time: self.instant, until: self.until.clone() };
+        target.find(&found.repository, &self.archive, &found.identities)
+    }
+
+    /// Replays the logs on the restored directory `into`. It is recovered then, and holds more than the backup.
+    ///
+    /// # Errors
+    /// [`BackupError::Unreachable`], [`BackupError::Replay`].
+    pub fn replay(
+        &self,
+        found: &Found,
+        restored: &mut Restored,
+        into: &Path,
+        keys: &Keys,
+        prover: &Prover,
+        note: &dyn Fn(u64),
+    ) -> Result<Reached, BackupError> {
+        // It has more than that afterwards.
+        restored.position = None;
+        let keys = restored.new_keys.as_ref().unwrap_or(keys);
+        let from = match &self.position {
+            Some(position) => position.clone(),
+            None => position_of(into, keys)?,
+        };
+        let reach = self.reach(found, &from)?;
+        let server_uuid = found.opened.server_uuid();
+        let replayer =
+            Replayer { datadir: into, from: &from, time: self.instant, reach: &reach, keys, prover, server_uuid };
+        let replayed = replay(&found.repository, &self.archive, &found.identities, &replayer, note)?;
+        // It described the files as they were restored.
+        restored.report = None;
+        Ok(Reached { reach, replayed })
+    }
+}
+
+fn unreachable(reason: String) -> BackupError {
+    BackupError::Unreachable { reason }
+}

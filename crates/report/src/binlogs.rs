@@ -1,0 +1,130 @@
+//! The archive of binary logs, for people.
+
+use std::io::Write;
+
+use backup::binlogs::{Archived, ArchivesReport, Note, Reach, Transaction};
+use backup::restore::Reached;
+use verify::size;
+
+use crate::Error;
+use crate::message::Message;
+use crate::text::visible;
+
+/// What happened while logs are archived; `None` for what a status line shows.
+#[must_use]
+pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
+    match note {
+        Note::Connected(from) => {
+            Some(Message::info(format!("the server sends its log from {}:{}", from.file, from.offset)))
+        }
+        Note::Stored(_) => None,
+        Note::Lost(gap) => Some(Message::warning(format!(
+            "binary logs are lost from {}:{} on: {}; make a new backup, from which changes can be replayed again",
+            gap.from.file, gap.from.offset, gap.reason
+        ))),
+        Note::Retry(error, pause) => {
+            Some(Message::warning(format!("{}; trying again in {} s", visible(&error.to_string()), pause.as_secs())))
+        }
+    }
+}
+
+/// The status line while logs are archived.
+#[must_use]
+pub fn binlog_status(note: &Note<'_>) -> Option<String> {
+    match note {
+        Note::Stored(segment) => Some(format!("archived up to {}:{}", visible(&segment.file), segment.end)),
+        _ => None,
+    }
+}
+
+/// What was archived.
+#[must_use]
+pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
+    let gtid = if archived.gtid.is_empty() { String::new() } else { format!(", GTIDs {}", visible(&archived.gtid)) };
+    vec![Message::info(format!(
+        "binary logs of {host} are archived up to {}:{}: {} in {} parts, {} stored{gtid}",
+        visible(&archived.end.file),
+        archived.end.offset,
+        size(archived.event_bytes),
+        archived.segments,
+        size(archived.stored_bytes)
+    ))]
+}
+
+/// Writes what is archived, and the transactions that were asked for.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Result<(), Error> {
+    for archive in &report.archives {
+        let position = |position: &Option<archive::binlog::Position>| {
+            position.as_ref().map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.file, at.offset))
+        };
+        let time = |time: Option<jiff::Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+        writeln!(out, "server    {} ({})", visible(&archive.server), visible(&archive.version))?;
+        writeln!(out, "from      {}  {}", position(&archive.begin), time(archive.first))?;
+        writeln!(out, "to        {}  {}", position(&archive.end), time(archive.last))?;
+        if !archive.gtid.is_empty() {
+            writeln!(out, "GTIDs     {}", visible(&archive.gtid))?;
+        }
+        writeln!(out, "stored    {} in {} parts", size(archive.stored_bytes), archive.segments)?;
+        for finding in &archive.findings {
+            writeln!(out, "missing   {}", visible(finding))?;
+        }
+    }
+    if !report.transactions.is_empty() {
+        writeln!(out, "{:<30}  {:<28}  {:<44}  changes", "committed", "position", "GTID")?;
+        for transaction in &report.transactions {
+            let committed = transaction.committed.map_or_else(|| "-".to_owned(), |time| time.to_string());
+            let position = format!("{}:{}", visible(&transaction.file), transaction.start);
+            let (gtid, changes) = (visible(&transaction.gtid), changes(transaction));
+            writeln!(out, "{committed:<30}  {position:<28}  {gtid:<44}  {}", visible(&changes))?;
+        }
+    }
+    Ok(())
+}
+
+fn changes(transaction: &Transaction) -> String {
+    let change = |(table, what): (&String, &std::collections::BTreeSet<String>)| {
+        let what = what.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        if table.is_empty() { what } else { format!("{what} {table}") }
+    };
+    transaction.changes.iter().map(change).collect::<Vec<_>>().join("; ")
+}
+
+/// The last transaction that goes in, and the first that does not.
+#[must_use]
+pub fn reach_messages(reach: &Reach) -> Vec<Message> {
+    let last = reach.last.as_ref().map_or_else(|| "nothing".to_owned(), described);
+    let next = reach.next.as_ref().map_or_else(|| "nothing, it is the end of the archive".to_owned(), described);
+    vec![
+        Message::info(format!("{} transactions follow the backup; the last one in: {last}", reach.transactions)),
+        Message::info(format!("the first one left out: {next}")),
+    ]
+}
+
+fn described(transaction: &Transaction) -> String {
+    let gtid = if transaction.gtid.is_empty() { String::new() } else { format!("{} ", transaction.gtid) };
+    let committed = transaction.committed.map_or_else(String::new, |time| format!("{time} "));
+    let text = format!("{gtid}{committed}{}:{} {}", transaction.file, transaction.start, changes(transaction));
+    visible(&text).into_owned()
+}
+
+/// What was replayed.
+#[must_use]
+pub fn replay_messages(reached: &Reached) -> Vec<Message> {
+    let mut messages = reach_messages(&reached.reach);
+    messages.push(Message::info(format!(
+        "{} replayed {} of binary logs up to {}:{}",
+        reached.replayed.server,
+        size(reached.replayed.bytes),
+        visible(&reached.reach.end.file),
+        reached.reach.end.offset
+    )));
+    if reached.replayed.rotations > 0 {
+        messages.push(Message::hint(
+            "the master key was rotated meanwhile, which is not replayed: rotate it on the restored server with `sealant rotate run`",
+        ));
+    }
+    messages
+}

@@ -1,0 +1,138 @@
+//! `sealant backup binlogs`.
+
+use std::path::PathBuf;
+
+use ::backup::binlogs::{Archive, ArchivedReport, ArchivesReport, Mode, archive, around};
+use ::backup::config::{allowed_signers, identities};
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
+
+use super::{Configured, Reporting, Script, Whose};
+use crate::cli::encrypt::ended_by_signals;
+use crate::cli::value;
+use crate::cli::verify::forbid_dumps;
+use crate::exit::{self, Exit};
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, say};
+
+/// Archive the binary logs of the server, so that a restore can go on to any point in time
+///
+/// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to the
+/// recipients of the backups, with signed receipts. The same command goes on where the archive ends. While the repository
+/// cannot be reached, nothing is lost as long as the server keeps its logs.
+///
+/// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
+#[derive(Debug, Args)]
+#[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Binlogs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    config: Configured,
+    /// Archive what the server has now, and end
+    #[arg(long, required_unless_present = "follow", conflicts_with = "follow")]
+    once: bool,
+    /// Go on until a signal ends it; a server or repository that fails is tried again
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Show(Show),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant backup binlogs --follow
+  sealant backup binlogs --once --config /etc/sealant/backup.toml
+  sealant backup binlogs show --around 2026-11-26T14:05:00Z --identity key.txt";
+
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "archived"),
+    (Exit::Failed, "not everything was archived; the same command goes on"),
+    (Exit::Findings, "archived, but logs were lost before they could be read"),
+];
+
+impl Binlogs {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        if let Some(Command::Show(show)) = &self.command {
+            return show.run();
+        }
+        let (config, repository) = self.config.open()?;
+        let mode = if self.follow { Mode::Follow } else { Mode::Once };
+        let (stop, status) = (ended_by_signals()?, self.reporting.status());
+        let archived = archive(&config, &repository, mode, &stop, &|note| {
+            binlog_status(note).iter().for_each(|text| status.show(text));
+            let message = binlog_note(note);
+            if message.is_some() {
+                status.clear();
+            }
+            say(message.as_slice());
+        });
+        status.clear();
+        let archived = archived?;
+        say(&binlog_messages(&config.host, &archived));
+        say(&store_messages(&repository));
+        self.reporting.script.write(&ArchivedReport::new(&config.host, &archived))?;
+        Ok(if archived.gaps.is_empty() { Exit::Clean } else { Exit::Findings })
+    }
+}
+
+/// Show what is archived, or the transactions near a time: their tables and kinds of changes, never values
+#[derive(Debug, Args)]
+#[command(after_help = exit::help(SHOW_EXAMPLES, SHOW_EXITS))]
+pub(crate) struct Show {
+    #[command(flatten)]
+    whose: Whose,
+    /// List the transactions that were committed near this time, such as 2026-11-26T14:05:00Z
+    #[arg(long, value_name = "TIME", requires = "identity")]
+    around: Option<Timestamp>,
+    /// How near
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time, requires = "around")]
+    within: std::time::Duration,
+    /// File of age identities that opens the archive
+    #[arg(long, value_name = "FILE", requires = "around")]
+    identity: Option<PathBuf>,
+    /// File of the accepted signers; without it, signatures are not judged
+    #[arg(long, value_name = "FILE")]
+    allowed_signers: Option<PathBuf>,
+    #[command(flatten)]
+    script: Script,
+}
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  sealant backup binlogs show
+  sealant backup binlogs show --around 2026-11-26T14:05:00Z --within 1m --identity key.txt";
+
+const SHOW_EXITS: exit::Codes = &[
+    (Exit::Clean, "shown, and nothing is missing"),
+    (Exit::Failed, "the archive cannot be read"),
+    (Exit::Findings, "shown, and parts are missing"),
+];
+
+impl Show {
+    fn run(&self) -> Result<Exit, Failure> {
+        let (repository, host) = self.whose.open()?;
+        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
+        let archives = Archive::read_all(&repository, &host, signers.as_ref())?;
+        let mut transactions = Vec::new();
+        if let (Some(time), Some(identity)) = (self.around, &self.identity) {
+            let within = SignedDuration::try_from(self.within).unwrap_or(SignedDuration::MAX);
+            let identities = identities(identity)?;
+            for archive in &archives {
+                transactions.extend(around(&repository, archive, &identities, time, within)?);
+            }
+        }
+        let report = ArchivesReport::new(&host, &archives, transactions);
+        if !self.script.write(&report)? {
+            to_stdout(&|out| write_binlog_table(&report, out).map_err(std::io::Error::from))?;
+        }
+        Ok(if report.is_whole() { Exit::Clean } else { Exit::Findings })
+    }
+}

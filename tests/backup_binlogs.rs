@@ -1,0 +1,287 @@
+//! `sealant backup binlogs` of real servers, and restores to a point in time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use harness::certs::{Authority, Profile};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
+use serde_json::Value;
+
+use crate::support::backup::{Backups, ended};
+use crate::support::schema::has_its_schema;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the harness uses ASCII paths")
+}
+
+/// A server, its backups, and what a restore needs besides.
+struct Case {
+    builder: ServerBuilder,
+    server: Server,
+    _secrets: tempfile::TempDir,
+    backups: Backups,
+    keys: Vec<String>,
+    mysqld: PathBuf,
+}
+
+const TABLES: &str = "CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(200)); \
+     INSERT INTO shop.orders (note) VALUES ('secret-marker-1'), ('two'), ('three')";
+
+impl Case {
+    /// With `keys` as the lines of the configuration, and as options of a restore.
+    fn new(builder: ServerBuilder, secrets: tempfile::TempDir, lines: &str, keys: &[&str]) -> Self {
+        let server = builder.clone().start().expect("the server starts");
+        server.sql(TABLES).expect("tables are made");
+        let lines = format!("socket = {:?}\nuser = \"root\"\n{lines}", server.socket());
+        let backups = Backups::new(server.datadir(), &lines);
+        backups.configure("[data]\n", "[binlogs]\nsegment_every = \"1s\"\n[data]\nprovider = \"follow\"\n");
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        let mysqld = server.kind().locate().expect("it is here").daemon;
+        Self { builder, server, _secrets: secrets, backups, keys, mysqld }
+    }
+
+    fn mysql() -> Option<Self> {
+        require(Kind::MySql97)?;
+        let secrets = tempfile::tempdir().expect("a directory");
+        let keyring = secrets.path().join("keyring");
+        let options = [
+            "--gtid-mode=ON",
+            "--enforce-gtid-consistency=ON",
+            "--binlog-encryption=ON",
+            "--default-table-encryption=ON",
+        ];
+        let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Path(keyring.clone())).options(options);
+        Some(Self::new(builder, secrets, &format!("keyring = {keyring:?}"), &["--keyring", text(&keyring)]))
+    }
+
+    fn mariadb() -> Option<Self> {
+        require(Kind::MariaDb1011)?;
+        let secrets = tempfile::tempdir().expect("a directory");
+        let keys = secrets.path().join("keys");
+        fs::write(&keys, "1;9f1c3a0d2b4e5f60718293a4b5c6d7e8f9010203040506070809000102030405\n").expect("written");
+        let options = [
+            "--log-bin=binlog",
+            "--plugin-load-add=file_key_management",
+            "--innodb-encrypt-tables=ON",
+            "--encrypt-binlog=ON",
+        ];
+        let builder = Server::builder(Kind::MariaDb1011).options(options);
+        let builder = builder.option(format!("--file-key-management-filename={}", keys.display()));
+        Some(Self::new(builder, secrets, &format!("mariadb_key_file = {keys:?}"), &["--mariadb-key-file", text(&keys)]))
+    }
+
+    fn archive(&self) -> Value {
+        self.backups.backup(&["binlogs", "--once"]).is(0).json
+    }
+
+    fn restore(&self, name: &str, more: &[&str]) -> (PathBuf, Value) {
+        let into = self.backups.path(name);
+        let mut options: Vec<&str> = self.keys.iter().map(String::as_str).collect();
+        options.extend(["--mysqld", text(&self.mysqld)]);
+        options.extend(more);
+        let ran = self.backups.restore("1", &into, &options).is(0);
+        (into, ran.json)
+    }
+
+    /// A server on a restored directory.
+    fn start(&self, into: &Path) -> Server {
+        self.builder.clone().datadir_seed(into).start().expect("a server starts on it")
+    }
+
+    /// The transaction that dropped the table, by what the archive shows.
+    fn dropped(&self) -> Value {
+        let now = jiff::Timestamp::now().to_string();
+        let identity = self.backups.path("identity");
+        let shown = self.backups.backup(&[
+            "binlogs",
+            "show",
+            "--around",
+            &now,
+            "--within",
+            "1h",
+            "--identity",
+            text(&identity),
+        ]);
+        let shown = shown.is(0).json;
+        assert!(!shown.to_string().contains("secret-marker"), "{shown:#}");
+        let transactions = shown["transactions"].as_array().expect("transactions");
+        let drops = |transaction: &&Value| transaction["changes"]["shop.orders"].to_string().contains("DROP TABLE");
+        transactions.iter().find(drops).expect("the statement is found").clone()
+    }
+}
+
+fn rows(server: &Server) -> String {
+    server.value("SELECT GROUP_CONCAT(note ORDER BY id) FROM shop.orders").expect("the table is there")
+}
+
+/// Changes behind the backup, over several logs, the last of which drops the table.
+fn an_error_is_undone(case: &Case) {
+    case.backups.backup(&["run"]).is(0);
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('four')").expect("changed");
+    let first = case.archive();
+    assert!(first["segments"].as_u64() > Some(0), "{first}");
+    case.server.sql("FLUSH BINARY LOGS; UPDATE shop.orders SET note = 'TWO' WHERE id = 2").expect("changed");
+    case.server.sql("CREATE USER app IDENTIFIED BY 'x'; GRANT SELECT ON shop.* TO app").expect("an account is made");
+    if case.server.kind() == Kind::MySql97 {
+        // The new key would be lost with the server that replays it.
+        case.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+    }
+    case.server
+        .sql("INSERT INTO shop.orders (note) VALUES (REPEAT('x', 200)); DROP TABLE shop.orders")
+        .expect("changed");
+    case.server.sql("CREATE TABLE shop.later (a INT PRIMARY KEY)").expect("changed");
+    case.archive();
+    // Nothing is new.
+    assert_eq!(case.archive()["segments"], 0);
+    let objects = case.backups.objects();
+    let stored = objects.iter().filter(|path| path.to_string_lossy().contains("/binlogs/"));
+    for object in stored {
+        let bytes = fs::read(object).expect("readable");
+        assert!(!bytes.windows(13).any(|window| window == b"secret-marker"), "{}", object.display());
+    }
+
+    let is_receipt = |path: &&PathBuf| path.to_string_lossy().ends_with("/receipts/00000001.json");
+    let receipt = objects.iter().find(is_receipt).expect("a receipt of binary logs");
+    let receipt = serde_json::from_slice(&fs::read(receipt).expect("readable")).expect("JSON");
+    has_its_schema(&receipt, "binlog-receipt-1");
+
+    // Every part is there, and its bytes are those of its receipt.
+    let checked = case.backups.backup(&["check", "all", "--objects"]).is(0).json;
+    assert_eq!(checked["unnamed"].as_array().map(Vec::len), Some(0), "{checked:#}");
+    let part = objects
+        .iter()
+        .find(|path| path.to_string_lossy().contains("/binlogs/") && path.extension() == Some("age".as_ref()));
+    let part = part.expect("a part");
+    let bytes = fs::read(part).expect("readable");
+    let mut changed = bytes.clone();
+    changed[bytes.len() / 2] ^= 1;
+    fs::write(part, changed).expect("written");
+    let checked = case.backups.backup(&["check", "all", "--objects"]).is(3).json;
+    assert!(checked["objects"]["bad"][0]["object"].to_string().contains("/binlogs/"), "{checked:#}");
+    fs::write(part, bytes).expect("written");
+
+    let dropped = case.dropped();
+    let whole = format!("secret-marker-1,TWO,three,four,{}", "x".repeat(200));
+    let gtid = dropped["gtid"].as_str().expect("a GTID");
+    let (into, json) = case.restore("before", &["--before-gtid", gtid, "--prove"]);
+    assert_eq!(json["next_left_out"]["gtid"], gtid, "{json:#}");
+    assert_eq!(json["proof"]["bad_pages"], 0, "{json:#}");
+    let restored = case.start(&into);
+    assert_eq!(rows(&restored), whole);
+    assert_eq!(restored.value("SELECT COUNT(*) FROM mysql.user WHERE user = 'app'").expect("accounts"), "1");
+    drop(restored);
+
+    let position = format!("{}:{}", dropped["file"].as_str().expect("a log"), dropped["start"]);
+    let (into, _) = case.restore("position", &["--to-position", &position]);
+    assert_eq!(rows(&case.start(&into)), whole);
+    if case.server.kind() == Kind::MySql97 {
+        // MySQL notes the time of a commit to the microsecond.
+        let committed: jiff::Timestamp = dropped["committed"].as_str().expect("a time").parse().expect("a time");
+        let before = committed - jiff::SignedDuration::from_micros(1);
+        let (into, json) = case.restore("time", &["--to-time", &before.to_string()]);
+        assert_eq!((rows(&case.start(&into)), &json["next_left_out"]["gtid"]), (whole, &dropped["gtid"]));
+        let early = case.backups.restore(
+            "1",
+            &case.backups.path("early"),
+            &["--mysqld", text(&case.mysqld), "--to-time", "2026-01-01T00:00:00Z"],
+        );
+        early.is(1).says("restore an older one");
+        let (into, _) = case.restore("gtid", &["--to-gtid", gtid]);
+        case.start(&into).sql("SELECT 1 FROM shop.orders").expect_err("it was dropped");
+    }
+    let (into, json) = case.restore("end", &["--to-end"]);
+    assert_eq!(json["next_left_out"], Value::Null, "{json:#}");
+    let restored = case.start(&into);
+    assert_eq!(restored.value("SELECT COUNT(*) FROM shop.later").expect("the last table"), "0");
+    restored.sql("SELECT 1 FROM shop.orders").expect_err("it was dropped");
+}
+
+#[test]
+fn an_error_on_mysql_is_undone() {
+    if let Some(case) = Case::mysql() {
+        an_error_is_undone(&case);
+    }
+}
+
+#[test]
+fn an_error_on_mariadb_is_undone() {
+    if let Some(case) = Case::mariadb() {
+        an_error_is_undone(&case);
+    }
+}
+
+#[test]
+fn what_is_followed_survives_kills_and_what_is_purged_is_a_gap() {
+    let Some(case) = Case::mysql() else { return };
+    case.backups.backup(&["run"]).is(0);
+    for round in 0..3 {
+        let mut follower =
+            case.backups.command(&["binlogs", "--follow"]).stderr(Stdio::null()).spawn().expect("it starts");
+        for number in 0..40 {
+            let row = format!("INSERT INTO shop.orders (note) VALUES ('{round}-{number}')");
+            case.server.sql(&row).expect("changed");
+        }
+        let parts =
+            || case.backups.objects().iter().filter(|path| path.to_string_lossy().contains("/binlogs/")).count();
+        let before = parts();
+        case.server.sql("FLUSH BINARY LOGS; INSERT INTO shop.orders (note) VALUES ('end')").expect("changed");
+        wait_until("something is archived", limit(60), || if parts() > before { Ok(()) } else { Err("nothing yet") });
+        follower.kill().expect("killed");
+        follower.wait().expect("it ends");
+    }
+    // A host that has lost its state goes on by its receipts.
+    case.archive();
+    fs::remove_dir_all(case.backups.path("state")).expect("removed");
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('without state')").expect("changed");
+    case.archive();
+    let expected = rows(&case.server);
+    let (into, _) = case.restore("all", &["--to-end"]);
+    assert_eq!(rows(&case.start(&into)), expected);
+
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('lost'); FLUSH BINARY LOGS").expect("changed");
+    std::thread::sleep(Duration::from_secs(1));
+    let newest = case.server.value("SHOW BINARY LOG STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name");
+    case.server.sql(&format!("PURGE BINARY LOGS TO '{newest}'")).expect("purged");
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('behind')").expect("changed");
+    let gap = case.backups.backup(&["binlogs", "--once"]).is(3).says("binary logs are lost");
+    assert_eq!(gap.json["gaps"].as_array().map(Vec::len), Some(1), "{}", gap.json);
+    let shown = case.backups.backup(&["binlogs", "show"]).is(3);
+    assert!(shown.json["archives"][0]["findings"][0].to_string().contains("missing"), "{}", shown.json);
+    let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
+    options.extend(["--mysqld", text(&case.mysqld), "--to-end"]);
+    let refused = ended(&mut case.backups.restore_command("1", &case.backups.path("gap"), &options));
+    refused.is(1).says("logs are missing before");
+    assert!(!case.backups.path("gap").exists(), "nothing is restored");
+}
+
+#[test]
+fn logs_come_over_tls_from_a_server_that_is_verified() {
+    let Some(case) = Case::mysql() else { return };
+    let authorities = tempfile::tempdir().expect("a directory");
+    let [own, other] = ["own", "other"].map(|name| {
+        let directory = authorities.path().join(name);
+        fs::create_dir(&directory).expect("made");
+        Authority::create(&directory).expect("an authority")
+    });
+    let files = own.issue("server", &Profile::default()).expect("a certificate");
+    let foreign = other.issue("server", &Profile::default()).expect("a certificate");
+    case.server
+        .sql(&format!(
+            "SET GLOBAL ssl_ca = {:?}; SET GLOBAL ssl_cert = {:?}; SET GLOBAL ssl_key = {:?}; ALTER INSTANCE RELOAD TLS; \
+             CREATE USER archive@'%' IDENTIFIED BY 'word'; GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO archive@'%'",
+            files.ca, files.cert, files.key
+        ))
+        .expect("TLS is set up");
+    let password = authorities.path().join("password");
+    fs::write(&password, "word\n").expect("written");
+    let (wrong, right) = (format!("ca = {:?}", foreign.ca), format!("ca = {:?}", files.ca));
+    let source = format!("[binlogs]\nurl = \"mysql://archive@localhost:{}\"\n{wrong}\n", case.server.port());
+    case.backups.configure("[binlogs]\n", &source);
+    case.backups.configure("user = \"root\"\n", &format!("user = \"root\"\npassword_file = {password:?}\n"));
+    case.backups.backup(&["binlogs", "--once"]).is(1).says("certificate");
+    case.backups.configure(&wrong, &right);
+    assert!(case.archive()["event_bytes"].as_u64() > Some(0));
+}
