@@ -397,7 +397,7 @@ impl Samples {
 
     fn ratio_record(&self, of: &str, to: &str) -> Option<RatioRecord> {
         let ratio = self.ratio(of, to)?;
-        let difference = Difference::of(&ratio, self.rounds);
+        let difference = Difference::judge(&ratio, self.rounds);
         Some(RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio, difference })
     }
 

@@ -62,7 +62,7 @@ pub enum Difference {
 impl Difference {
     /// The difference that a ratio shows after a number of rounds.
     #[must_use]
-    pub fn of(ratio: &Interval, rounds: u32) -> Self {
+    pub fn judge(ratio: &Interval, rounds: u32) -> Self {
         if rounds < MIN_ROUNDS {
             Self::TooFewRounds
         } else if ratio.low <= 1.0 && ratio.high >= 1.0 {
@@ -239,7 +239,7 @@ mod tests {
         let mut random = Random(11);
         let mut seen = 0;
         for _ in 0..200 {
-            seen += u32::from(Difference::of(&equal_arms(&mut random, 11), 11) == Difference::Seen);
+            seen += u32::from(Difference::judge(&equal_arms(&mut random, 11), 11) == Difference::Seen);
         }
         assert!(seen <= 20, "{seen} of 200");
     }
@@ -251,10 +251,10 @@ mod tests {
             (0..11).map(|_| 1.0 + 0.01 * f64::from(u32::try_from(random.below(50)).unwrap())).collect();
         let slower: Vec<f64> = noise.iter().map(|rate| rate * 0.9).collect();
         let ratio = ratio_interval(&slower, &noise, 1).unwrap();
-        assert_eq!(Difference::of(&ratio, 11), Difference::Seen);
-        assert_eq!(Difference::of(&ratio, 11).beyond(&ratio, 2.0), Difference::Seen);
+        assert_eq!(Difference::judge(&ratio, 11), Difference::Seen);
+        assert_eq!(Difference::judge(&ratio, 11).beyond(&ratio, 2.0), Difference::Seen);
         assert_eq!(
-            Difference::of(&ratio, 11).beyond(&ratio, 12.0),
+            Difference::judge(&ratio, 11).beyond(&ratio, 12.0),
             Difference::WithinResolution { resolution_percent: 12.0 }
         );
     }
@@ -262,8 +262,8 @@ mod tests {
     #[test]
     fn no_difference_has_an_upper_bound_and_few_rounds_say_nothing() {
         let ratio = Interval { estimate: 0.99, low: 0.97, high: 1.01 };
-        let Difference::None { at_most_percent } = Difference::of(&ratio, 5) else { panic!("1 is within") };
+        let Difference::None { at_most_percent } = Difference::judge(&ratio, 5) else { panic!("1 is within") };
         assert!((at_most_percent - 3.0).abs() < 1e-9);
-        assert_eq!(Difference::of(&ratio, 4), Difference::TooFewRounds);
+        assert_eq!(Difference::judge(&ratio, 4), Difference::TooFewRounds);
     }
 }

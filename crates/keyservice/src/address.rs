@@ -38,7 +38,7 @@ impl Address {
     }
 
     /// The address of `path`, which [`plain_path`] has checked, with the query `query`.
-    pub(crate) fn of(&self, path: &str, query: &str) -> String {
+    pub(crate) fn url(&self, path: &str, query: &str) -> String {
         format!("{}/v1/{path}{query}", self.text)
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn only_this_machine_is_asked_in_the_clear() {
         let uri = |address: &str| {
-            Address::parse(address).map(|address| address.of("secret/data/x", "")).map_err(|error| error.to_string())
+            Address::parse(address).map(|address| address.url("secret/data/x", "")).map_err(|error| error.to_string())
         };
         assert_eq!(uri("https://vault.example:8200/").unwrap(), "https://vault.example:8200/v1/secret/data/x");
         for good in ["http://127.0.0.1:8200", "http://[::1]:8200", "http://localhost"] {

@@ -114,7 +114,7 @@ impl Vault {
         let capacity = role_id.len().saturating_add(secret_id.len()).saturating_mul(2).saturating_add(64);
         let mut body = Zeroizing::new(Vec::with_capacity(capacity));
         let login = RoleLogin { role_id: &role_id, secret_id: &secret_id };
-        let address = self.address.of(&path, "");
+        let address = self.address.url(&path, "");
         let failed = |fault| Error::Request { address: address.clone(), fault };
         serde_json::to_writer(&mut *body, &login).map_err(|error| failed(Fault::Protocol(error.to_string())))?;
         let reply = self.send(&address, Some(&body), MAX_SECRET_BYTES).map_err(failed)?;
@@ -134,7 +134,7 @@ impl Vault {
     /// [`Error::Request`]: [`Fault::NoMount`], [`Fault::WrongEngine`] and others.
     pub fn engine(&self, path: &str) -> Result<Engine, Error> {
         let path = plain_path(path)?;
-        let address = self.address.of(&format!("sys/internal/ui/mounts/{path}"), "");
+        let address = self.address.url(&format!("sys/internal/ui/mounts/{path}"), "");
         let reply = self.ask(&address, MAX_SECRET_BYTES)?;
         let found = match reply.status {
             200 => engine_of(&reply.body, path),
@@ -154,7 +154,7 @@ impl Vault {
     /// [`Error::Request`].
     pub fn list(&self, engine: &Engine) -> Result<Vec<String>, Error> {
         let path = engine.list();
-        let address = self.address.of(plain_path(&path)?, "?list=true");
+        let address = self.address.url(plain_path(&path)?, "?list=true");
         let reply = self.ask(&address, MAX_LIST_BYTES)?;
         match self.fault(&reply) {
             None => names(&reply.body),
@@ -189,11 +189,11 @@ impl Vault {
     /// The error of a request for this path.
     #[must_use]
     pub fn failed(&self, path: &str, fault: Fault) -> Error {
-        Error::Request { address: self.address.of(path.trim_matches('/'), ""), fault }
+        Error::Request { address: self.address.url(path.trim_matches('/'), ""), fault }
     }
 
     fn stored(&self, path: &str, query: &str, second_version: bool) -> Result<Stored, Error> {
-        let address = self.address.of(plain_path(path)?, query);
+        let address = self.address.url(plain_path(path)?, query);
         let reply = self.ask(&address, MAX_SECRET_BYTES)?;
         match self.fault(&reply) {
             None => Answer::new(reply.body, second_version).map(Stored::Secret),
@@ -215,7 +215,7 @@ impl Vault {
 
     /// Whether the token is valid: the Vault answers both an unknown token and a forbidden path with 403.
     fn token_is_known(&self) -> bool {
-        let address = self.address.of("auth/token/lookup-self", "");
+        let address = self.address.url("auth/token/lookup-self", "");
         self.send(&address, None, MAX_SECRET_BYTES).is_ok_and(|reply| reply.status == 200)
     }
 
@@ -250,7 +250,7 @@ impl Drop for Vault {
         if self.owns_token {
             self.timeout = self.timeout.min(REVOKE_TIMEOUT);
             // It ends by itself, too.
-            let _ = self.send(&self.address.of("auth/token/revoke-self", ""), Some(b""), MAX_SECRET_BYTES);
+            let _ = self.send(&self.address.url("auth/token/revoke-self", ""), Some(b""), MAX_SECRET_BYTES);
         }
     }
 }

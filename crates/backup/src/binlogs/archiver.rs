@@ -280,7 +280,7 @@ impl Archiver<'_> {
         let ended = loop {
             let Some(event) = replica.next_event()? else { break Ended::Closed };
             let header = event.header;
-            let kept = Kept::of(&event);
+            let kept = Kept::judge(&event);
             let gtids = gtids_before(&event.body);
             if kept == Kept::Description && header.end_position == 0 {
                 // Sent before a position inside a log: the log must still be the one that was read.
@@ -464,7 +464,7 @@ enum Kept {
 }
 
 impl Kept {
-    fn of(event: &Event<'_>) -> Self {
+    fn judge(event: &Event<'_>) -> Self {
         match event.body {
             Body::FormatDescription(_) => Self::Description,
             _ if event.header.is_artificial() => Self::Nothing,

@@ -154,7 +154,7 @@ pub enum Limit {
 
 impl Limit {
     /// `total` is the time of all threads, of which they waited for the files and for the store.
-    fn of(total: Duration, reading: Duration, storing: Duration) -> Self {
+    fn longest(total: Duration, reading: Duration, storing: Duration) -> Self {
         let computing = total.saturating_sub(reading).saturating_sub(storing);
         let all = [(computing, Self::Processor), (reading, Self::Reading), (storing, Self::Storing)];
         all.into_iter().max_by_key(|(time, _)| *time).map_or(Self::Processor, |(_, limit)| limit)
@@ -387,7 +387,7 @@ impl Run<'_, '_> {
         self.uploads.during(|| self.pack())?;
         let total = began.elapsed().saturating_mul(u32::from(self.config.streams));
         let reading = Duration::from_nanos(self.reading.load(Ordering::Relaxed));
-        Ok(Limit::of(total, reading, self.uploads.waited()))
+        Ok(Limit::longest(total, reading, self.uploads.waited()))
     }
 
     /// Reads all files, judges their pages and packs what changed. System tablespaces come last: they have copies of

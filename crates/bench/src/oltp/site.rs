@@ -135,11 +135,11 @@ impl<'a> ArmServer<'a> {
     }
 
     fn run(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Work, Error> {
-        let (before, syncs, machine) = (Usage::of(self.daemon.process())?, self.syncs()?, busy_seconds());
+        let (before, syncs, machine) = (Usage::read(self.daemon.process())?, self.syncs()?, busy_seconds());
         let done = load.run(wire, seed)?;
         let machine = (busy_seconds() - machine).max(0.0);
         self.settle()?;
-        let used = Usage::of(self.daemon.process())?.since(&before);
+        let used = Usage::read(self.daemon.process())?.since(&before);
         let detail = Detail {
             p50_seconds: done.latencies.percentile(50.0),
             p99_seconds: done.latencies.percentile(99.0),

@@ -23,7 +23,7 @@ pub(super) struct Usage {
 
 impl Usage {
     /// That of a process.
-    pub(super) fn of(process: u32) -> Result<Self, Error> {
+    pub(super) fn read(process: u32) -> Result<Self, Error> {
         let read = |name: &str| {
             let path = PathBuf::from(format!("/proc/{process}/{name}"));
             fs::read_to_string(&path).map_err(Error::file(path))
@@ -74,10 +74,10 @@ mod tests {
 
     #[test]
     fn this_process_has_used_something() {
-        let before = Usage::of(std::process::id()).unwrap();
+        let before = Usage::read(std::process::id()).unwrap();
         let begin = std::time::Instant::now();
         while begin.elapsed() < std::time::Duration::from_millis(100) {}
-        let used = Usage::of(std::process::id()).unwrap().since(&before);
+        let used = Usage::read(std::process::id()).unwrap().since(&before);
         assert!(used.cpu_seconds > 0.0, "{used:?}");
     }
 }
