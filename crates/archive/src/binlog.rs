@@ -93,6 +93,18 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Whether it begins where another one ends, or begins another log.
+    #[must_use]
+    pub fn follows(&self, end: &Position) -> bool {
+        if self.file == end.file { self.start == end.offset } else { self.start == FIRST_EVENT }
+    }
+
+    /// Where it ends.
+    #[must_use]
+    pub fn end(&self) -> Position {
+        Position { file: self.file.clone(), offset: self.end }
+    }
+
     /// Name of the object.
     #[must_use]
     pub fn name(&self, host: &str, server: &str) -> String {
@@ -130,10 +142,9 @@ impl BinlogReceipt {
     pub fn continues(&self, from: &Position) -> bool {
         let mut at = from.clone();
         self.segments.iter().all(|segment| {
-            let follows = segment.file == at.file && segment.start == at.offset;
-            let begins = segment.file != at.file && segment.start == FIRST_EVENT;
-            at = Position { file: segment.file.clone(), offset: segment.end };
-            follows || begins
+            let follows = segment.follows(&at);
+            at = segment.end();
+            follows
         })
     }
 }

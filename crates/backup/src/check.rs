@@ -243,9 +243,8 @@ impl Checked {
             }
             read => read?,
         };
-        for text in archives.iter().flat_map(|archive| &archive.breaks) {
-            let (object, what) = text.split_once(": ").unwrap_or(("binlogs", text));
-            self.bad(object, what.to_owned());
+        for (object, what) in archives.iter().flat_map(|archive| &archive.breaks) {
+            self.bad(object, what.clone());
         }
         Ok(archives)
     }

@@ -281,6 +281,11 @@ pub enum BackupError {
 }
 
 impl BackupError {
+    /// Makes an [`Self::Unreachable`].
+    pub(crate) fn unreachable(reason: impl Into<String>) -> Self {
+        Self::Unreachable { reason: reason.into() }
+    }
+
     /// Makes an [`Self::Io`] of a system error.
     pub(crate) fn io(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();

@@ -212,11 +212,21 @@ pub(crate) fn read_pack(
     if expected.bytes > MAX_PACK_BYTES {
         return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
     }
-    bytes.clear();
     bytes.reserve(usize::try_from(expected.bytes).unwrap_or(usize::MAX));
+    read_whole(repository, object, expected, bytes)
+}
+
+/// Reads an object into `bytes`, and compares it with its receipt.
+pub(crate) fn read_whole(
+    repository: &Repository,
+    object: &str,
+    expected: Object,
+    bytes: &mut Vec<u8>,
+) -> Result<(), BackupError> {
+    bytes.clear();
     let mut read = repository.object(object)?;
     let filled = read.by_ref().take(expected.bytes).read_to_end(bytes);
-    filled.map_err(|source| wrong(source.into()))?;
+    filled.map_err(|source| BackupError::Object { object: object.to_owned(), source: source.into() })?;
     check_sum(object, read, expected)
 }
 
@@ -242,17 +252,30 @@ pub(crate) fn is_denied(error: &BackupError) -> bool {
     matches!(error, BackupError::Store(error) if error.is_denied())
 }
 
+/// Whether an earlier attempt has put, or may have put, the same receipt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    First,
+    Again,
+}
+
 /// Writes a signature and its receipt, in this order; `false` if others have these names.
 pub(crate) fn put_signed(
     repository: &Repository,
     [signature_name, receipt_name]: &[String; 2],
     signature: &[u8],
     receipt: &[u8],
+    attempt: Attempt,
 ) -> Result<bool, BackupError> {
     for (object, bytes) in [(signature_name, signature), (receipt_name, receipt)] {
         let expected = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
         let put = repository.store().put_new(&name(object)?, &mut Cursor::new(bytes), expected.bytes)?;
-        if put != Put::New && !repository.is_ours(object, expected)? {
+        let is_ours = match put {
+            Put::New => true,
+            Put::Exists if attempt == Attempt::First && !repository.may_read() => false,
+            Put::Exists | Put::Unclear => repository.is_ours(object, expected)?,
+        };
+        if !is_ours {
             return Ok(false);
         }
     }

@@ -1,6 +1,7 @@
 //! Follows the binary log of a server, and archives what comes.
 
 use std::{
+    cell::Cell,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -28,7 +29,10 @@ use super::{
     segment::Part,
     state::{Draft, Remembered, State},
 };
-use crate::{BackupError, Config, Repository, repository::put_signed};
+use crate::{
+    BackupError, Config, Repository,
+    repository::{Attempt, put_signed},
+};
 
 /// How long a server may send nothing before it sends a heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -109,7 +113,7 @@ pub fn archive(
         archived,
         written: Instant::now(),
     };
-    archiver.put_draft()?;
+    archiver.put_draft(Attempt::Again)?;
     archiver.begin(&server, &directory)?;
     let until = (mode == Mode::Once).then(|| server.end.clone());
     let mut pauses = Pauses::default();
@@ -291,15 +295,16 @@ impl Archiver<'_> {
                 }
                 continue;
             }
-            let at = replica.progress().position.clone();
+            let at = &replica.progress().position;
             if kept != Kept::Nothing {
                 if part.is_empty() {
                     began = Instant::now();
                 }
-                let end = match header.end_position {
-                    0 => part.end.saturating_add(u64::from(header.event_bytes)),
-                    _ if kept == Kept::Rotate => part.end.saturating_add(u64::from(header.event_bytes)),
-                    _ => at.position,
+                // The event that ends a log names a position in the next one.
+                let end = if header.end_position == 0 || kept == Kept::Rotate {
+                    part.end.saturating_add(u64::from(header.event_bytes))
+                } else {
+                    at.position
                 };
                 part.add(replica.event_bytes(), header.timestamp, end);
             }
@@ -309,13 +314,13 @@ impl Archiver<'_> {
             if let Some(gtids) = gtids {
                 self.state.remembered.gtid = gtids;
             }
-            let is_whole = replica.progress().boundary == at;
+            let is_whole = replica.progress().boundary == *at;
             if at.file != part.file {
                 self.flush(&mut part, true, &replica, server)?;
                 part = Part::at(&at.file, FIRST_EVENT);
             }
             let is_due = part.bytes.len() >= SEGMENT_BYTES || is_whole && began.elapsed() >= self.config.segment_every;
-            let is_over = is_whole && (self.is_stopped() || until.is_some_and(|until| has_reached(&at, until)));
+            let is_over = is_whole && (self.is_stopped() || until.is_some_and(|until| has_reached(at, until)));
             if is_due || is_over {
                 self.flush(&mut part, is_whole, &replica, server)?;
             }
@@ -420,16 +425,18 @@ impl Archiver<'_> {
         let receipt = String::from_utf8_lossy(&bytes).into_owned();
         remembered.draft = Some(Draft { number: remembered.number.saturating_add(1), receipt, signature });
         self.state.save()?;
-        self.put_draft()
+        self.put_draft(Attempt::Again)
     }
 
     /// Stores the receipt that is written, but perhaps not stored.
-    fn put_draft(&mut self) -> Result<(), BackupError> {
+    fn put_draft(&mut self, attempt: Attempt) -> Result<(), BackupError> {
         let Some(draft) = self.state.remembered.draft.clone() else { return Ok(()) };
         let (host, server, number) = (&self.config.host, &self.archived.server, draft.number);
         let names = [names::binlog_signature(host, server, number), names::binlog_receipt(host, server, number)];
         let (signature, receipt) = (draft.signature.as_bytes(), draft.receipt.as_bytes());
-        if !self.patiently(|| put_signed(self.repository, &names, signature, receipt))? {
+        let attempt = Cell::new(attempt);
+        let put = || put_signed(self.repository, &names, signature, receipt, attempt.replace(Attempt::Again));
+        if !self.patiently(put)? {
             return Err(BackupError::OtherArchiver { host: host.clone(), number });
         }
         let previous = Some(Digest::compute(receipt));

@@ -25,8 +25,8 @@ pub struct Archive {
     pub(super) newest: Option<Digest>,
     /// Logs that the server had removed before they were read.
     pub gaps: Vec<String>,
-    /// Receipts that are missing.
-    pub breaks: Vec<String>,
+    /// Receipts that do not follow the one before: name of the object, and what is wrong.
+    pub breaks: Vec<(String, String)>,
     /// Whether an allowed signer has signed every receipt.
     pub is_signed: bool,
 }
@@ -81,13 +81,14 @@ impl Archive {
             }
             match receipts.last() {
                 Some(before) if receipt.previous != previous => {
-                    breaks.push(format!("{object}: receipts between {} and {number} are missing", before.number));
+                    let what = format!("receipts between {} and {number} are missing", before.number);
+                    breaks.push((object, what));
                 }
                 Some(before) if receipt.gap.is_none() && !receipt.continues(&before.end) => {
-                    breaks.push(format!("{object}: it does not begin where the receipt before it ends"));
+                    breaks.push((object, "it does not begin where the receipt before it ends".to_owned()));
                 }
                 None if receipt.previous.is_some() => {
-                    breaks.push(format!("{object}: the receipts before it are missing"));
+                    breaks.push((object, "the receipts before it are missing".to_owned()));
                 }
                 _ => {}
             }
@@ -110,22 +111,16 @@ impl Archive {
 
     /// All parts, in order, and whether something is missing before each.
     pub fn segments(&self) -> impl Iterator<Item = (&Segment, bool)> {
+        let segments = self.receipts.iter().flat_map(|receipt| {
+            let gaps = std::iter::once(receipt.gap.is_some()).chain(std::iter::repeat(false));
+            receipt.segments.iter().zip(gaps)
+        });
         let mut end: Option<Position> = None;
-        self.receipts.iter().flat_map(|receipt| &receipt.segments).map(move |segment| {
-            let follows = end.as_ref().is_none_or(|end| {
-                let begins = segment.file != end.file && segment.start == archive::binlog::FIRST_EVENT;
-                begins || segment.file == end.file && segment.start == end.offset
-            });
-            end = Some(Position { file: segment.file.clone(), offset: segment.end });
-            (segment, !follows)
+        segments.map(move |(segment, is_gap)| {
+            let follows = end.as_ref().is_none_or(|end| segment.follows(end));
+            end = Some(segment.end());
+            (segment, is_gap || !follows)
         })
-    }
-
-    /// Files before whose first part logs were lost.
-    pub(super) fn lost_before(&self) -> Vec<Position> {
-        let with_gap = self.receipts.iter().filter(|receipt| receipt.gap.is_some());
-        let first = with_gap.filter_map(|receipt| receipt.segments.first());
-        first.map(|segment| Position { file: segment.file.clone(), offset: segment.start }).collect()
     }
 
     /// The objects that its receipts name.

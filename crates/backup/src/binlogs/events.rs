@@ -61,19 +61,17 @@ pub(super) fn each_event(
     };
     let Some(first) = first else {
         let reason = format!("the beginning of {} is not archived", from.map_or("it", |from| &from.file));
-        return Err(BackupError::Unreachable { reason });
+        return Err(BackupError::unreachable(reason));
     };
     let logs: BTreeSet<&str> = archive
         .segments()
         .filter(|(segment, _)| range.has(segment))
         .map(|(segment, _)| segment.file.as_str())
         .collect();
-    let lost = archive.lost_before();
     for (number, (segment, is_gap)) in archive.segments().enumerate().skip(first) {
-        let at = Position { file: segment.file.clone(), offset: segment.start };
-        if number > first && from.is_some() && (is_gap || lost.contains(&at)) {
-            let reason = format!("logs are missing before {}:{}", at.file, at.offset);
-            return Err(BackupError::Unreachable { reason });
+        if number > first && from.is_some() && is_gap {
+            let reason = format!("logs are missing before {}:{}", segment.file, segment.start);
+            return Err(BackupError::unreachable(reason));
         }
         let is_head = !range.has(segment);
         if is_head && (segment.start != FIRST_EVENT || !logs.contains(segment.file.as_str())) {

@@ -81,11 +81,11 @@ pub struct Replayed {
 /// # Errors
 /// [`BackupError::Unreachable`] if it has no binary log.
 pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<Position, BackupError> {
-    let failed = BackupError::io(datadir, "cannot be listed");
-    let names = fs::read_dir(datadir).map_err(failed)?.flatten().filter_map(|item| item.file_name().into_string().ok());
-    let logs = names.filter(|name| server_file::log_base(name).is_some() && !server_file::is_named_as_relay_log(name));
-    let newest = logs.max_by_key(|name| (name.len(), name.clone())).ok_or_else(|| BackupError::Unreachable {
-        reason: "the backup knows no position, and has no binary log in its directory".to_owned(),
+    let logs = options::names(datadir)?
+        .into_iter()
+        .filter(|name| server_file::log_base(name).is_some() && !server_file::is_named_as_relay_log(name));
+    let newest = logs.max_by_key(|name| (name.len(), name.clone())).ok_or_else(|| {
+        BackupError::unreachable("the backup knows no position, and has no binary log in its directory")
     })?;
     let path = datadir.join(&newest);
     let reader = files::Reader::open(&path).map_err(BackupError::io(&path, "cannot be read"))?;
@@ -259,11 +259,7 @@ impl Applier<'_> {
             BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
             other => other,
         })?;
-        let query = match self.version.flavor.is_mysql_like() {
-            true => "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')",
-            false => "SELECT @@GLOBAL.gtid_binlog_pos",
-        };
-        let gtid = server.query(query)?.into_iter().flatten().next().flatten().unwrap_or_default();
+        let gtid = server.gtids(self.version.flavor)?;
         server.stop()?;
         Ok(gtid)
     }

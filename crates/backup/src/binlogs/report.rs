@@ -95,7 +95,12 @@ impl ArchiveSummary {
             segments: segments().count() as u64,
             stored_bytes: segments().fold(0, |sum, segment| sum.saturating_add(segment.object.bytes)),
             signed: archive.is_signed,
-            findings: archive.breaks.iter().chain(&archive.gaps).cloned().collect(),
+            findings: archive
+                .breaks
+                .iter()
+                .map(|(object, what)| format!("{object}: {what}"))
+                .chain(archive.gaps.iter().cloned())
+                .collect(),
         }
     }
 }

@@ -11,7 +11,10 @@ use archive::{
 use store::Put;
 use zeroize::Zeroizing;
 
-use crate::{BackupError, Repository, repository::name};
+use crate::{
+    BackupError, Repository,
+    repository::{name, read_whole},
+};
 
 /// Events of logs compress well even at a low level.
 const LEVEL: i32 = 3;
@@ -93,10 +96,7 @@ pub(super) fn read(
     let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
     let limit = segment.event_bytes.min(MAX_SEGMENT_BYTES);
     let mut sealed = Vec::new();
-    let mut input = repository.object(object)?;
-    let taken = input.by_ref().take(segment.object.bytes).read_to_end(&mut sealed);
-    taken.map_err(|source| wrong(source.into()))?;
-    crate::repository::check_sum(object, input, segment.object)?;
+    read_whole(repository, object, segment.object, &mut sealed)?;
     let age = Decryptor::new(sealed.as_slice(), identities).map_err(|source| wrong(ArchiveError::Age(source)))?;
     let mut events = Zeroizing::new(Vec::with_capacity(usize::try_from(limit).unwrap_or(0)));
     let plain = zstd::Decoder::new(age).map_err(|source| wrong(source.into()))?;

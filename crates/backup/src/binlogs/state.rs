@@ -84,7 +84,7 @@ impl State {
     pub(super) fn save(&self) -> Result<(), BackupError> {
         let bytes = serde_json::to_vec(&self.remembered)
             .map_err(|error| BackupError::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
-        let replaced = WriteOptions { replace: true, ..WriteOptions::SECRET };
-        write_atomic(&self.path, &bytes, replaced).map_err(BackupError::io(&self.path, "cannot be written"))
+        write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
+            .map_err(BackupError::io(&self.path, "cannot be written"))
     }
 }

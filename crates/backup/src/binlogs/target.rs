@@ -75,7 +75,7 @@ impl Target {
                 if transaction.end > self.from.offset {
                     let reason =
                         format!("the backup ends inside a transaction, at {}:{}", self.from.file, self.from.offset);
-                    return Err(BackupError::Unreachable { reason });
+                    return Err(BackupError::unreachable(reason));
                 }
                 return self.passed(&transaction);
             }
@@ -95,14 +95,18 @@ impl Target {
         match &self.until {
             Until::End => Ok(reach),
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if !is_found => {
-                Err(unreachable(format!("{gtid} is not in it")))
+                Err(BackupError::unreachable(format!("{gtid} is not in it")))
             }
-            Until::Time(time) if !is_found => {
-                Err(unreachable(format!("it ends before {time}{}; --to-end takes all of it", ends(&reach))))
-            }
-            Until::Position(position) if !is_found && reach.end != *position => {
-                Err(unreachable(format!("it ends before {}:{}{}", position.file, position.offset, ends(&reach))))
-            }
+            Until::Time(time) if !is_found => Err(BackupError::unreachable(format!(
+                "it ends before {time}{}; --to-end takes all of it",
+                ends(&reach)
+            ))),
+            Until::Position(position) if !is_found && reach.end != *position => Err(BackupError::unreachable(format!(
+                "it ends before {}:{}{}",
+                position.file,
+                position.offset,
+                ends(&reach)
+            ))),
             _ => Ok(reach),
         }
     }
@@ -116,7 +120,7 @@ impl Target {
         };
         if is_behind {
             let reason = format!("the backup is of {}, behind that: restore an older one", self.time);
-            return Err(unreachable(reason));
+            return Err(BackupError::unreachable(reason));
         }
         Ok(())
     }
@@ -125,7 +129,10 @@ impl Target {
     fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, BackupError> {
         let is_named = |gtid: &String| !gtid.is_empty() && *gtid == transaction.gtid;
         if matches!(&self.until, Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_named(gtid)) {
-            return Err(unreachable(format!("the backup has {} already: restore an older one", transaction.gtid)));
+            return Err(BackupError::unreachable(format!(
+                "the backup has {} already: restore an older one",
+                transaction.gtid
+            )));
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -143,10 +150,6 @@ impl Target {
 /// Positions of a server in their order: numbers of logs grow by a digit at a time.
 fn order(position: &Position) -> (usize, String, u64) {
     (position.file.len(), position.file.clone(), position.offset)
-}
-
-fn unreachable(reason: String) -> BackupError {
-    BackupError::Unreachable { reason }
 }
 
 fn ends(reach: &Reach) -> String {

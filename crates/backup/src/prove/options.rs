@@ -85,7 +85,8 @@ fn binary_log(datadir: &Path) -> Result<Option<PathBuf>, BackupError> {
     Ok(bases.next().map(|base| datadir.join(base)))
 }
 
-fn names(datadir: &Path) -> Result<Vec<String>, BackupError> {
+/// Names of the files in a directory.
+pub(crate) fn names(datadir: &Path) -> Result<Vec<String>, BackupError> {
     let listed = fs::read_dir(datadir).map_err(BackupError::io(datadir, "cannot be listed"))?;
     Ok(listed.flatten().filter_map(|item| item.file_name().into_string().ok()).collect())
 }

@@ -166,16 +166,27 @@ impl PrivateServer {
     pub(crate) fn reached(&mut self, expected: &str, flavor: Flavor) -> Result<Reached, BackupError> {
         let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
         let literal: String = expected.chars().filter(|character| valid(*character)).collect();
-        let sql = if flavor.is_mysql_like() {
-            format!(
-                "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', ''), GTID_SUBSET('{literal}', @@GLOBAL.gtid_executed)"
-            )
+        let is_whole = if flavor.is_mysql_like() {
+            format!("SELECT GTID_SUBSET('{literal}', @@GLOBAL.gtid_executed)")
         } else {
-            format!("SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_binlog_pos = '{literal}'")
+            format!("SELECT @@GLOBAL.gtid_binlog_pos = '{literal}'")
         };
-        let row = self.query(&sql)?.into_iter().next().unwrap_or_default();
-        let value = |column: usize| row.get(column).cloned().flatten().unwrap_or_default();
-        Ok(Reached { gtid: value(0), expected: expected.to_owned(), is_whole: value(1) == "1" })
+        let is_whole = self.value(&is_whole)? == "1";
+        Ok(Reached { gtid: self.gtids(flavor)?, expected: expected.to_owned(), is_whole })
+    }
+
+    /// The GTIDs of the transactions in it; empty if it has none.
+    pub(crate) fn gtids(&mut self, flavor: Flavor) -> Result<String, BackupError> {
+        self.value(if flavor.is_mysql_like() {
+            "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')"
+        } else {
+            "SELECT @@GLOBAL.gtid_binlog_pos"
+        })
+    }
+
+    /// The first value of an answer; empty for NULL.
+    fn value(&mut self, sql: &str) -> Result<String, BackupError> {
+        Ok(self.query(sql)?.into_iter().flatten().next().flatten().unwrap_or_default())
     }
 
     /// Checks a table; the first error, if there is one.

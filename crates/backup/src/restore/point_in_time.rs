@@ -22,6 +22,8 @@ pub struct PointInTime {
     position: Option<Position>,
     /// When its copy was taken.
     instant: Timestamp,
+    /// From where to where logs are replayed, if the position is known.
+    planned: Option<Reach>,
 }
 
 /// Result of a replay behind a restore.
@@ -34,11 +36,11 @@ pub struct Reached {
 }
 
 impl PointInTime {
-    /// Reads the archive of the server that the backup is of.
+    /// Reads the archive of the server that the backup is of, and finds the target in it.
     ///
     /// # Errors
     /// [`BackupError::Unreachable`] if there is none, or several servers of the host have one and it is not known which it
-    /// is.
+    /// is; if logs are missing, or the target is not in the archive.
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
         let host = found.opened.host();
         let mut archives = Archive::read_all(&found.repository, host, signers)?;
@@ -48,25 +50,20 @@ impl PointInTime {
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.file.is_empty());
         let position = position.map(|position| Position { file: position.file, offset: position.offset });
-        match (archives.pop(), archives.len()) {
-            (Some(archive), 0) => Ok(Self { archive, until, position, instant }),
-            (None, _) => Err(unreachable(format!("there are none of the server of {host}"))),
-            (Some(_), _) => Err(unreachable(format!("{host} has those of several servers"))),
-        }
+        let archive = match (archives.pop(), archives.len()) {
+            (Some(archive), 0) => archive,
+            (None, _) => return Err(BackupError::unreachable(format!("there are none of the server of {host}"))),
+            (Some(_), _) => return Err(BackupError::unreachable(format!("{host} has those of several servers"))),
+        };
+        let mut point = Self { archive, until, position, instant, planned: None };
+        point.planned = point.position.as_ref().map(|from| point.reach(found, from)).transpose()?;
+        Ok(point)
     }
 
-    /// Whether an allowed signer has signed all receipts of the archive.
+    /// What is replayed; `None` if only the restored directory tells where the backup ends.
     #[must_use]
-    pub fn is_signed(&self) -> bool {
-        self.archive.is_signed
-    }
-
-    /// What would be replayed; `None` if only the restored directory tells where the backup ends.
-    ///
-    /// # Errors
-    /// [`BackupError::Unreachable`] if logs are missing, or the target is not in the archive.
-    pub fn plan(&self, found: &Found) -> Result<Option<Reach>, BackupError> {
-        self.position.as_ref().map(|from| self.reach(found, from)).transpose()
+    pub const fn planned(&self) -> Option<&Reach> {
+        self.planned.as_ref()
     }
 
     fn reach(&self, found: &Found, from: &Position) -> Result<Reach, BackupError> {
@@ -74,7 +71,7 @@ impl PointInTime {
         target.find(&found.repository, &self.archive, &found.identities)
     }
 
-    /// Replays the logs on the restored directory `into`. It is recovered then, and holds more than the backup.
+    /// Replays the logs on the restored directory `into`, as planned. It is recovered then, and holds more than the backup.
     ///
     /// # Errors
     /// [`BackupError::Unreachable`], [`BackupError::Replay`].
@@ -94,7 +91,7 @@ impl PointInTime {
             Some(position) => position.clone(),
             None => position_of(into, keys)?,
         };
-        let reach = self.reach(found, &from)?;
+        let reach = self.planned.clone().map_or_else(|| self.reach(found, &from), Ok)?;
         let server_uuid = found.opened.server_uuid();
         let replayer =
             Replayer { datadir: into, from: &from, time: self.instant, reach: &reach, keys, prover, server_uuid };
@@ -103,8 +100,4 @@ impl PointInTime {
         restored.report = None;
         Ok(Reached { reach, replayed })
     }
-}
-
-fn unreachable(reason: String) -> BackupError {
-    BackupError::Unreachable { reason }
 }

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     BackupError, Config, Repository,
     file_keys::{self, FileKeys},
-    repository::name,
+    repository::{Attempt, name, put_signed},
     selection,
     state::{Draft, State},
 };
@@ -253,13 +253,6 @@ pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<M
     Some(MariaDbKey { id, version, check: HEXLOWER.encode(tag.as_ref().get(..8)?) })
 }
 
-/// Whether an earlier run has put, or may have put, the same receipt.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Attempt {
-    First,
-    Again,
-}
-
 /// Writes signature and receipt, in this order. The manifest has reserved the number.
 fn put(
     repository: &Repository,
@@ -269,19 +262,9 @@ fn put(
     signature: &[u8],
     attempt: Attempt,
 ) -> Result<(), BackupError> {
-    for (object, bytes) in [(names::signature(host, number), signature), (names::receipt(host, number), receipt)] {
-        let expected = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
-        let put = repository.store().put_new(&name(&object)?, &mut Cursor::new(bytes), expected.bytes)?;
-        let is_ours = match put {
-            Put::New => true,
-            Put::Exists if attempt == Attempt::First && !repository.may_read() => false,
-            Put::Exists | Put::Unclear => repository.is_ours(&object, expected)?,
-        };
-        if !is_ours {
-            return Err(other_machine(repository, host, number));
-        }
-    }
-    Ok(())
+    let names = [names::signature(host, number), names::receipt(host, number)];
+    let is_ours = put_signed(repository, &names, signature, receipt, attempt)?;
+    if is_ours { Ok(()) } else { Err(other_machine(repository, host, number)) }
 }
 
 fn other_machine(repository: &Repository, host: &str, number: Number) -> BackupError {

@@ -197,13 +197,12 @@ impl Restore {
         let (found, keys) = self.find()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let point = self.until.until().map(|until| PointInTime::open(&found, until, signers.as_ref())).transpose()?;
-        let reach = point.as_ref().map(|point| point.plan(&found)).transpose()?.flatten();
         let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
         let of_scratch = || scratch.as_ref().map(Scratch::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
             say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
-            reach.iter().for_each(|reach| say(&reach_messages(reach)));
+            point.iter().filter_map(PointInTime::planned).for_each(|reach| say(&reach_messages(reach)));
             return Ok(Exit::Clean);
         }
         let (began, progress) = (Instant::now(), Progress::default());
