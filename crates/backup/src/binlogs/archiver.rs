@@ -425,7 +425,7 @@ impl Archiver<'_> {
         let receipt = String::from_utf8_lossy(&bytes).into_owned();
         remembered.draft = Some(Draft { number: remembered.number.saturating_add(1), receipt, signature });
         self.state.save()?;
-        self.put_draft(Attempt::Again)
+        self.put_draft(Attempt::First)
     }
 
     /// Stores the receipt that is written, but perhaps not stored.
