@@ -43,7 +43,7 @@ pub struct BinlogReceipt {
     /// The parts, in order.
     pub segments: Vec<Segment>,
     /// Where the next part begins.
-    pub end: Position,
+    pub end: BinlogPosition,
     /// Transactions of the server up to there, by its GTIDs; empty if it has none.
     pub gtid: String,
     /// Recipients, by the first digits of the SHA-256 of each one's text.
@@ -54,7 +54,7 @@ pub struct BinlogReceipt {
 
 /// A position in the binary logs of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
+pub struct BinlogPosition {
     /// Name of the log.
     pub file: String,
     /// Offset of an event.
@@ -65,7 +65,7 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// From here on.
-    pub from: Position,
+    pub from: BinlogPosition,
     /// What the server said.
     pub reason: String,
 }
@@ -95,14 +95,14 @@ pub struct Segment {
 impl Segment {
     /// Whether it begins where another one ends, or begins another log.
     #[must_use]
-    pub fn follows(&self, end: &Position) -> bool {
+    pub fn follows(&self, end: &BinlogPosition) -> bool {
         if self.file == end.file { self.start == end.offset } else { self.start == FIRST_EVENT }
     }
 
     /// Where it ends.
     #[must_use]
-    pub fn end(&self) -> Position {
-        Position { file: self.file.clone(), offset: self.end }
+    pub fn end(&self) -> BinlogPosition {
+        BinlogPosition { file: self.file.clone(), offset: self.end }
     }
 
     /// Name of the object.
@@ -139,7 +139,7 @@ impl BinlogReceipt {
 
     /// Whether its parts follow one another, from the given position on. A part may begin a new log.
     #[must_use]
-    pub fn continues(&self, from: &Position) -> bool {
+    pub fn continues(&self, from: &BinlogPosition) -> bool {
         let mut at = from.clone();
         self.segments.iter().all(|segment| {
             let follows = segment.follows(&at);
@@ -174,7 +174,7 @@ mod tests {
             written: "2026-11-26T01:00:00Z".parse().unwrap(),
             gap: None,
             segments,
-            end: Position { file: "b.000002".to_owned(), offset: 900 },
+            end: BinlogPosition { file: "b.000002".to_owned(), offset: 900 },
             gtid: "0-7-12".to_owned(),
             recipients: Vec::new(),
             tool: "sealant".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn parts_follow_one_another_or_begin_a_log() {
-        let from = Position { file: "b.000001".to_owned(), offset: 400 };
+        let from = BinlogPosition { file: "b.000001".to_owned(), offset: 400 };
         let whole = [segment("b.000001", 400, 800), segment("b.000002", 4, 600), segment("b.000002", 600, 900)];
         assert!(receipt(whole.to_vec()).continues(&from));
         for missing in 0..2 {

@@ -2,6 +2,10 @@
 
 use std::{fs, path::Path};
 
+use files::{
+    mounts::Mounts,
+    proc::{self, Processor},
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -61,22 +65,22 @@ impl Environment {
     /// Describes this machine; `data` is a file or directory of the measured data.
     #[must_use]
     pub fn now(data: &Path) -> Self {
-        let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-        let mounts = read("/proc/self/mounts").unwrap_or_default();
+        let processor = Processor::this();
+        let mounts = Mounts::of_this_process().unwrap_or_default();
         let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_path_buf());
         Self {
             time: Timestamp::now(),
             version: env!("CARGO_PKG_VERSION"),
             compiler: env!("SEALANT_RUSTC"),
             optimised: !cfg!(debug_assertions),
-            cpu: field(&cpuinfo, "model name").map(str::to_owned),
-            cpu_flags: flags(&cpuinfo),
+            cpu: processor.model.clone(),
+            cpu_flags: relevant_flags(&processor),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            virtual_machine: flags_of(&cpuinfo).any(|word| word == "hypervisor"),
-            emulated: field(&cpuinfo, "model name").is_some_and(is_emulated),
-            memory_bytes: read("/proc/meminfo").and_then(|text| memory(&text, "MemTotal")),
+            virtual_machine: processor.is_virtual(),
+            emulated: processor.is_emulated(),
+            memory_bytes: proc::total_memory(),
             kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
-            file_system: file_system(&mounts, &data),
+            file_system: mounts.holding(&data).map(|mount| mount.kind.clone()),
             load: read("/proc/loadavg").and_then(|text| text.split_whitespace().next()?.parse().ok()),
         }
     }
@@ -94,84 +98,20 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// The value in a line `name : value`.
-fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let values = text.lines().filter_map(|line| line.split_once(':'));
-    values.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
-/// The words of the line `flags`, which ARM calls `Features`.
-fn flags_of(cpuinfo: &str) -> impl Iterator<Item = &str> {
-    field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default().split_whitespace()
-}
-
-/// Whether this is QEMU's default name of an emulated processor.
-fn is_emulated(model: &str) -> bool {
-    model.starts_with("QEMU TCG CPU")
-}
-
-fn flags(cpuinfo: &str) -> Vec<String> {
-    FLAGS.iter().filter(|flag| flags_of(cpuinfo).any(|word| word == **flag)).map(|&flag| flag.to_owned()).collect()
-}
-
-/// Memory that can be had without swapping, in bytes.
-pub(crate) fn available_memory() -> Option<u64> {
-    memory(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
-}
-
-/// A figure of `/proc/meminfo`, in bytes. Source: proc(5).
-fn memory(meminfo: &str, name: &str) -> Option<u64> {
-    let kib: u64 = field(meminfo, name)?.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1024)
-}
-
-/// Type of the file system of `path`. Of several mounts on one directory the last one counts.
-fn file_system(mounts: &str, path: &Path) -> Option<String> {
-    let mut best: Option<(usize, &str)> = None;
-    for line in mounts.lines() {
-        let mut fields = line.split_whitespace().skip(1);
-        let (Some(point), Some(kind)) = (fields.next(), fields.next()) else { continue };
-        let deeper = best.is_none_or(|(length, _)| point.len() >= length);
-        if deeper && path.starts_with(unescape(point)) {
-            best = Some((point.len(), kind));
-        }
-    }
-    best.map(|(_, kind)| kind.to_owned())
-}
-
-/// Decodes octal escapes of blanks in mount points.
-fn unescape(point: &str) -> String {
-    point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+/// Relevant flags of a processor, in the order of [`FLAGS`].
+fn relevant_flags(processor: &Processor) -> Vec<String> {
+    FLAGS.into_iter().filter(|flag| processor.has(flag)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const CPUINFO: &str = "processor\t: 0\nmodel name\t: Example 9000\n\
-        flags\t\t: fpu sse4_2 aes hypervisor vaes\n\nprocessor\t: 1\nmodel name\t: Example 9000\n";
-
     #[test]
-    fn cpuinfo_of_x86_and_arm() {
-        assert_eq!(field(CPUINFO, "model name"), Some("Example 9000"));
-        assert_eq!(flags(CPUINFO), ["aes", "vaes", "sse4_2"]);
+    fn relevant_flags_have_their_own_order() {
+        let flags = |cpuinfo: &str| relevant_flags(&Processor::parse(cpuinfo));
+        assert_eq!(flags("flags\t\t: fpu sse4_2 aes hypervisor vaes\n"), ["aes", "vaes", "sse4_2"]);
         assert_eq!(flags("Features\t: fp asimd aes pmull crc32\n"), ["aes", "asimd", "pmull", "crc32"]);
-        assert!(flags("").is_empty());
-        assert!(is_emulated("QEMU TCG CPU version 2.5+") && !is_emulated("Intel(R) Xeon(R) CPU"));
-    }
-
-    #[test]
-    fn the_innermost_mount_counts() {
-        let mounts = "/dev/a / ext4 rw 0 0\n/dev/b /srv xfs rw 0 0\n/dev/c /srv/my\\040data btrfs rw 0 0\n";
-        let kind = |path: &str| file_system(mounts, Path::new(path));
-        assert_eq!(kind("/etc/x").as_deref(), Some("ext4"));
-        assert_eq!(kind("/srv/my data/t.ibd").as_deref(), Some("btrfs"));
-        assert_eq!(kind("/srvx").as_deref(), Some("ext4"));
-    }
-
-    #[test]
-    fn memory_is_given_in_kib() {
-        assert_eq!(memory("MemTotal:       1024 kB\nMemFree: 1 kB\n", "MemTotal"), Some(1 << 20));
     }
 
     #[test]

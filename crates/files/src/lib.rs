@@ -10,6 +10,7 @@ mod direct_copy;
 mod directory;
 mod fill;
 pub mod mounts;
+pub mod proc;
 mod read_at;
 pub mod regular;
 pub mod runtime;

@@ -5,21 +5,22 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    component,
     error::KeyringError,
     file::read_file,
     store::{Damage, StoreKind, StoreSummary, recognise},
     vault_source::is_of_percona,
 };
 
-/// The component whose keys can be read.
-pub const FILE_COMPONENT: &str = "component_keyring_file";
 /// The component whose keys can be fetched from a HashiCorp Vault.
 const VAULT_COMPONENT: &str = "component_keyring_vault";
 /// Components that read a configuration named after them.
 pub const CONFIGURED_COMPONENTS: [&str; 4] =
-    [FILE_COMPONENT, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];
+    [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];
 /// How the names of all keyring components begin.
 pub(crate) const COMPONENTS: &str = "component_keyring_";
+/// How a manifest names a component of the directory of plug-ins.
+pub(crate) const COMPONENT_PREFIX: &str = "file://";
 /// How the name of a component's configuration ends.
 pub(crate) const CONFIG_ENDING: &str = ".cnf";
 /// Name of the manifest, which names the components a server loads before anything else.
@@ -137,7 +138,7 @@ impl KeyringConfigFile {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name.strip_suffix(CONFIG_ENDING) {
-            Some(FILE_COMPONENT) => Some(Self::Configuration),
+            Some(component::NAME) => Some(Self::Configuration),
             Some(component) if component.starts_with(COMPONENTS) => Some(Self::OtherConfiguration),
             _ if name == PERSISTED_VARIABLES => Some(Self::Persisted),
             _ => (name == COMPONENT_MANIFEST).then_some(Self::Manifest),
@@ -145,26 +146,19 @@ impl KeyringConfigFile {
     }
 }
 
-/// The text of a `component_keyring_file.cnf` for this keyring file; `None` if the path is not UTF-8.
-#[must_use]
-pub fn configuration_of(keyring: &Path) -> Option<String> {
-    let path = serde_json::to_string(keyring.to_str()?).ok()?;
-    Some(format!("{{\"path\":{path},\"read_only\":false}}\n"))
-}
-
 /// The text of a manifest that loads `component_keyring_file` instead of other keyring components; `None` if `before`
 /// loads none.
 #[must_use]
 pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
-    const FILE: &str = "file://";
     let components = inspect_manifest(before).manifest?.components?;
-    let is_other =
-        |name: &str| name.trim_start_matches(FILE).starts_with(COMPONENTS) && !name.ends_with(FILE_COMPONENT);
+    let is_other = |name: &str| {
+        name.trim_start_matches(COMPONENT_PREFIX).starts_with(COMPONENTS) && !name.ends_with(component::NAME)
+    };
     let names = || components.split(',').map(str::trim);
     if !names().any(is_other) {
         return None;
     }
-    let current = format!("{FILE}{FILE_COMPONENT}");
+    let current = format!("{COMPONENT_PREFIX}{}", component::NAME);
     let others = names().filter(|name| !is_other(name) && *name != current);
     let components = std::iter::once(current.as_str()).chain(others).collect::<Vec<_>>().join(",");
     Some(format!("{}\n", serde_json::json!({ "components": components })))
@@ -204,7 +198,7 @@ fn component(name: &Path) -> Option<&str> {
 fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, KeyringError> {
     let file_name = Path::new(path.file_name().unwrap_or_default());
     let name = file_name.to_string_lossy();
-    let other = |name: &&str| ![FILE_COMPONENT, VAULT_COMPONENT].contains(name);
+    let other = |name: &&str| ![component::NAME, VAULT_COMPONENT].contains(name);
     if let Some(component) = component(file_name).filter(other) {
         return Err(KeyringError::OtherComponent { component: component.to_owned() });
     }
@@ -222,8 +216,8 @@ fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, KeyringErr
 /// The error for a manifest; it may name a component whose keys cannot be read.
 fn manifest_given(bytes: &[u8]) -> KeyringError {
     let components = inspect_manifest(bytes).manifest.and_then(|manifest| manifest.components).unwrap_or_default();
-    let mut names = components.split(',').map(|part| part.trim().trim_start_matches("file://"));
-    match names.find(|name| name.contains("keyring") && !name.ends_with(FILE_COMPONENT)) {
+    let mut names = components.split(',').map(|part| part.trim().trim_start_matches(COMPONENT_PREFIX));
+    match names.find(|name| name.contains("keyring") && !name.ends_with(component::NAME)) {
         Some(component) => KeyringError::OtherComponent { component: component.to_owned() },
         None => KeyringError::ManifestNotConfig,
     }
@@ -371,7 +365,7 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let (config, keyring) = (directory.path().join(CONFIG), Path::new("/keys/\"of this\" host"));
-        fs::write(&config, configuration_of(keyring).unwrap()).unwrap();
+        fs::write(&config, component::configuration(keyring, component::Access::ReadWrite).unwrap()).unwrap();
         assert_eq!(keyring_path(&config, None).unwrap(), keyring);
         let components = |before: &str| {
             let after = manifest_of_file_component(format!(r#"{{"components":"{before}"}}"#).as_bytes())?;

@@ -14,6 +14,7 @@
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
 mod base64;
+pub mod component;
 mod component_file;
 mod config;
 mod error;
@@ -41,8 +42,8 @@ mod vault_source;
 mod writable;
 
 pub use crate::config::{
-    COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, FILE_COMPONENT, KeyringConfigFile, Manifest,
-    PERSISTED_VARIABLES, configuration_of, keyring_path, manifest_of_file_component, persisted_without_keyrings,
+    COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
+    keyring_path, manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::error::KeyringError;
 pub use crate::export::ExportKey;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    component_file,
-    config::{self, COMPONENT_MANIFEST, COMPONENTS, CONFIG_ENDING, ComponentConfig, FILE_COMPONENT, Manifest},
+    component, component_file,
+    config::{self, COMPONENT_MANIFEST, COMPONENTS, CONFIG_ENDING, ComponentConfig, Manifest},
     error::KeyringError,
     key_id::{KeyName, MasterKeys, master_keys},
     mariadb_file,
@@ -204,7 +204,7 @@ pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> 
     by_content(head, file_bytes).or_else(|| match name {
         COMPONENT_MANIFEST => Some(StoreKind::Manifest),
         _ if name.starts_with(COMPONENTS) && name.ends_with(CONFIG_ENDING) => Some(StoreKind::ComponentConfig),
-        FILE_COMPONENT => Some(StoreKind::ComponentFile),
+        component::NAME => Some(StoreKind::ComponentFile),
         _ if name.ends_with(".cfp") => Some(StoreKind::CfpExportKey),
         _ => None,
     })

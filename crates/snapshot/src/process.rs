@@ -12,7 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::regular::{self, Links};
+use files::{
+    proc,
+    regular::{self, Links},
+};
 use innodb::server_file::{ARIA_CONTROL, DICTIONARY, FIRST_OLDER_REDO, FIRST_SYSTEM, FIRST_UNDO, REDO_DIRECTORY};
 use rustix::{
     net::sockopt::socket_peercred,
@@ -136,9 +139,9 @@ pub(crate) fn open_files(pid: Pid) -> io::Result<impl Iterator<Item = OpenFile>>
     let descriptors = fs::read_dir(process.join("fd"))?;
     Ok(descriptors.flatten().filter_map(move |descriptor| {
         let metadata = fs::metadata(descriptor.path()).ok().filter(fs::Metadata::is_file)?;
-        let info = fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).ok()?;
+        let flags = proc::open_flags(&process, &descriptor.file_name()).ok()?;
         let path = fs::read_link(descriptor.path()).ok()?;
-        is_for_writing(&info).then_some(OpenFile { path, identity: (metadata.dev(), metadata.ino()) })
+        proc::is_for_writing(flags).then_some(OpenFile { path, identity: (metadata.dev(), metadata.ino()) })
     }))
 }
 
@@ -160,13 +163,6 @@ fn written_mapping(line: &str) -> Option<(OsString, u64)> {
     let path = Path::new(message.next()?.trim_start());
     let written = permissions.contains('w') && permissions.ends_with('s') && path.is_absolute();
     written.then(|| Some((path.file_name()?.to_owned(), inode)))?
-}
-
-/// Whether `/proc/PID/fdinfo/N` belongs to a descriptor opened for writing.
-fn is_for_writing(info: &str) -> bool {
-    const ACCESS_MODE: u32 = 3;
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & ACCESS_MODE != 0)
 }
 
 fn processes() -> impl Iterator<Item = Pid> {

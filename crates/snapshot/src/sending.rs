@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::proc;
 use rustix::{fs::OFlags, process::Pid};
 
 use crate::{error::Error, process::of_process};
@@ -95,8 +96,8 @@ fn blocking(process: Pid) -> BTreeMap<u64, u64> {
     let sockets = items.filter_map(|item| {
         let target = fs::read_link(item.path()).ok()?;
         let socket = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
-        let info = fs::read_to_string(directory.join("fdinfo").join(item.file_name())).ok()?;
-        waits(&info).then_some((item.file_name().to_str()?.parse().ok()?, socket))
+        let flags = proc::open_flags(&directory, &item.file_name()).ok()?;
+        (!flags.contains(OFlags::NONBLOCK)).then_some((item.file_name().to_str()?.parse().ok()?, socket))
     });
     sockets.collect()
 }
@@ -125,13 +126,6 @@ fn call(text: &str) -> Option<(i64, u64)> {
     let mut message = text.split_ascii_whitespace();
     let number = message.next()?.parse().ok().filter(|number| *number >= 0)?;
     Some((number, u64::from_str_radix(message.next()?.strip_prefix("0x")?, 16).ok()?))
-}
-
-/// Whether `/proc/PID/fdinfo/N` belongs to a blocking descriptor.
-fn waits(info: &str) -> bool {
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & OFlags::NONBLOCK.bits() == 0)
 }
 
 /// A line of `/proc/PID/net/tcp`.
@@ -201,7 +195,6 @@ mod tests {
         }
         assert_eq!(call("44 0x4 0x7f05 0x40 0x0 0x0 0x0 0x7ffc 0x7f"), Some((44, 4)));
         assert!(["running", "-1 0x7ffc 0x7f", ""].into_iter().all(|text| call(text).is_none()));
-        assert!(waits("pos:\t0\nflags:\t02\n") && !waits("pos:\t0\nflags:\t04002\n") && !waits(""));
     }
 
     /// A connection and its peer, with the listener.

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::proc;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     TransferError,
@@ -244,7 +245,7 @@ impl DonorRun<'_> {
         for number in 1..=MAX_ROUNDS {
             let (plan, began) = (with_keepalive(session, || self.plan())??, Instant::now());
             // Files that do not fit into the page cache would evict each other.
-            let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
+            let small = number > 1 && session.bytes_to_read(&plan) < proc::available_memory().unwrap_or_default() / 2;
             let round = session.round(&plan, None, if small { Source::InUseCached } else { Source::InUse })?;
             self.report.line(format!(
                 "while the server works, round {number}: {} of {} looked at, {} sent, {:.1} s",
@@ -357,12 +358,4 @@ fn destination(
             theirs: "the joiner asks for them",
         }),
     }
-}
-
-/// Bytes available for the page cache.
-fn free_memory() -> u64 {
-    let text = std::fs::read_to_string(Path::new("/proc/meminfo")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or_default().saturating_mul(1024)
 }

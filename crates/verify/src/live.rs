@@ -5,11 +5,13 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs::{self, File},
     os::unix::fs::MetadataExt,
     path::Path,
 };
 
+use files::proc;
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 /// Device and inode of every file that another process has open for writing.
@@ -44,19 +46,16 @@ fn collect(process: &Path, files: &mut BTreeSet<(u64, u64)>) {
     for descriptor in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
         if let Ok(metadata) = fs::metadata(descriptor.path())
             && metadata.is_file()
-            && is_for_writing(&process.join("fdinfo").join(descriptor.file_name()))
+            && may_write(process, &descriptor.file_name())
         {
             files.insert((metadata.dev(), metadata.ino()));
         }
     }
 }
 
-/// Whether a descriptor was opened for writing; a backup only reads and does not count.
-fn is_for_writing(info: &Path) -> bool {
-    const ACCESS_MODE: u32 = 3;
-    let info = fs::read_to_string(info).unwrap_or_default();
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_none_or(|flags| flags & ACCESS_MODE != 0)
+/// Whether a descriptor was opened for writing, or cannot be examined; a backup only reads and does not count.
+fn may_write(process: &Path, descriptor: &OsStr) -> bool {
+    proc::open_flags(process, descriptor).ok().is_none_or(proc::is_for_writing)
 }
 
 /// Whether another process holds a write lock, as InnoDB does on its data files.
@@ -73,8 +72,9 @@ mod tests {
     #[test]
     fn only_a_descriptor_for_writing_counts() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let of = |file: &File| is_for_writing(Path::new(&format!("/proc/self/fdinfo/{}", file.as_raw_fd())));
-        assert!(of(file.as_file()));
-        assert!(!of(&File::open(file.path()).unwrap()));
+        let may_write = |descriptor: &str| super::may_write(Path::new("/proc/self"), OsStr::new(descriptor));
+        assert!(may_write(&file.as_file().as_raw_fd().to_string()));
+        assert!(!may_write(&File::open(file.path()).unwrap().as_raw_fd().to_string()));
+        assert!(may_write("1000000"), "what cannot be examined may be written");
     }
 }

@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use files::mounts::{Mount, Mounts};
+use files::{
+    mounts::{Mount, Mounts},
+    proc::Processor,
+};
+use luks::device::cryptsetup_format;
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, major, minor, statx};
 
 use super::view::{Host, View};
@@ -227,11 +231,10 @@ impl Disks {
     }
 }
 
-/// The UUID of a dm-crypt device begins with `CRYPT-` and its format; cryptsetup's verity and integrity devices, which
-/// do not encrypt, share the prefix.
+/// What encrypts a device of dm-crypt. The verity and integrity devices of cryptsetup do not encrypt.
 fn dm_crypt(device: &Path) -> Option<String> {
     let uuid = one_line(&device.join("dm/uuid"))?;
-    let format = uuid.strip_prefix("CRYPT-")?.split('-').next()?;
+    let format = cryptsetup_format(&uuid)?;
     let hides = !["VERITY", "INTEGRITY", "SUBDEV"].contains(&format);
     let name = one_line(&device.join("dm/name")).unwrap_or_default();
     hides.then(|| format!("dm-crypt {format} {name}").trim_end().to_owned())
@@ -277,11 +280,7 @@ fn is_remote(fs_type: &str) -> bool {
 
 /// Whether this host is a virtual machine: a CPU flag on x86, elsewhere the firmware's names.
 fn is_virtual_machine(host: &Host) -> bool {
-    let processor = fs::read_to_string(host.proc.join("cpuinfo")).unwrap_or_default();
-    let flagged = processor
-        .lines()
-        .find(|line| line.starts_with("flags"))
-        .is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
+    let cpuinfo = fs::read_to_string(host.proc.join("cpuinfo")).unwrap_or_default();
     let firmware =
         ["sys_vendor", "product_name", "bios_vendor"].map(|name| one_line(&host.sys.join("class/dmi/id").join(name)));
     let names = [
@@ -296,7 +295,7 @@ fn is_virtual_machine(host: &Host) -> bool {
         "Google Compute",
         "BHYVE",
     ];
-    flagged
+    Processor::parse(&cpuinfo).is_virtual()
         || firmware.iter().flatten().any(|text| names.iter().any(|name| text.contains(name)))
         || host.sys.join("hypervisor/type").exists()
         || host.proc.join("device-tree/hypervisor").exists()

@@ -1,68 +1,45 @@
 //! LUKS headers of open volumes: found through `/sys`, judged from their bytes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use ::luks::{Code, DeviceInfo};
+use ::luks::{
+    Code, DeviceInfo,
+    device::{self, Block},
+};
 
 use super::view::Host;
 use crate::facts::host::{LuksDisk, LuksFinding};
 
-/// Maximum number of layers between a volume and its disk; dm-integrity is one.
-const MAX_DEPTH: usize = 8;
-
 /// Every open LUKS volume of this host, with the findings about its header. `dev` is `/dev`.
 pub(super) fn collect(host: &Host, dev: &Path) -> Vec<LuksDisk> {
-    let blocks = fs::read_dir(host.sys.join("class/block")).into_iter().flatten().flatten();
-    let mut volumes: Vec<PathBuf> = blocks.map(|entry| entry.path()).filter(|block| is_luks(block)).collect();
-    volumes.sort();
-    volumes.iter().filter_map(|block| volume(block, dev)).collect()
+    let host = device::Host { proc: host.proc.clone(), sys: host.sys.clone(), etc: PathBuf::from("/etc") };
+    let mut volumes = Block::all_mapped(&host);
+    volumes.retain(Block::is_luks);
+    volumes.sort_by(|one, other| one.name.cmp(&other.name));
+    volumes.iter().filter_map(|volume| judged_volume(volume, &host, dev)).collect()
 }
 
-/// cryptsetup gives every volume that it opens a UUID such as `CRYPT-LUKS2-0123…-name`.
-fn is_luks(block: &Path) -> bool {
-    line(&block.join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS"))
-}
-
-fn volume(block: &Path, dev: &Path) -> Option<LuksDisk> {
-    let disk = lowest(block)?;
-    let kernel_name = block.file_name()?.to_string_lossy().into_owned();
-    let name = line(&block.join("dm/name")).unwrap_or_else(|| kernel_name.clone());
-    let device = dev.join(disk.file_name()?);
+fn judged_volume(volume: &Block, host: &device::Host, dev: &Path) -> Option<LuksDisk> {
+    let disk = volume.disk(host)?;
+    let device = dev.join(&disk.name);
     let judged = judge(&device, &disk);
     let unseen = judged.as_ref().err().cloned();
     Some(LuksDisk {
-        kernel_name,
-        name,
+        kernel_name: volume.name.clone(),
+        name: volume.mapper_name().unwrap_or_else(|| volume.name.clone()),
         device: device.to_string_lossy().into_owned(),
         findings: judged.unwrap_or_default(),
         unseen,
     })
 }
 
-/// The disk below a volume: its only slave, or that one's slave if it is a part of the volume.
-fn lowest(block: &Path) -> Option<PathBuf> {
-    let mut at = fs::canonicalize(block).ok()?;
-    for _ in 0..MAX_DEPTH {
-        let mut slaves = fs::read_dir(at.join("slaves")).ok()?.flatten().map(|entry| entry.path());
-        at = fs::canonicalize(slaves.next()?).ok()?;
-        if !line(&at.join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("CRYPT-SUBDEV")) {
-            return Some(at);
-        }
-    }
-    None
-}
-
-fn judge(device: &Path, disk: &Path) -> Result<Vec<LuksFinding>, String> {
+fn judge(device: &Path, disk: &Block) -> Result<Vec<LuksFinding>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", device.display());
     let file = File::open(device).map_err(|error| failed(&error))?;
-    let number = |name: &str| line(&disk.join(name))?.parse().ok();
     let info = DeviceInfo {
-        // The kernel counts in units of 512 bytes.
-        device_bytes: number("size").map(|sectors: u64| sectors.saturating_mul(512)),
-        physical_block_bytes: number("queue/physical_block_size")
-            .or_else(|| number("../queue/physical_block_size"))
-            .and_then(|bytes| u32::try_from(bytes).ok()),
+        device_bytes: Some(disk.bytes()).filter(|bytes| *bytes > 0),
+        physical_block_bytes: disk.queue("physical_block_size").and_then(|bytes| u32::try_from(bytes).ok()),
         whole_device: true,
     };
     let report = ::luks::audit(&file, &info, None).map_err(|error| failed(&error))?;
@@ -77,13 +54,9 @@ fn judge(device: &Path, disk: &Path) -> Result<Vec<LuksFinding>, String> {
     Ok(kept.collect())
 }
 
-fn line(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim_end().to_owned()).filter(|text| !text.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{fs, os::unix::fs::symlink};
 
     use super::*;
 
@@ -97,6 +70,7 @@ mod tests {
             fs::create_dir_all(path.join("dm")).unwrap();
             fs::write(path.join("dm/uuid"), uuid).unwrap();
             fs::write(path.join("dm/name"), "data\n").unwrap();
+            fs::write(path.join("dev"), "253:0\n").unwrap();
             if let Some(below) = below {
                 symlink(sys.join("devices").join(below), path.join("slaves").join(below)).unwrap();
             }

@@ -14,7 +14,7 @@ use ::binlog::{
 };
 use archive::{
     Digest,
-    binlog::{self, BinlogReceipt, FIRST_EVENT, Gap, Position, SEGMENT_BYTES, Segment},
+    binlog::{self, BinlogPosition, BinlogReceipt, FIRST_EVENT, Gap, SEGMENT_BYTES, Segment},
     names,
     receipt::{NAMESPACE, fingerprint},
     sshsig::{self, SigningKey},
@@ -54,7 +54,7 @@ pub enum Mode {
 #[derive(Debug)]
 pub enum Note<'n> {
     /// The server sends its log from here on.
-    Connected(&'n Position),
+    Connected(&'n BinlogPosition),
     /// A part was stored.
     Stored(&'n Segment),
     /// Logs were lost.
@@ -75,7 +75,7 @@ pub struct Archived {
     /// Length of the stored objects.
     pub stored_bytes: u64,
     /// Where the next part begins.
-    pub end: Position,
+    pub end: BinlogPosition,
     /// Transactions up to there, by the GTIDs of the server.
     pub gtid: String,
     /// Logs that were lost.
@@ -164,9 +164,9 @@ struct Server {
     version: ServerVersion,
     is_mariadb: bool,
     /// Its logs, the oldest first, with their lengths.
-    logs: Vec<Position>,
+    logs: Vec<BinlogPosition>,
     /// Where its log ends.
-    end: Position,
+    end: BinlogPosition,
 }
 
 impl Server {
@@ -178,7 +178,7 @@ impl Server {
         let mut positions = |sql: &str| {
             let position = |row: &Vec<Option<String>>| {
                 let (file, offset) = (row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?);
-                Some(Position { file, offset })
+                Some(BinlogPosition { file, offset })
             };
             connection.query(sql).map(|rows| rows.rows.iter().filter_map(position).collect::<Vec<_>>())
         };
@@ -191,13 +191,13 @@ impl Server {
     }
 
     /// The first event of the oldest log.
-    fn oldest(&self) -> Position {
+    fn oldest(&self) -> BinlogPosition {
         let file = self.logs.first().map_or_else(String::new, |log| log.file.clone());
-        Position { file, offset: FIRST_EVENT }
+        BinlogPosition { file, offset: FIRST_EVENT }
     }
 
     /// Whether it still has the log, up to there at least.
-    fn has(&self, position: &Position) -> bool {
+    fn has(&self, position: &BinlogPosition) -> bool {
         self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
     }
 }
@@ -240,7 +240,7 @@ impl Archiver<'_> {
             return self.state.save();
         }
         let of_backup = crate::state::newest_position(directory)?;
-        let of_backup = of_backup.map(|position| Position { file: position.file, offset: FIRST_EVENT });
+        let of_backup = of_backup.map(|position| BinlogPosition { file: position.file, offset: FIRST_EVENT });
         self.state.remembered.end = of_backup.filter(|at| server.has(at)).unwrap_or_else(|| server.oldest());
         self.state.save()
     }
@@ -267,7 +267,7 @@ impl Archiver<'_> {
     }
 
     /// Reads the stream from where the archive ends.
-    fn follow(&mut self, server: &Server, until: Option<&Position>) -> Result<Ended, BackupError> {
+    fn follow(&mut self, server: &Server, until: Option<&BinlogPosition>) -> Result<Ended, BackupError> {
         if !server.has(&self.state.remembered.end) {
             self.lose(server, "the server has no such position in its logs any more")?;
         }
@@ -358,7 +358,7 @@ impl Archiver<'_> {
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
         let remembered = &mut self.state.remembered;
         if is_whole {
-            remembered.end = Position { file: segment.file.clone(), offset: segment.end };
+            remembered.end = BinlogPosition { file: segment.file.clone(), offset: segment.end };
             remembered.gtid = gtid(&remembered.gtid, replica, server.is_mariadb);
         }
         remembered.pending.push(segment.clone());
@@ -496,7 +496,7 @@ fn gtids_before(body: &Body<'_>) -> Option<String> {
 }
 
 /// Whether a position is at or behind another one of the same server.
-fn has_reached(at: &LogPosition, until: &Position) -> bool {
+fn has_reached(at: &LogPosition, until: &BinlogPosition) -> bool {
     let number = |name: &str| innodb::server_file::log_base(name).map(|base| name.len().saturating_sub(base.len()));
     let is_later = (number(&at.file), at.file.as_str()) > (number(&until.file), until.file.as_str());
     is_later || at.file == until.file && at.position >= until.offset

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use archive::{
     Digest,
-    binlog::{BinlogReceipt, Gap, MAX_BYTES, Position, Segment},
+    binlog::{BinlogPosition, BinlogReceipt, Gap, MAX_BYTES, Segment},
     names,
     receipt::Object,
     sshsig::AllowedSigners,
@@ -115,7 +115,7 @@ impl Archive {
             let gaps = std::iter::once(receipt.gap.is_some()).chain(std::iter::repeat(false));
             receipt.segments.iter().zip(gaps)
         });
-        let mut end: Option<Position> = None;
+        let mut end: Option<BinlogPosition> = None;
         segments.map(move |(segment, is_gap)| {
             let follows = end.as_ref().is_none_or(|end| segment.follows(end));
             end = Some(segment.end());

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 use agefile::Identity;
 use archive::{
     ArchiveError,
-    binlog::{FIRST_EVENT, Position, Segment},
+    binlog::{BinlogPosition, FIRST_EVENT, Segment},
 };
 use binlog::{EventHeader, EventType};
 
@@ -27,7 +27,7 @@ pub(super) struct LogEvent<'e> {
 pub(super) enum Range<'r> {
     /// Those of the log of this position, as it was at a time in seconds since 1970, and of the logs behind it. None may be
     /// missing. A server that has begun its logs again gives new ones the names of old ones.
-    From(&'r Position, i64),
+    From(&'r BinlogPosition, i64),
     /// Those of parts that may have transactions of this time, in seconds since 1970, and the beginning of their logs.
     Between(i64, i64),
 }
@@ -103,7 +103,7 @@ pub(super) fn each_event(
 }
 
 /// Number of the part with which the log of a position begins.
-fn begin_of(archive: &Archive, from: &Position, time: i64) -> Option<usize> {
+fn begin_of(archive: &Archive, from: &BinlogPosition, time: i64) -> Option<usize> {
     let begins = |segment: &Segment| segment.file == from.file && segment.start == FIRST_EVENT;
     let is_earlier = |segment: &Segment| i64::from(segment.first) <= time;
     let found = archive.segments().enumerate().filter(|(_, (segment, _))| begins(segment) && is_earlier(segment));

@@ -13,7 +13,7 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::binlog::{FIRST_EVENT, Position};
+use archive::binlog::{BinlogPosition, FIRST_EVENT};
 use binlog::{Body, EventType, Limits, LogFile, event::Query, replica};
 use innodb::{binlog::MAGIC_CLEAR, server_file};
 use jiff::Timestamp;
@@ -50,7 +50,7 @@ pub struct Replayer<'r> {
     /// The restored directory.
     pub datadir: &'r Path,
     /// The position of the backup.
-    pub from: &'r Position,
+    pub from: &'r BinlogPosition,
     /// When its copy was taken.
     pub time: Timestamp,
     /// Where the replay ends.
@@ -80,7 +80,7 @@ pub struct Replayed {
 ///
 /// # Errors
 /// [`BackupError::Unreachable`] if it has no binary log.
-pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<Position, BackupError> {
+pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition, BackupError> {
     let logs = options::names(datadir)?
         .into_iter()
         .filter(|name| server_file::log_base(name).is_some() && !server_file::is_named_as_relay_log(name));
@@ -101,7 +101,7 @@ pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<Position, Backu
             end = log.position();
         }
     }
-    Ok(Position { file: newest, offset: end })
+    Ok(BinlogPosition { file: newest, offset: end })
 }
 
 /// Replays the logs up to the target; the directory is recovered first.
@@ -173,7 +173,7 @@ struct Portions {
 }
 
 impl Portions {
-    fn add(&mut self, event: &LogEvent<'_>, from: &Position) {
+    fn add(&mut self, event: &LogEvent<'_>, from: &BinlogPosition) {
         if self.file != event.file {
             event.file.clone_into(&mut self.file);
             self.head.clear();

@@ -1,6 +1,6 @@
 //! What archives of binary logs say to scripts: documents of the schemas in `docs/schema`.
 
-use archive::binlog::{Gap, Position};
+use archive::binlog::{BinlogPosition, Gap};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct ArchivedReport<'r> {
     segments: u64,
     event_bytes: u64,
     stored_bytes: u64,
-    end: &'r Position,
+    end: &'r BinlogPosition,
     gtid: &'r str,
     gaps: &'r [Gap],
     /// SHA-256 of the newest receipt.
@@ -60,9 +60,9 @@ pub struct ArchiveSummary {
     /// Its version.
     pub version: String,
     /// Where it begins.
-    pub begin: Option<Position>,
+    pub begin: Option<BinlogPosition>,
     /// Where it ends.
-    pub end: Option<Position>,
+    pub end: Option<BinlogPosition>,
     /// Time of the first event.
     pub first: Option<Timestamp>,
     /// Time of the newest event.
@@ -87,7 +87,9 @@ impl ArchiveSummary {
         Self {
             server: archive.server.clone(),
             version: newest.map_or_else(String::new, |receipt| receipt.version.clone()),
-            begin: segments().next().map(|segment| Position { file: segment.file.clone(), offset: segment.start }),
+            begin: segments()
+                .next()
+                .map(|segment| BinlogPosition { file: segment.file.clone(), offset: segment.start }),
             end: newest.map(|receipt| receipt.end.clone()),
             first: segments().map(|segment| segment.first).filter(|first| *first > 0).min().and_then(time),
             last: segments().map(|segment| segment.last).max().and_then(time),

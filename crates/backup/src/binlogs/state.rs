@@ -7,7 +7,7 @@ use std::{
 
 use archive::{
     Digest,
-    binlog::{Gap, Position, Segment},
+    binlog::{BinlogPosition, Gap, Segment},
     names::Number,
 };
 use files::{WriteOptions, write_atomic};
@@ -30,7 +30,7 @@ pub(super) struct Remembered {
     /// What is missing before the first of them.
     pub(super) gap: Option<Gap>,
     /// Where the next part begins.
-    pub(super) end: Position,
+    pub(super) end: BinlogPosition,
     /// GTIDs up to there.
     pub(super) gtid: String,
     /// Time of the first event of that log, by which it is told from another one of its name.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use agefile::Identity;
-use archive::binlog::Position;
+use archive::binlog::BinlogPosition;
 use jiff::Timestamp;
 
 use super::{
@@ -23,7 +23,7 @@ pub enum Until {
     /// Before the transaction with this GTID.
     BeforeGtid(String),
     /// Behind the last transaction that ends at or before this position.
-    Position(Position),
+    Position(BinlogPosition),
     /// At the end of the archive.
     End,
 }
@@ -32,7 +32,7 @@ pub enum Until {
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The position of the backup.
-    pub from: Position,
+    pub from: BinlogPosition,
     /// When its copy was taken.
     pub time: Timestamp,
     /// Where it ends.
@@ -49,7 +49,7 @@ pub struct Reach {
     /// Number of transactions.
     pub transactions: u64,
     /// Where it ends.
-    pub end: Position,
+    pub end: BinlogPosition,
 }
 
 impl Target {
@@ -148,7 +148,7 @@ impl Target {
 }
 
 /// Positions of a server in their order: numbers of logs grow by a digit at a time.
-fn order(position: &Position) -> (usize, String, u64) {
+fn order(position: &BinlogPosition) -> (usize, String, u64) {
     (position.file.len(), position.file.clone(), position.offset)
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::binlog::Position;
+use archive::binlog::BinlogPosition;
 use binlog::{
     Body, Decoder, Event, Limits,
     event::Change,
@@ -41,14 +41,14 @@ pub struct Transaction {
 impl Transaction {
     /// Where it begins.
     #[must_use]
-    pub fn begin(&self) -> Position {
-        Position { file: self.file.clone(), offset: self.start }
+    pub fn begin(&self) -> BinlogPosition {
+        BinlogPosition { file: self.file.clone(), offset: self.start }
     }
 
     /// Where it ends.
     #[must_use]
-    pub fn behind(&self) -> Position {
-        Position { file: self.file.clone(), offset: self.end }
+    pub fn behind(&self) -> BinlogPosition {
+        BinlogPosition { file: self.file.clone(), offset: self.end }
     }
 
     /// Whether it is a statement on the server itself, which has no place in a replay: `ALTER INSTANCE ROTATE INNODB MASTER

@@ -6,13 +6,17 @@
 
 use std::{
     fs,
-    io::Read,
+    io::{self, Read},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
-use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT};
-use server::{ServerVersion, program};
+use keyring::{COMPONENT_MANIFEST, component};
+use server::{
+    ServerVersion,
+    dialect::key_store::{keyring_plugin_options, mariadb_plugin_options},
+    program,
+};
 
 use super::Prover;
 use crate::BackupError;
@@ -54,12 +58,10 @@ pub(crate) fn prepare(
     }
     let mut options = installation.options();
     if let Some(keys) = prover.stores.key_files.first() {
-        options.push("--plugin-load-add=file_key_management".to_owned());
-        options.push(program::option("file-key-management-filename", &copy(keys, secrets, "keys")?));
-        if let Some(password) = &prover.stores.password_file {
-            let password = copy(password, secrets, "password")?;
-            options.push(format!("--file-key-management-filekey=FILE:{}", password.display()));
-        }
+        let keys = copy(keys, secrets, "keys")?;
+        let password = prover.stores.password_file.as_deref();
+        let password = password.map(|password| copy(password, secrets, "password")).transpose()?;
+        options.extend(mariadb_plugin_options(&keys, password.as_deref()));
     }
     Ok(Program { path, options })
 }
@@ -76,8 +78,7 @@ fn mysql(
     if !is_component {
         // The plug-in's own format, of 5.7 and 8.0.
         let mut options = installation.options();
-        options.push("--early-plugin-load=keyring_file.so".to_owned());
-        options.push(program::option("keyring-file-data", keyring));
+        options.extend(keyring_plugin_options(keyring));
         return Ok(Program { path, options });
     }
     let (programs, components) = (directory.join("bin"), directory.join("plugins"));
@@ -94,13 +95,13 @@ fn mysql(
             symlink(&library, &link).map_err(BackupError::io(&link, "cannot be created"))?;
         }
     }
-    let library = format!("{FILE_COMPONENT}.so");
-    let link = components.join(&library);
-    symlink(plugins.join(&library), &link).map_err(BackupError::io(&link, "cannot be created"))?;
-    let settings = serde_json::json!({ "path": keyring, "read_only": true }).to_string();
-    write(&components.join(format!("{FILE_COMPONENT}.cnf")), settings.as_bytes())?;
-    let manifest = serde_json::json!({ "components": format!("file://{FILE_COMPONENT}") }).to_string();
-    write(&programs.join(COMPONENT_MANIFEST), manifest.as_bytes())?;
+    let link = components.join(component::LIBRARY);
+    symlink(plugins.join(component::LIBRARY), &link).map_err(BackupError::io(&link, "cannot be created"))?;
+    let not_utf8 =
+        || BackupError::io(keyring, "cannot be named in a configuration")(io::ErrorKind::InvalidFilename.into());
+    let settings = component::configuration(keyring, component::Access::ReadOnly).ok_or_else(not_utf8)?;
+    write(&components.join(component::CONFIGURATION), settings.as_bytes())?;
+    write(&programs.join(COMPONENT_MANIFEST), component::manifest().as_bytes())?;
     let options = program::Installation { plugins: Some(components), ..installation }.options();
     Ok(Program { path: private, options })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::{Head, binlog::Position, sshsig::AllowedSigners};
+use archive::{Head, binlog::BinlogPosition, sshsig::AllowedSigners};
 use jiff::Timestamp;
 use verify::Keys;
 
@@ -19,7 +19,7 @@ pub struct PointInTime {
     archive: Archive,
     until: Until,
     /// Where the backup ends, if its manifest says so.
-    position: Option<Position>,
+    position: Option<BinlogPosition>,
     /// When its copy was taken.
     instant: Timestamp,
     /// From where to where logs are replayed, if the position is known.
@@ -49,7 +49,7 @@ impl PointInTime {
         }
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.file.is_empty());
-        let position = position.map(|position| Position { file: position.file, offset: position.offset });
+        let position = position.map(|position| BinlogPosition { file: position.file, offset: position.offset });
         let archive = match (archives.pop(), archives.len()) {
             (Some(archive), 0) => archive,
             (None, _) => return Err(BackupError::unreachable(format!("there are none of the server of {host}"))),
@@ -66,7 +66,7 @@ impl PointInTime {
         self.planned.as_ref()
     }
 
-    fn reach(&self, found: &Found, from: &Position) -> Result<Reach, BackupError> {
+    fn reach(&self, found: &Found, from: &BinlogPosition) -> Result<Reach, BackupError> {
         let target = Target { from: from.clone(), time: self.instant, until: self.until.clone() };
         target.find(&found.repository, &self.archive, &found.identities)
     }

@@ -11,9 +11,11 @@ use std::{
 };
 
 use files::{WriteOptions, write_atomic};
-use keyring::FILE_COMPONENT;
+use keyring::component;
 use server::{
-    dialect::key_store::PASSWORD_FILE,
+    dialect::key_store::{
+        KEYRING_PLUGIN_LIBRARY, MARIADB_PLUGIN, MARIADB_PLUGIN_LIBRARY, keyring_plugin_options, mariadb_plugin_options,
+    },
     program::{Installation, option},
 };
 
@@ -21,38 +23,31 @@ use crate::{Error, tls::Custom};
 
 /// Number of keys in a key file of MariaDB: for tables, and for temporary files.
 const KEYS: u32 = 2;
-const PLUGIN: &str = "keyring_file.so";
 
 /// Options and files of a server that can encrypt. `directory` is private.
 pub(super) fn keyed(server: &Path, mariadb: bool, directory: &Path) -> Result<Custom, Error> {
     let plugins = Installation::around(server).plugins.unwrap_or_default();
     if mariadb {
         mariadb_keys(server, &plugins, directory)
-    } else if plugins.join(format!("{FILE_COMPONENT}.so")).is_file() {
+    } else if plugins.join(component::LIBRARY).is_file() {
         component(server, &plugins, directory)
-    } else if plugins.join(PLUGIN).is_file() {
-        let keyring = option("keyring-file-data", &directory.join("keyring"));
-        let installation = vec![format!("--early-plugin-load={PLUGIN}"), keyring];
+    } else if plugins.join(KEYRING_PLUGIN_LIBRARY).is_file() {
+        let installation = keyring_plugin_options(&directory.join("keyring"));
         Ok(Custom { installation, ..Custom::default() })
     } else {
-        Err(no_keys(server, FILE_COMPONENT))
+        Err(no_keys(server, component::NAME))
     }
 }
 
 fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
-    if !plugins.join("file_key_management.so").is_file() {
-        return Err(no_keys(server, "file_key_management"));
+    if !plugins.join(MARIADB_PLUGIN_LIBRARY).is_file() {
+        return Err(no_keys(server, MARIADB_PLUGIN));
     }
     let (file, password_file) = (directory.join("keys.enc"), directory.join("keys.password"));
     let password = keyring::new_password()?;
     write_private(&file, &keyring::new_key_file(KEYS, &password)?)?;
     write_private(&password_file, &password)?;
-    let installation = vec![
-        "--plugin-load-add=file_key_management".to_owned(),
-        option("file-key-management-filename", &file),
-        format!("--file-key-management-filekey={PASSWORD_FILE}{}", password_file.display()),
-    ];
-    Ok(Custom { options: installation, ..Custom::default() })
+    Ok(Custom { options: mariadb_plugin_options(&file, Some(&password_file)), ..Custom::default() })
 }
 
 fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
@@ -67,11 +62,10 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, 
             symlink(&plugin, &link).map_err(Error::file(&link))?;
         }
     }
-    let configuration = keyring::configuration_of(&directory.join("keyring"));
+    let configuration = component::configuration(&directory.join("keyring"), component::Access::ReadWrite);
     let configuration = configuration.ok_or_else(|| no_keys(server, "a directory whose name is UTF-8"))?;
-    write_private(&links.join(format!("{FILE_COMPONENT}.cnf")), configuration.as_bytes())?;
-    let manifest = serde_json::json!({ "components": format!("file://{FILE_COMPONENT}") }).to_string();
-    write_private(&programs.join(keyring::COMPONENT_MANIFEST), manifest.as_bytes())?;
+    write_private(&links.join(component::CONFIGURATION), configuration.as_bytes())?;
+    write_private(&programs.join(keyring::COMPONENT_MANIFEST), component::manifest().as_bytes())?;
     let program = copy_of(server, &programs)?;
     Ok(Custom { program: Some(program), installation: vec![option("plugin-dir", &links)], ..Custom::default() })
 }

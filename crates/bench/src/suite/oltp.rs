@@ -15,7 +15,6 @@ use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
     Arms, Environment, Error, Experiment, Pace, Scratch, Security, ServerArm, Settings, Subject, TableSet, TlsSettings,
     TlsVersion, Unit, WireArm, Workload,
-    environment::available_memory,
     oltp::{ArmServer, Load, REDO_BYTES, Site, Wire},
     tls::version_of,
 };
@@ -93,7 +92,7 @@ impl Suite<'_> {
 
     fn check_memory(&self) -> Result<(), Error> {
         let needed = self.servers().saturating_mul(self.pool_bytes.saturating_add(SERVER_MEMORY_BYTES));
-        match available_memory() {
+        match files::proc::available_memory() {
             Some(room) if room < needed => Err(Error::NoMemory { servers: self.servers(), needed, room }),
             _ => Ok(()),
         }

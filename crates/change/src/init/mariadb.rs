@@ -11,7 +11,11 @@ use std::{
 };
 
 use keyring::{Derivation, MariaDbKeys};
-use server::{option_file::Entries, option_group};
+use server::{
+    dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, MARIADB_PLUGIN, MARIADB_PLUGIN_LIBRARY, PASSWORD_FILE},
+    option_file::Entries,
+    option_group,
+};
 
 use super::{
     Error, Request,
@@ -22,8 +26,6 @@ use super::{
 /// Directories that the packages' option files include, on Debian and on Red Hat.
 const INCLUDED: [&str; 3] = ["/etc/mysql/mariadb.conf.d", "/etc/my.cnf.d", "/etc/mysql/conf.d"];
 const OPTION_FILE: &str = "sealant-keys.cnf";
-const FILENAME: &str = "file_key_management_filename";
-const PLUGIN: &str = "file_key_management";
 
 pub(super) fn parts(
     host: &Host,
@@ -31,8 +33,8 @@ pub(super) fn parts(
     request: &Request,
     notes: &mut Vec<String>,
 ) -> Result<Vec<(Part, Action)>, Error> {
-    if !host.plugin_dir.join(format!("{PLUGIN}.so")).is_file() {
-        let reason = format!("{PLUGIN} is not installed in {}", host.plugin_dir.display());
+    if !host.plugin_dir.join(MARIADB_PLUGIN_LIBRARY).is_file() {
+        let reason = format!("{MARIADB_PLUGIN} is not installed in {}", host.plugin_dir.display());
         return Err(Error::NotFound { server: host.datadir.display().to_string(), reason });
     }
     let password = request.password.clone().unwrap_or_else(|| keys.with_extension("password"));
@@ -124,9 +126,9 @@ fn options(keys: &Path, password: &Path, site: &OptionSite) -> Result<(Part, Act
     let text = format!(
         "# Keys of this server, by `sealant keyring init`.\n\
          [{}]\n\
-         plugin_load_add = {PLUGIN}\n\
-         {FILENAME} = {}\n\
-         file_key_management_filekey = FILE:{}\n\
+         plugin_load_add = {MARIADB_PLUGIN}\n\
+         {MARIADB_KEYS} = {}\n\
+         {MARIADB_PASSWORD} = {PASSWORD_FILE}{}\n\
          file_key_management_encryption_algorithm = AES_CBC\n",
         site.group,
         keys.display(),
@@ -141,10 +143,10 @@ fn options(keys: &Path, password: &Path, site: &OptionSite) -> Result<(Part, Act
     let owner = Some((metadata.uid(), metadata.gid()));
     let part = Part::text(path.clone(), what, metadata.mode() & 0o7777, owner, text);
     let entries = Entries::read(&path).map_err(Error::OptionFile)?;
-    match entries.last(&groups, FILENAME).map(|entry| entry.value.text().map(PathBuf::from)) {
+    match entries.last(&groups, MARIADB_KEYS).map(|entry| entry.value.text().map(PathBuf::from)) {
         Some(Some(named)) if named == keys => Ok((part.there(true), Action::Append)),
         Some(_) => {
-            let reason = format!("has {FILENAME} already, for another file");
+            let reason = format!("has {MARIADB_KEYS} already, for another file");
             Err(Error::Configured { path, reason })
         }
         None => Ok((part, Action::Append)),

@@ -12,8 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT, KeyringError};
-use serde_json::{Value, json};
+use keyring::{COMPONENT_MANIFEST, KeyringError, component};
+use serde_json::Value;
 
 use super::{
     Error,
@@ -22,7 +22,7 @@ use super::{
 };
 
 pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, Error> {
-    let library = host.plugin_dir.join(format!("{FILE_COMPONENT}.so"));
+    let library = host.plugin_dir.join(component::LIBRARY);
     if !library.is_file() {
         let reason = format!("{} is not installed", library.display());
         return Err(Error::NotFound { server: host.datadir.display().to_string(), reason });
@@ -31,8 +31,8 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
         server: host.datadir.display().to_string(),
         reason: "the path of mysqld could not be determined".to_owned(),
     })?;
-    let config = format!("{FILE_COMPONENT}.cnf");
-    let path = keyring.to_str().ok_or_else(|| Error::Unsafe {
+    let configuration = component::configuration(keyring, component::Access::ReadWrite);
+    let configuration = configuration.ok_or_else(|| Error::Unsafe {
         path: keyring.to_owned(),
         reason: "has a name that is not UTF-8, which the configuration cannot hold".to_owned(),
     })?;
@@ -41,28 +41,28 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
         directory(keyring, host.owner, &host.datadir)?,
         empty(keyring, host.owner)?,
         file(
-            host.datadir.join(&config),
+            host.datadir.join(component::CONFIGURATION),
             "where this server's keyring is",
             (0o640, current),
-            &json!({"path": path, "read_only": false}),
+            &configuration,
         )?,
         file(
-            host.plugin_dir.join(&config),
+            host.plugin_dir.join(component::CONFIGURATION),
             "look for that in each data directory",
             (0o644, None),
-            &json!({"read_local_config": true}),
+            component::LOCAL_CONFIGURATION,
         )?,
         file(
             host.datadir.join(COMPONENT_MANIFEST),
             "load the keyring component",
             (0o640, current),
-            &json!({"components": format!("file://{FILE_COMPONENT}")}),
+            &component::manifest(),
         )?,
         file(
             daemon_dir.join(COMPONENT_MANIFEST),
             "look for that in each data directory",
             (0o644, None),
-            &json!({"read_local_manifest": true}),
+            component::LOCAL_MANIFEST,
         )?,
     ];
     Ok(parts)
@@ -84,24 +84,25 @@ fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
     Err(Error::KeysExist { path: keyring.to_owned() })
 }
 
-/// A file with this JSON value; an existing file must have it, too.
+/// A file with this JSON text; the values in it must be those of an existing file, too.
 fn file(
     path: PathBuf,
     what: &str,
     (mode, owner): (u32, Option<(u32, u32)>),
-    wanted: &Value,
+    text: &str,
 ) -> Result<(Part, Action), Error> {
-    let part = Part::text(path.clone(), what, mode, owner, format!("{wanted}\n"));
+    let part = Part::text(path.clone(), what, mode, owner, text.to_owned());
     let Some(bytes) = read(&path)? else { return Ok((part, Action::Text)) };
     let found: Value = serde_json::from_slice(&bytes)
         .map_err(|_| Error::KeyFile { path: path.clone(), source: KeyringError::NotRecognised })?;
+    let wanted: Option<Value> = serde_json::from_str(text).ok();
     let says = |(key, value): (&String, &Value)| found.get(key) == Some(value);
-    if wanted.as_object().into_iter().flatten().all(says) {
+    if wanted.as_ref().and_then(Value::as_object).into_iter().flatten().all(says) {
         return Ok((part.there(true), Action::Text));
     }
     let reason = match found.get("components").and_then(Value::as_str) {
         Some(components) if components.contains("keyring") => format!("loads {components} already"),
-        _ => format!("exists, and does not contain {wanted}"),
+        _ => format!("exists, and does not contain {}", text.trim_end()),
     };
     Err(Error::Configured { path, reason })
 }

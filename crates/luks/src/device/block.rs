@@ -9,6 +9,9 @@ use rustix::fs::{major, minor};
 
 use super::Host;
 
+/// Maximum number of layers between a volume and its disk.
+const MAX_DEPTH: usize = 8;
+
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
@@ -77,6 +80,26 @@ impl Block {
         self.attribute("dm/uuid")
     }
 
+    /// Whether it is an open LUKS volume.
+    #[must_use]
+    pub fn is_luks(&self) -> bool {
+        self.mapper_uuid().as_deref().and_then(cryptsetup_format).is_some_and(|format| format.starts_with("LUKS"))
+    }
+
+    /// The disk below an open volume: its only slave, or that one's slave if it is a part of the volume, as dm-integrity
+    /// is.
+    #[must_use]
+    pub fn disk(&self, host: &Host) -> Option<Self> {
+        let mut block = self.clone();
+        for _ in 0..MAX_DEPTH {
+            block = Self::by_name(host, block.slaves().first()?)?;
+            if block.mapper_uuid().as_deref().and_then(cryptsetup_format) != Some("SUBDEV") {
+                return Some(block);
+            }
+        }
+        None
+    }
+
     /// Size in bytes. The kernel counts units of 512.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -119,6 +142,14 @@ impl Block {
         let text = fs::read_to_string(self.directory.join(name)).ok()?;
         Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
     }
+}
+
+/// The format in the UUID of a device that cryptsetup opened, `CRYPT-<format>-<UUID without dashes>-<name>`: `LUKS1`,
+/// `LUKS2`, `PLAIN`, `VERITY`, `INTEGRITY`, or `SUBDEV` for a part of a volume. Source: `lib/libdevmapper.c` of
+/// cryptsetup.
+#[must_use]
+pub fn cryptsetup_format(mapper_uuid: &str) -> Option<&str> {
+    mapper_uuid.strip_prefix("CRYPT-")?.split('-').next()
 }
 
 fn names(directory: &Path) -> Vec<String> {

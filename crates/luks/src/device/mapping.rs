@@ -163,7 +163,7 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Err
     let Some(block) = Block::mapped(host, name) else {
         return Err(Error::refused(&inner, "is not open"));
     };
-    if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
+    if !block.is_luks() {
         return Err(Error::refused(&inner, "is not a LUKS volume"));
     }
     if let Some(mount) = host.mounts().of_device(&block.number).next() {

@@ -11,7 +11,7 @@ mod vacancy;
 
 use std::path::{Path, PathBuf};
 
-pub use block::Block;
+pub use block::{Block, cryptsetup_format};
 pub use create::{Created, Creation, FileSystem};
 pub use hidden::hidden_below;
 pub use host::Host;

@@ -59,7 +59,7 @@ impl Mounting<'_> {
         let Some(block) = Block::mapped(self.host, self.name) else {
             return Err(Error::refused(&inner, "is not open; `sealant luks open` does that"));
         };
-        if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
+        if !block.is_luks() {
             return Err(Error::refused(&inner, "is not a LUKS volume"));
         }
         match self.host.mounted_at(self.directory) {

@@ -4,6 +4,7 @@
 mod choices;
 mod steps;
 
+use files::proc::{self, Processor};
 use serde::Serialize;
 
 use crate::Error;
@@ -101,18 +102,10 @@ impl Machine {
     /// Reads the facts of this host.
     #[must_use]
     pub fn this() -> Self {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let cryptsetup = Cryptsetup::find().ok().map(|found| found.version().to_string());
-        Self::parse(&read("/proc/cpuinfo"), &read("/proc/meminfo"), cryptsetup)
-    }
-
-    fn parse(cpuinfo: &str, meminfo: &str, cryptsetup: Option<String>) -> Self {
-        let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags") || line.starts_with("Features"));
-        let memory = |line: &str| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse().ok();
         Self {
-            aes_instructions: flags.any(|line| line.split_whitespace().any(|flag| flag == "aes")),
-            memory_kib: meminfo.lines().find_map(memory).unwrap_or_default(),
-            cryptsetup,
+            aes_instructions: Processor::this().has("aes"),
+            memory_kib: proc::total_memory().unwrap_or_default() / 1024,
+            cryptsetup: Cryptsetup::find().ok().map(|found| found.version().to_string()),
         }
     }
 }
@@ -238,14 +231,6 @@ fn remarks(input: &PlanInput, needed_bytes: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_machine_is_read_from_proc() {
-        let machine = Machine::parse("flags\t\t: fpu aes\n", "MemTotal:       2048 kB\nMemFree: 1 kB\n", None);
-        assert!(machine.aes_instructions && machine.memory_kib == 2048);
-        assert!(Machine::parse("Features\t: fp asimd aes\n", "", None).aes_instructions);
-        assert!(!Machine::parse("model name\t: aes\nflags\t: fpu\n", "", None).aes_instructions);
-    }
 
     fn input(state: Protection) -> PlanInput {
         let path = |role: &str, path: &str, state: &Protection| Path {

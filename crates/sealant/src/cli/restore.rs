@@ -11,7 +11,7 @@ use ::backup::report::RestoreReport;
 use ::backup::restore::{BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, Scratch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
-use archive::binlog::Position;
+use archive::binlog::BinlogPosition;
 use clap::Args;
 use jiff::Timestamp;
 use report::{
@@ -145,7 +145,7 @@ struct UntilArgs {
     before_gtid: Option<String>,
     /// The same, up to this position of the server's binary log
     #[arg(long, value_name = "FILE:OFFSET", value_parser = position, help_heading = "Point in time")]
-    to_position: Option<Position>,
+    to_position: Option<BinlogPosition>,
     /// The same, up to the end of the archive
     #[arg(long, help_heading = "Point in time")]
     to_end: bool,
@@ -163,10 +163,10 @@ impl UntilArgs {
 }
 
 /// Parses a position of a binary log.
-fn position(text: &str) -> Result<Position, String> {
+fn position(text: &str) -> Result<BinlogPosition, String> {
     let (file, offset) = text.rsplit_once(':').unwrap_or_default();
     let offset = offset.parse().map_err(|_| "the name of a log, a colon and an offset".to_owned())?;
-    Ok(Position { file: file.to_owned(), offset })
+    Ok(BinlogPosition { file: file.to_owned(), offset })
 }
 
 const EXAMPLES: &str = "\

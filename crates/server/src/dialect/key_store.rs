@@ -30,6 +30,37 @@ pub const VAULT_CONFIGURATION: &str = "keyring_vault_config";
 /// Prefix of a value of [`MARIADB_PASSWORD`] that is a path.
 pub const PASSWORD_FILE: &str = "FILE:";
 
+/// MySQL's plug-in for a keyring file, of 5.7 and 8.0.
+pub const KEYRING_PLUGIN_LIBRARY: &str = "keyring_file.so";
+/// MariaDB's plug-in for a key file.
+pub const MARIADB_PLUGIN: &str = "file_key_management";
+/// Its library in the directory of plug-ins.
+pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
+
+/// Options of a server that load its plug-in for a keyring file.
+#[must_use]
+pub fn keyring_plugin_options(keyring: &Path) -> [String; 2] {
+    [
+        format!("--early-plugin-load={KEYRING_PLUGIN_LIBRARY}"),
+        format!("--{}={}", dashed(KEYRING_PLUGIN_FILE), keyring.display()),
+    ]
+}
+
+/// Options of MariaDB that load its plug-in for a key file, with a file that has its password.
+#[must_use]
+pub fn mariadb_plugin_options(keys: &Path, password_file: Option<&Path>) -> Vec<String> {
+    let mut options =
+        vec![format!("--plugin-load-add={MARIADB_PLUGIN}"), format!("--{}={}", dashed(MARIADB_KEYS), keys.display())];
+    let password = |path: &Path| format!("--{}={PASSWORD_FILE}{}", dashed(MARIADB_PASSWORD), path.display());
+    options.extend(password_file.map(password));
+    options
+}
+
+/// A variable's name as options spell it.
+fn dashed(variable: &str) -> String {
+    variable.replace('_', "-")
+}
+
 /// What is in a file that a variable names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFile {

@@ -8,8 +8,7 @@
 //! Source: formats, "Key stores", confirmed on MySQL 9.7.
 
 use keyring::{
-    KeyringConfigFile, KeyringError, WritableKeyring, configuration_of, manifest_of_file_component,
-    persisted_without_keyrings,
+    KeyringConfigFile, KeyringError, WritableKeyring, component, manifest_of_file_component, persisted_without_keyrings,
 };
 
 use super::staging::Staging;
@@ -72,5 +71,6 @@ fn names_keyring(entry: &Entry) -> Option<KeyringConfigFile> {
 fn configuration(keyring: &WritableKeyring) -> Result<String, TransferError> {
     let unusable = |source: KeyringError| TransferError::Keyring { path: keyring.path().to_owned(), source };
     let path = std::path::absolute(keyring.path()).map_err(|error| unusable(error.into()))?;
-    configuration_of(&path).ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))
+    let configuration = component::configuration(&path, component::Access::ReadWrite);
+    configuration.ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))
 }
