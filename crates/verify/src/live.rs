@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn only_a_descriptor_for_writing_counts() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let may_write = |descriptor: &str| super::may_write(Path::new("/proc/self"), OsStr::new(descriptor));
-        assert!(may_write(&file.as_file().as_raw_fd().to_string()));
-        assert!(!may_write(&File::open(file.path()).unwrap().as_raw_fd().to_string()));
-        assert!(may_write("1000000"), "what cannot be examined may be written");
+        let is_written = |descriptor: &str| may_write(Path::new("/proc/self"), OsStr::new(descriptor));
+        assert!(is_written(&file.as_file().as_raw_fd().to_string()));
+        assert!(!is_written(&File::open(file.path()).unwrap().as_raw_fd().to_string()));
+        assert!(is_written("1000000"), "what cannot be examined may be written");
     }
 }

@@ -39,8 +39,8 @@ pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 
 /// Options of a server that load its plug-in for a keyring file.
 #[must_use]
-pub fn keyring_plugin_options(keyring: &Path) -> [String; 2] {
-    [
+pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
+    vec![
         format!("--early-plugin-load={KEYRING_PLUGIN_LIBRARY}"),
         format!("--{}={}", dashed(KEYRING_PLUGIN_FILE), keyring.display()),
     ]
