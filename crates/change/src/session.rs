@@ -23,8 +23,6 @@ use crate::{Error, StatementLog, control::Requests};
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Polling interval for cancel requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// `ER_LOCK_WAIT_TIMEOUT`.
-const LOCK_WAIT_TIMEOUT: u16 = 1205;
 
 /// Lock timeout and retries of statements.
 #[derive(Clone, Copy, Debug)]
@@ -190,9 +188,7 @@ impl<'l> Session<'l> {
         loop {
             tries -= 1;
             match self.change_once(sql) {
-                Err(Error::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
-                    if tries > 0 && wanted() =>
-                {
+                Err(error) if error.is_lock_timeout() && tries > 0 && wanted() => {
                     sleep(self.lock_wait.pause);
                 }
                 ended => return ended,

@@ -2,13 +2,13 @@
 //!
 //! Sources: "SHOW REPLICA STATUS" of the MySQL manual, "SHOW ALL SLAVES STATUS" of the MariaDB documentation.
 
-use server::{Rows, ServerVersion};
+use server::{Rows, ServerVersion, dialect::statement::channel_column};
 
 /// Names of the replica's channels, from the result of [`replica_status`](server::dialect::statement::replica_status).
 /// The channels of group replication are omitted: the group manages them.
 #[must_use]
 pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
-    let column = if version.flavor.is_mysql_like() { "Channel_Name" } else { "Connection_name" };
+    let column = channel_column(version);
     let names = (0..status.rows.len()).map(|row| status.value(row, column).unwrap_or_default().to_owned());
     names.filter(|name| !name.starts_with("group_replication_")).collect()
 }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, io, path::PathBuf, time::Duration};
 
 use pki::{Fingerprint, Untrusted};
 
-use crate::endpoint::Endpoint;
+use crate::{endpoint::Endpoint, error_code};
 
 /// The step of a connection that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -411,14 +411,16 @@ impl Error {
                 "this is the X Protocol port; use the classic port, usually 3306"
             }
             Self::NotMySql { .. } => "check the port number",
-            Self::RefusedBeforeGreeting { code: 1129, .. } => {
+            Self::RefusedBeforeGreeting { code: error_code::HOST_IS_BLOCKED, .. } => {
                 "the server blocks this host after too many connection errors: \
                  TRUNCATE TABLE performance_schema.host_cache, or FLUSH HOSTS"
             }
-            Self::RefusedBeforeGreeting { code: 1040, .. } => {
+            Self::RefusedBeforeGreeting { code: error_code::TOO_MANY_CONNECTIONS, .. } => {
                 "every connection is taken; MySQL's admin_port or MariaDB's extra_port may be free"
             }
-            Self::RefusedBeforeGreeting { code: 1130, .. } => "no account of the server may log in from this host",
+            Self::RefusedBeforeGreeting { code: error_code::HOST_NOT_PRIVILEGED, .. } => {
+                "no account of the server may log in from this host"
+            }
             Self::TlsNotOffered => "configure ssl_cert and ssl_key on the server, or connect through its unix socket",
             Self::TlsTooOld { .. } => "connect through the server's unix socket, or upgrade it",
             Self::CertificateNotTrusted { why: Untrusted::UnknownIssuer } => {
@@ -483,9 +485,7 @@ impl Error {
 
     /// Whether a privilege is missing.
     pub fn is_privilege(&self) -> bool {
-        // ER_DBACCESS_DENIED 1044, ER_TABLEACCESS_DENIED 1142, ER_COLUMNACCESS_DENIED 1143,
-        // ER_SPECIFIC_ACCESS_DENIED 1227, ER_PROCACCESS_DENIED 1370.
-        matches!(self, Self::Server { code: 1044 | 1142 | 1143 | 1227 | 1370, .. })
+        matches!(self, Self::Server { code, .. } if error_code::ACCESS_DENIED.contains(code))
     }
 }
 

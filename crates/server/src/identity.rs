@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     connect::Connection,
+    dialect::statement::show_variables,
     error::Error,
     version::{Flavor, ServerVersion, VersionHints},
 };
@@ -42,16 +43,25 @@ impl Identity {
     }
 }
 
+const VARIABLES: [&str; 10] = [
+    "version",
+    "version_comment",
+    "hostname",
+    "server_uuid",
+    "server_id",
+    "datadir",
+    "port",
+    "socket",
+    "pid_file",
+    "aria_block_size",
+];
+
 /// Asks a server for its identity; needs no privilege.
 ///
 /// # Errors
 /// Those of [`Connection::query`]; [`Error::Malformed`] if the version is missing.
 pub fn describe(connection: &mut Connection) -> Result<Identity, Error> {
-    // Selecting a missing variable as @@name would be an error; here it yields no row.
-    let variables = connection.query(
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'hostname', \
-         'server_uuid', 'server_id', 'datadir', 'port', 'socket', 'pid_file', 'aria_block_size')",
-    )?;
+    let variables = connection.query(&show_variables(&VARIABLES))?;
     let status = connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
     let value = |name: &str| {
         variables

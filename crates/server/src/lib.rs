@@ -19,6 +19,7 @@ pub mod connect;
 pub mod dialect;
 mod endpoint;
 mod error;
+pub mod error_code;
 pub mod greeting;
 mod identity;
 pub mod login;

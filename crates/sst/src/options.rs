@@ -3,20 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use server::option_file::{Entries, Entry, usual_files};
-use server::option_group;
+use server::{
+    dialect::directory::{self, option_name},
+    option_group,
+};
 
 use crate::{arguments::Arguments, error::SstError};
 
 /// Option groups of state transfers.
 const SST: [&str; 1] = ["sst"];
 /// Directories of InnoDB and Aria files. Old files there must not be mixed with new ones.
-const LOCATION_OPTIONS: [&str; 5] = [
-    "innodb-data-home-dir",
-    "innodb-data-file-path",
-    "innodb-log-group-home-dir",
-    "innodb-undo-directory",
-    "aria-log-dir-path",
-];
+const LOCATIONS: [&str; 5] =
+    [directory::SYSTEM, directory::SYSTEM_FILES, directory::REDO, directory::UNDO, directory::ARIA];
 
 /// Options in order of precedence: later files override earlier ones, the command line overrides
 /// all.
@@ -48,8 +46,9 @@ impl Options {
 
     /// Value of a server option; `None` if it is not set, or empty.
     pub(crate) fn server(&self, name: &str) -> Option<&str> {
-        let given = self.command_line.iter().rev().find(|(known, _)| known == name);
-        let text = given.map(|(_, value)| value.as_str()).or_else(|| self.last(option_group::SERVER, name));
+        let name = option_name(name);
+        let given = self.command_line.iter().rev().find(|(known, _)| *known == name);
+        let text = given.map(|(_, value)| value.as_str()).or_else(|| self.last(option_group::SERVER, &name));
         text.filter(|text| !text.is_empty())
     }
 
@@ -75,7 +74,8 @@ impl Options {
     fn check_versions(&self) -> Result<(), SstError> {
         let of_one_version = |group: &str| option_group::of_one_version(self.without_suffix(group)).is_some();
         for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
-            let location = LOCATION_OPTIONS.into_iter().find(|location| *location == without_loose_prefix(&entry.key));
+            let is_set = |location: &&str| option_name(location) == without_loose_prefix(&entry.key);
+            let location = LOCATIONS.into_iter().find(is_set);
             if let Some(option) = location.filter(|location| self.server(location) != entry.value.text()) {
                 return Err(SstError::OneVersion { group: entry.group.clone(), option });
             }

@@ -1,5 +1,7 @@
 //! The server's first packet, as far as a tunnel parses it.
 
+use server::error_code;
+
 /// Bytes of a packet header: length and sequence number.
 pub(crate) const HEADER_BYTES: usize = 4;
 /// First byte of an error packet.
@@ -10,8 +12,6 @@ const PROTOCOL_10: u8 = 10;
 const CLIENT_SSL: u16 = 0x0800;
 /// Thread id, first part of the challenge, a zero.
 const BEFORE_CAPABILITIES: usize = 4 + 8 + 1;
-/// `ER_NET_READ_ERROR`. Clients use 2003 themselves and do not accept it from a server.
-const CANNOT_CONNECT: u16 = 1158;
 
 /// Whether the server refuses the connection, for example with "Too many connections".
 pub(crate) fn is_error(first: &[u8]) -> bool {
@@ -67,7 +67,11 @@ pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
 pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
     let text: String = text.chars().take(400).collect();
     let mut packet = Vec::new();
-    put(&mut packet, number, &[&[ERROR], CANNOT_CONNECT.to_le_bytes().as_slice(), text.as_bytes()].concat());
+    put(
+        &mut packet,
+        number,
+        &[&[ERROR], error_code::NET_READ_ERROR.to_le_bytes().as_slice(), text.as_bytes()].concat(),
+    );
     packet
 }
 

@@ -8,7 +8,10 @@ use innodb::page::checksum::Checksum;
 use innodb::redo::{RedoFormat, RedoScan};
 use innodb::server_file;
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
-use server::dialect::encryption::{Encrypts, switches};
+use server::dialect::{
+    directory,
+    encryption::{Encrypts, switches},
+};
 
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
 use super::{Artefact, Kind, State, state_of};
@@ -168,7 +171,7 @@ impl<'a> Join<'a> {
         let usual = server_file::is_named_as_relay_log(base_name);
         let Some(sql) = &self.facts.sql else { return file.role == Role::RelayLog || usual };
         let listed = sql.rows("binary_logs").is_ok_and(|rows| rows.iter().any(|row| row.text("name") == base_name));
-        let relay = sql.variable_or_none("relay_log_basename").and_then(|path| path.rsplit('/').next());
+        let relay = sql.variable_or_none(directory::RELAY_LOGS).and_then(|path| path.rsplit('/').next());
         let named = relay.is_some_and(|name| !name.is_empty() && base_name.starts_with(&format!("{name}.")));
         file.role == Role::RelayLog || !listed && (named || usual)
     }

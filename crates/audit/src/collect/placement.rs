@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use luks::plan;
+use server::dialect::directory;
 use server::option_file::{Entries, Value};
 use server::option_group;
 
@@ -199,8 +200,8 @@ fn variable_of(option: &str) -> String {
     let name = option.replace('-', "_");
     let name = ["loose_", "maximum_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
     match name {
-        "log_bin" => "log_bin_basename".to_owned(),
-        "relay_log" => "relay_log_basename".to_owned(),
+        "log_bin" => directory::BINARY_LOGS.to_owned(),
+        "relay_log" => directory::RELAY_LOGS.to_owned(),
         other => other.to_owned(),
     }
 }

@@ -10,7 +10,10 @@ use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
 use keyring::{COMPONENT_MANIFEST, CONFIGURED_COMPONENTS};
-use server::dialect::key_store::{Component, KEY_FILE_VARIABLES, KEYRING_PLUGIN_FILE, named_file};
+use server::dialect::{
+    directory,
+    key_store::{Component, KEY_FILE_VARIABLES, KEYRING_PLUGIN_FILE, named_file},
+};
 
 /// Which files of a directory belong to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +120,7 @@ pub(super) fn of_variables<'v>(
         let Some(value) = variable(name) else { continue };
         roots.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
     }
-    let home = datadir.join(variable("innodb_data_home_dir").unwrap_or_default());
+    let home = datadir.join(variable(directory::SYSTEM).unwrap_or_default());
     for name in ["innodb_data_file_path", "innodb_temp_data_file_path"] {
         for file in server_file::listed_data_files(variable(name).unwrap_or_default()) {
             let path = normal(&home.join(file));
@@ -185,16 +188,16 @@ pub(super) fn of_directory(dir: &Path, role: Role) -> Vec<ScanRoot> {
 
 /// Variables that name a directory, its role, and the prefixes of the server's files there.
 const DIRECTORIES: &[(&str, Role, &[&str])] = &[
-    ("innodb_log_group_home_dir", Role::Redo, &server_file::REDO_BEGINNINGS),
-    ("innodb_undo_directory", Role::Undo, &[server_file::UNDO]),
-    ("innodb_doublewrite_dir", Role::Doublewrite, &[server_file::DOUBLEWRITE]),
-    ("innodb_data_home_dir", Role::Data, &[server_file::SYSTEM, server_file::TEMPORARY]),
+    (directory::REDO, Role::Redo, &server_file::REDO_BEGINNINGS),
+    (directory::UNDO, Role::Undo, &[server_file::UNDO]),
+    (directory::DOUBLEWRITE, Role::Doublewrite, &[server_file::DOUBLEWRITE]),
+    (directory::SYSTEM, Role::Data, &[server_file::SYSTEM, server_file::TEMPORARY]),
     ("innodb_temp_tablespaces_dir", Role::Temporary, &["temp_"]),
     ("tmpdir", Role::Temporary, TEMPORARY),
     ("innodb_tmpdir", Role::Temporary, TEMPORARY),
     ("replica_load_tmpdir", Role::Temporary, &["SQL_LOAD"]),
     ("slave_load_tmpdir", Role::Temporary, &["SQL_LOAD"]),
-    ("aria_log_dir_path", Role::Redo, &[server_file::ARIA]),
+    (directory::ARIA, Role::Redo, &[server_file::ARIA]),
 ];
 
 /// Variables that name a data file. Percona Server 5.7 to 8.0.19 permits any name for its parallel doublewrite file.
@@ -203,7 +206,8 @@ const DATA_FILES: &[(&str, Role)] = &[("innodb_parallel_doublewrite_path", Role:
 /// Prefixes: sort runs, binary log caches, DDL buffers, temporary tables.
 const TEMPORARY: &[&str] = &["#sql", "ib", "MY", "ML", "mysql_temptable", "Innodb Merge"];
 
-const BASENAMES: &[(&str, Role)] = &[("log_bin_basename", Role::BinaryLog), ("relay_log_basename", Role::RelayLog)];
+const BASENAMES: &[(&str, Role)] =
+    &[(directory::BINARY_LOGS, Role::BinaryLog), (directory::RELAY_LOGS, Role::RelayLog)];
 
 const LOGS: &[(&str, &str)] = &[
     ("general_log_file", "general"),

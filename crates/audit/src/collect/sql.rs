@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use server::dialect::{self, Query};
-use server::{Connection, Endpoint, Rows};
+use server::{Connection, Endpoint, Rows, error_code};
 
 use super::LiveOptions;
 use super::secret::is_secret;
@@ -49,7 +49,7 @@ fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
         Ok(rows) => kept_rows(query.name, rows),
         Err(error) => {
             let code = code_of(&error);
-            if code == NO_BINARY_LOG {
+            if code == error_code::NO_BINARY_LOGGING {
                 return Some(Answer {
                     sql: query.sql.clone().into_owned(),
                     needs: query.needs.to_owned(),
@@ -64,9 +64,6 @@ fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
     };
     Some(Answer { sql: query.sql.clone().into_owned(), needs: query.needs.to_owned(), outcome })
 }
-
-/// ER_NO_BINARY_LOGGING: the list of binary logs is empty.
-const NO_BINARY_LOG: u16 = 1381;
 
 fn no_rows(query: &Query) -> Outcome {
     Outcome::Rows { columns: query.column_names().iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }

@@ -11,6 +11,7 @@ use std::{
 };
 
 use rustix::time::{ClockId, clock_gettime};
+use server::error_code;
 
 use super::{
     tables::TableSet,
@@ -72,7 +73,7 @@ struct ClientDone {
 }
 
 /// Deadlock, lock wait timeout, changed since the last read: sysbench repeats these, too.
-const REPEATED: [u16; 3] = [1213, 1205, 1020];
+const REPEATED: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WAIT_TIMEOUT, error_code::CHECKREAD];
 
 impl Load<'_> {
     /// Runs it. Clients connect and prepare their statements before the time begins.

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::{Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe, dialect};
+use server::{
+    Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe,
+    dialect::{self, statement},
+};
 
 use super::{
     arms::ServerArm,
@@ -236,7 +239,7 @@ impl<'a> ArmServer<'a> {
         }
         self.ask(&format!("SET GLOBAL innodb_max_dirty_pages_pct = {DIRTY_PERCENT}"))?;
         self.ask("FLUSH BINARY LOGS")?;
-        let logs = self.ask("SHOW BINARY LOGS")?;
+        let logs = self.ask(statement::SHOW_BINARY_LOGS)?;
         if let Some(Some(newest)) = logs.rows.last().and_then(|row| row.first()) {
             self.ask(&format!("PURGE BINARY LOGS TO '{newest}'"))?;
         }

@@ -9,7 +9,7 @@ mod progress;
 use std::time::Duration;
 
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
-use server::{Connection, DumpFrom, EventPackets, Target};
+use server::{Connection, DumpFrom, EventPackets, Target, error_code};
 
 pub use self::progress::{LogPosition, Progress};
 use crate::{Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
@@ -167,10 +167,10 @@ fn forbidden(error: server::Error) -> Error {
 }
 
 fn unavailable(error: server::Error) -> Error {
-    /// ER_MASTER_FATAL_ERROR_READING_BINLOG.
-    const FATAL: u16 = 1236;
     match error {
-        server::Error::Server { code: FATAL, message, .. } => Error::Unavailable { message },
+        server::Error::Server { code: error_code::FATAL_ERROR_READING_BINLOG, message, .. } => {
+            Error::Unavailable { message }
+        }
         other => Error::Server(other),
     }
 }

@@ -8,8 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::Flavor;
-use server::dialect::{encryption::table_option, statement::CHECKPOINT};
+use server::{
+    Flavor,
+    dialect::{
+        encryption::table_option,
+        innodb::{MARIADB_PAGES_READ, MARIADB_UNFINISHED},
+        statement::CHECKPOINT,
+    },
+};
 
 use super::{
     Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, binlogs, clear, method,
@@ -272,14 +278,6 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
     Ok((current.chain(copies).collect(), datadir))
 }
 
-/// Tablespaces that the threads have not finished. Those not started have no row.
-const OPEN: &str = "SELECT COUNT(*) AS count, MIN(s.NAME) AS first FROM information_schema.INNODB_SYS_TABLESPACES s \
-     LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
-     WHERE s.NAME <> 'innodb_temporary' AND (e.SPACE IS NULL OR e.MIN_KEY_VERSION = 0 \
-     OR e.ROTATING_OR_FLUSHING = 1)";
-/// Progress within the current tablespaces.
-const PAGES: &str = "SELECT SUM(KEY_ROTATION_PAGE_NUMBER) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION";
-
 pub(super) fn wait_for_threads(
     session: &mut Session<'_>,
     throttle: &Throttle,
@@ -315,13 +313,13 @@ fn wait_with(
             sleep(POLL_INTERVAL);
             continue;
         }
-        let rows = session.query(OPEN)?;
+        let rows = session.query(MARIADB_UNFINISHED)?;
         let open = rows.value(0, "count").unwrap_or_default();
         if open == "0" {
             return write_pages(session, progress, executed);
         }
         progress(&format!("the threads have {open} tablespaces to encrypt"));
-        let seen = format!("{open} {}", session.value(PAGES)?.unwrap_or_default());
+        let seen = format!("{open} {}", session.value(MARIADB_PAGES_READ)?.unwrap_or_default());
         if seen != last {
             (last, since) = (seen, Instant::now());
         }

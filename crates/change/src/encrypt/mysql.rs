@@ -1,6 +1,9 @@
 //! Steps for MySQL 5.7 and later, and Percona Server.
 
-use server::{Capability, Rows, dialect::setting::setting};
+use server::{
+    Capability, Rows,
+    dialect::{setting::setting, statement::show_variables},
+};
 
 use super::{
     Action, How, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, binlogs,
@@ -76,10 +79,14 @@ struct Settings(Rows);
 
 impl Settings {
     fn query(session: &mut Session<'_>) -> Result<Self, Error> {
-        Ok(Self(session.query(
-            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('default_table_encryption', 'innodb_undo_log_encrypt', \
-             'innodb_redo_log_encrypt', 'binlog_encryption', 'innodb_change_buffering')",
-        )?))
+        let names = [
+            "default_table_encryption",
+            "innodb_undo_log_encrypt",
+            "innodb_redo_log_encrypt",
+            "binlog_encryption",
+            "innodb_change_buffering",
+        ];
+        Ok(Self(session.query(&show_variables(&names))?))
     }
 
     fn is_off(&self, name: &str) -> bool {

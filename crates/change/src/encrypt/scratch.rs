@@ -17,6 +17,12 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) const DIRTY_PAGES: &str = "innodb_max_dirty_pages_pct";
 
 pub(crate) const SCHEMA: &str = "sealant_scratch";
+
+/// The statement that creates the schema.
+pub(crate) fn create_schema() -> String {
+    format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+}
+
 /// Half a page: each row fills one page.
 const ROW_BYTES: u32 = 8000;
 /// Several times the number of slots in MySQL's doublewrite files, and 32 MiB of redo: several times the smallest log.
@@ -35,7 +41,7 @@ impl<'s, 'l> Scratch<'s, 'l> {
     pub(super) fn make(session: &'s mut Session<'l>, executed: &'s mut Vec<String>) -> Result<Self, Error> {
         let mut scratch = Self { session, executed };
         let encrypted = table_option(scratch.session.identity().flavor(), true);
-        scratch.change(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
+        scratch.change(&create_schema())?;
         scratch.change(&format!(
             "CREATE TABLE IF NOT EXISTS {SCHEMA}.set_back (variable VARCHAR(64) PRIMARY KEY, value VARCHAR(64)) \
              ENGINE = InnoDB {encrypted}"

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use server::dialect::directory;
+
 use super::Progress;
 use crate::{Error, Outcome, Session, quote};
 
@@ -62,8 +64,8 @@ fn create_temporary_undo(session: &mut Session<'_>, datadir: &Path, executed: &m
             if session.value(&used)?.as_deref() != Some("0") {
                 return Err(error);
             }
-            let directory = session.value("SELECT @@GLOBAL.innodb_undo_directory")?.unwrap_or_default();
-            let file = datadir.join(directory).join(format!("{TEMPORARY_UNDO}.ibu"));
+            let undo = session.variable(directory::UNDO)?.unwrap_or_default();
+            let file = datadir.join(undo).join(format!("{TEMPORARY_UNDO}.ibu"));
             session.note(&format!("remove {}, which belongs to no tablespace", file.display()))?;
             fs::remove_file(&file).map_err(|_: io::Error| error)?;
             change(session, executed, &sql)

@@ -1,10 +1,9 @@
 //! What a run asks about a failed statement.
 
+use server::error_code;
+
 use super::Error;
 use crate::Outcome;
-
-/// `ER_NO_SUCH_TABLE`, `ER_BAD_TABLE_ERROR`, `ER_BAD_DB_ERROR`.
-const GONE: [u16; 3] = [1146, 1051, 1049];
 
 impl Error {
     /// Whether the run cannot continue.
@@ -19,21 +18,23 @@ impl Error {
 
     /// Whether the statement was interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
-        const QUERY_INTERRUPTED: u16 = 1317;
-        matches!(self, Self::Statement { source: server::Error::Server { code: QUERY_INTERRUPTED, .. }, .. })
+        matches!(
+            self,
+            Self::Statement { source: server::Error::Server { code: error_code::QUERY_INTERRUPTED, .. }, .. }
+        )
     }
 
     /// Whether a lock wait timed out.
     pub(crate) fn is_lock_timeout(&self) -> bool {
-        const LOCK_WAIT_TIMEOUT: u16 = 1205;
-        matches!(self, Self::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
+        matches!(
+            self,
+            Self::Statement { source: server::Error::Server { code: error_code::LOCK_WAIT_TIMEOUT, .. }, .. }
+        )
     }
 
     /// Whether the server does not find a table's file or key.
     pub(crate) fn is_tablespace_lost(&self) -> bool {
-        const TABLESPACE_MISSING: u16 = 1812;
-        const CANNOT_FIND_MASTER_KEY: u16 = 3185;
-        let lost = |code: u16| code == TABLESPACE_MISSING || code == CANNOT_FIND_MASTER_KEY;
+        let lost = |code: u16| code == error_code::TABLESPACE_MISSING || code == error_code::CANNOT_FIND_MASTER_KEY;
         matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if lost(*code))
     }
 
@@ -46,18 +47,20 @@ impl Error {
 
     /// Whether a data file cannot have this name, for example because the file exists.
     pub(crate) fn is_wrong_file_name(&self) -> bool {
-        const WRONG_FILE_NAME: u16 = 3121;
-        matches!(self, Self::Statement { source: server::Error::Server { code: WRONG_FILE_NAME, .. }, .. })
+        matches!(self, Self::Statement { source: server::Error::Server { code: error_code::WRONG_FILE_NAME, .. }, .. })
     }
 
     /// Whether the server does not have the variable.
     pub(crate) fn is_unknown_variable(&self) -> bool {
-        const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
-        matches!(self, Self::Statement { source: server::Error::Server { code: UNKNOWN_SYSTEM_VARIABLE, .. }, .. })
+        matches!(
+            self,
+            Self::Statement { source: server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }, .. }
+        )
     }
 
     /// Whether the object of the statement no longer exists.
     pub(crate) fn is_no_such_table(&self) -> bool {
+        const GONE: [u16; 3] = [error_code::NO_SUCH_TABLE, error_code::UNKNOWN_TABLE, error_code::UNKNOWN_DATABASE];
         matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if GONE.contains(code))
     }
 }

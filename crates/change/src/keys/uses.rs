@@ -14,6 +14,7 @@ use innodb::{
     verify::{Check, Verdict},
 };
 use serde::Serialize;
+use server::dialect::directory;
 use verify::{Depth, FileResult, Plan, Settings, Unread};
 
 use super::back_end::Holding;
@@ -81,7 +82,7 @@ impl KeyNeeds {
         locations: &[PathBuf],
         holding: &Holding,
     ) -> Result<Self, Error> {
-        let relay = session.variable("relay_log_basename")?;
+        let relay = session.variable(directory::RELAY_LOGS)?;
         let relay = relay.and_then(|base| Path::new(&base).file_name()?.to_str().map(str::to_owned));
         Ok(Self::by_files(&Plan::scan_server(locations), holding, relay.as_deref()))
     }

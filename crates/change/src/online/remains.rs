@@ -1,6 +1,8 @@
 //! What a killed tool leaves: recorded on the server before the tool starts, and removed by the next run. The table
 //! itself is always complete: both tools swap tables with one atomic `RENAME`.
 
+use server::dialect::encryption::table_option;
+
 use super::{Table, Tool};
 use crate::{
     Error, Session,
@@ -30,14 +32,15 @@ pub(crate) fn note(
     tool: Tool,
     table: &Table,
 ) -> Result<(), Error> {
-    change(session, executed, format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
+    change(session, executed, scratch::create_schema())?;
+    let encrypted = table_option(session.identity().flavor(), true);
     change(
         session,
         executed,
         format!(
             "CREATE TABLE IF NOT EXISTS {SCHEMA}.online (tool VARCHAR(64), table_schema VARCHAR(64), \
          table_name VARCHAR(64), PRIMARY KEY (table_schema, table_name)) \
-         ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin ENCRYPTION = 'Y'"
+         ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin {encrypted}"
         ),
     )?;
     change(

@@ -10,15 +10,14 @@ use std::{
 use files::Reader;
 use files::regular::{self, Links};
 use innodb::tablespace::Page0;
-use server::{Flavor, Rows};
+use server::{
+    Flavor, Rows,
+    dialect::{directory, statement},
+};
 
 use super::Error;
 use crate::Session;
 
-/// Variables with directories outside the data directory.
-const DIRECTORIES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-     ('innodb_data_home_dir', 'innodb_undo_directory', 'innodb_log_group_home_dir', 'aria_log_dir_path')";
-const LOGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_basename', 'relay_log_basename')";
 /// Maximum size of page 0.
 const HEAD_BYTES: usize = 65536;
 
@@ -37,8 +36,8 @@ pub(crate) fn directories(session: &mut Session<'_>, given: Option<&Path>) -> Re
     if mariadb {
         is_of_mariadb(&datadir, &home, &files)?;
     }
-    let directories = session.query(DIRECTORIES)?;
-    let logs = session.query(LOGS)?;
+    let directories = session.query(&statement::show_variables(&directory::WITH_DATA))?;
+    let logs = session.query(&statement::show_variables(&[directory::BINARY_LOGS, directory::RELAY_LOGS]))?;
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
     found.extend(paths(&directories, "Value"));
     found.extend(paths(&logs, "Value").iter().filter_map(|base| Some(base.parent()?.to_owned())));

@@ -8,7 +8,7 @@ use std::{
 
 use server::{
     Capability, Endpoint, Target,
-    dialect::{capability::since_text, setting::reload_tls},
+    dialect::{capability::since_text, setting::reload_tls, statement::show_variables},
 };
 
 use server::is_any_address;
@@ -109,8 +109,7 @@ fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Res
     if !target.endpoint.is_socket() {
         return Ok(target.endpoint.clone());
     }
-    let rows =
-        session.query("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('port', 'bind_address', 'skip_networking')")?;
+    let rows = session.query(&show_variables(&["port", "bind_address", "skip_networking"]))?;
     let value = |name: &str| {
         let row = (0..rows.rows.len()).find(|row| rows.value(*row, "Variable_name") == Some(name))?;
         rows.value(row, "Value")

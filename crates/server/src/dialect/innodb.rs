@@ -27,6 +27,18 @@ pub struct Dictionary {
     pub undo: Option<&'static str>,
 }
 
+/// Tablespaces that MariaDB's background threads have not encrypted yet: `count`, and the name of the `first`. Those not
+/// started have no row in the second view.
+pub const MARIADB_UNFINISHED: &str = "SELECT COUNT(*) AS count, MIN(s.NAME) AS first \
+     FROM information_schema.INNODB_SYS_TABLESPACES s \
+     LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
+     WHERE s.NAME <> 'innodb_temporary' AND (e.SPACE IS NULL OR e.MIN_KEY_VERSION = 0 \
+     OR e.ROTATING_OR_FLUSHING = 1)";
+
+/// Pages that MariaDB's background threads have read in the tablespaces they work on.
+pub const MARIADB_PAGES_READ: &str =
+    "SELECT SUM(KEY_ROTATION_PAGE_NUMBER) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION";
+
 /// The dictionary queries for a server.
 pub fn dictionary(version: &ServerVersion) -> &'static Dictionary {
     match version.flavor {

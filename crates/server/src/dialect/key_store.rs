@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::query;
+use super::{directory::option_name, query, statement};
 use crate::{
     connect::{Connection, Rows},
     error::Error,
@@ -42,23 +42,20 @@ pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
     vec![
         format!("--early-plugin-load={KEYRING_PLUGIN_LIBRARY}"),
-        format!("--{}={}", dashed(KEYRING_PLUGIN_FILE), keyring.display()),
+        format!("--{}={}", option_name(KEYRING_PLUGIN_FILE), keyring.display()),
     ]
 }
 
 /// Options of MariaDB that load its plug-in for a key file, with a file that has its password.
 #[must_use]
 pub fn mariadb_plugin_options(keys: &Path, password_file: Option<&Path>) -> Vec<String> {
-    let mut options =
-        vec![format!("--plugin-load-add={MARIADB_PLUGIN}"), format!("--{}={}", dashed(MARIADB_KEYS), keys.display())];
-    let password = |path: &Path| format!("--{}={PASSWORD_FILE}{}", dashed(MARIADB_PASSWORD), path.display());
+    let mut options = vec![
+        format!("--plugin-load-add={MARIADB_PLUGIN}"),
+        format!("--{}={}", option_name(MARIADB_KEYS), keys.display()),
+    ];
+    let password = |path: &Path| format!("--{}={PASSWORD_FILE}{}", option_name(MARIADB_PASSWORD), path.display());
     options.extend(password_file.map(password));
     options
-}
-
-/// A variable's name as options spell it.
-fn dashed(variable: &str) -> String {
-    variable.replace('_', "-")
 }
 
 /// What is in a file that a variable names.
@@ -174,8 +171,7 @@ impl ActiveKeyStore {
         let Some(plugins) = query(version, PLUGIN_QUERY) else { return Ok(None) };
         let plugins = plugins.run(connection)?;
         let Some(name) = active_plugin(&plugins, version.flavor) else { return Ok(None) };
-        let names: Vec<String> = KEY_FILE_VARIABLES.iter().map(|(name, _)| format!("'{name}'")).collect();
-        let variables = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
+        let variables = statement::show_variables(&KEY_FILE_VARIABLES.map(|(name, _)| name));
         Ok(Some(Self::from_plugin(name, &connection.query(&variables)?, datadir)))
     }
 

@@ -6,7 +6,7 @@ use super::{
         ACCOUNT_HOST, BINARY_LOG_COLUMNS, CONNECTIONS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS,
         SESSION, SESSION_TLS, STATUS, VARIABLE_COLUMNS, channel_columns,
     },
-    statement::{SHOW_ALL_SLAVES_STATUS, SHOW_BINARY_LOGS},
+    statement::{MARIADB_CHANNEL, SHOW_ALL_SLAVES_STATUS, SHOW_BINARY_LOGS},
 };
 
 /// `ENCRYPTION_SCHEME` 1: a key is set. `MIN_KEY_VERSION` 0: some pages are not encrypted with it yet.
@@ -268,4 +268,4 @@ pub(super) const QUERIES: &[Entry] = &[
     },
 ];
 
-const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns("Connection_name");
+const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns(MARIADB_CHANNEL);

@@ -2,7 +2,7 @@
 
 use super::{
     ENTRY, Entry,
-    statement::{SHOW_BINARY_LOGS, SHOW_SLAVE_STATUS},
+    statement::{MYSQL_CHANNEL, SHOW_BINARY_LOGS, SHOW_SLAVE_STATUS},
 };
 
 /// The columns of an accounts query that are the same since 5.6.
@@ -120,7 +120,7 @@ pub(super) const fn channel_columns(name: &'static str) -> [(&'static str, &'sta
     ]
 }
 
-const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns("Channel_Name");
+const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns(MYSQL_CHANNEL);
 
 pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "variables", sql: "SHOW GLOBAL VARIABLES", columns: VARIABLE_COLUMNS, ..ENTRY },

@@ -21,9 +21,25 @@ pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
+pub(super) const MYSQL_CHANNEL: &str = "Channel_Name";
+pub(super) const MARIADB_CHANNEL: &str = "Connection_name";
 pub(super) const SHOW_REPLICA_STATUS: &str = "SHOW REPLICA STATUS";
 pub(super) const SHOW_SLAVE_STATUS: &str = "SHOW SLAVE STATUS";
 pub(super) const SHOW_ALL_SLAVES_STATUS: &str = "SHOW ALL SLAVES STATUS";
+
+/// Lists these global variables: `Variable_name`, `Value`. A server that does not have one omits it, where `SELECT @@name`
+/// would fail.
+#[must_use]
+pub fn show_variables(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "))
+}
+
+/// The column of [`replica_status`] with the name of the channel.
+#[must_use]
+pub fn channel_column(version: &ServerVersion) -> &'static str {
+    if version.flavor.is_mysql_like() { MYSQL_CHANNEL } else { MARIADB_CHANNEL }
+}
 
 /// Lists the channels of a replica with all their columns, one row each.
 #[must_use]

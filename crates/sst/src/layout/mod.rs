@@ -17,6 +17,7 @@ use std::{
 
 use glob::Pattern;
 use innodb::server_file::{self, ARIA_CONTROL, FIRST_OLDER_REDO, REDO_DIRECTORY, pattern};
+use server::dialect::directory;
 
 use self::tree::matches;
 pub(crate) use self::tree::remove_tree;
@@ -64,7 +65,7 @@ impl Layout {
         };
         let patterns = |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect::<Vec<_>>();
         let mut system = patterns(&[pattern::SYSTEM]);
-        for name in server_file::listed_data_files(options.server("innodb-data-file-path").unwrap_or_default()) {
+        for name in server_file::listed_data_files(options.server(directory::SYSTEM_FILES).unwrap_or_default()) {
             if name.contains('/') {
                 let reason =
                     "a file of the system tablespace with a directory in innodb_data_file_path is not supported";
@@ -74,10 +75,10 @@ impl Layout {
         }
         let location = |name: &str, names: Vec<Pattern>| FileLocation { directory: directory(name), names };
         let locations = vec![
-            location("innodb-data-home-dir", system),
-            location("innodb-log-group-home-dir", patterns(&[pattern::OLDER_REDO])),
-            location("innodb-undo-directory", patterns(&[pattern::MARIADB_UNDO])),
-            location("aria-log-dir-path", patterns(&[ARIA_CONTROL, pattern::ARIA_LOG])),
+            location(directory::SYSTEM, system),
+            location(directory::REDO, patterns(&[pattern::OLDER_REDO])),
+            location(directory::UNDO, patterns(&[pattern::MARIADB_UNDO])),
+            location(directory::ARIA, patterns(&[ARIA_CONTROL, pattern::ARIA_LOG])),
         ];
         let binlog = arguments.binlog.as_ref().map(|binlog| datadir.join(binlog));
         let index = arguments.binlog_index.clone().or_else(|| {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use glob::Pattern;
+use server::dialect::key_store;
 
 use super::tree::{list, matches};
 use crate::options::Options;
@@ -31,8 +32,8 @@ const FILES: [&str; 17] = [
     "relay-log-index",
     "relay-log-info-file",
     "server-audit-file-path",
-    "file-key-management-filename",
-    "file-key-management-filekey",
+    key_store::MARIADB_KEYS,
+    key_store::MARIADB_PASSWORD,
     "innodb-buffer-pool-filename",
 ];
 /// Options of state transfers that name a directory, and options that name files.
@@ -60,7 +61,7 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
     let files = FILES.iter().filter_map(|name| options.server(name));
     let files = files.chain(SST_FILES.iter().filter_map(|name| options.sst(name)));
     let files = files.chain(PROVIDER_FILES.iter().filter_map(|name| provider(name)));
-    let files = files.map(|file| datadir.join(file.strip_prefix("FILE:").unwrap_or(file)));
+    let files = files.map(|file| datadir.join(file.strip_prefix(key_store::PASSWORD_FILE).unwrap_or(file)));
     let above = files.chain(binlog.map(Path::to_path_buf)).filter_map(|file| Some(file.parent()?.to_path_buf()));
     let current = named.map(|directory| datadir.join(directory)).chain(above).filter(|current| !is_database(current));
     let temporary = TEMPORARY.map(|name| options.directory(name, datadir));

@@ -1,5 +1,7 @@
 //! `auth-skip-grant-tables`.
 
+use server::error_code;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option};
 use crate::facts::host::HostFacts;
@@ -26,9 +28,6 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// `ER_OPTION_PREVENTS_STATEMENT`.
-const OPTION_PREVENTS_STATEMENT: u16 = 1290;
-
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql.as_ref();
     let host = cx.facts.host.as_ref();
@@ -53,7 +52,7 @@ fn running_without(sql: &SqlFacts) -> Option<Ruling> {
             .evidence(evidence)
             .fix(fix)
     };
-    if let Some(Outcome::Failed { code: OPTION_PREVENTS_STATEMENT, message }) =
+    if let Some(Outcome::Failed { code: error_code::OPTION_PREVENTS_STATEMENT, message }) =
         sql.answers.get("grants").map(|a| &a.outcome)
     {
         return Some(fail(sql.evidence("grants", format!("error 1290: {message}"))));

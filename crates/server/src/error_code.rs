@@ -1,0 +1,43 @@
+//! Error numbers of the server that decide what this program does next. Sources: MySQL manual, "Server Error Message
+//! Reference"; MariaDB documentation, "MariaDB Error Codes".
+
+/// `ER_CHECKREAD`: the row has changed since it was last read.
+pub const CHECKREAD: u16 = 1020;
+/// `ER_CON_COUNT_ERROR`: too many connections.
+pub const TOO_MANY_CONNECTIONS: u16 = 1040;
+/// `ER_BAD_DB_ERROR`.
+pub const UNKNOWN_DATABASE: u16 = 1049;
+/// `ER_BAD_TABLE_ERROR`: a table to drop does not exist.
+pub const UNKNOWN_TABLE: u16 = 1051;
+/// `ER_HOST_IS_BLOCKED`.
+pub const HOST_IS_BLOCKED: u16 = 1129;
+/// `ER_HOST_NOT_PRIVILEGED`: no account may log in from this host.
+pub const HOST_NOT_PRIVILEGED: u16 = 1130;
+/// `ER_NO_SUCH_TABLE`.
+pub const NO_SUCH_TABLE: u16 = 1146;
+/// `ER_NET_READ_ERROR`. Clients use 2003 themselves and do not accept it from a server.
+pub const NET_READ_ERROR: u16 = 1158;
+/// `ER_UNKNOWN_SYSTEM_VARIABLE`.
+pub const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
+/// `ER_LOCK_WAIT_TIMEOUT`.
+pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// `ER_LOCK_DEADLOCK`.
+pub const LOCK_DEADLOCK: u16 = 1213;
+/// `ER_MASTER_FATAL_ERROR_READING_BINLOG`: the server cannot send what a replica asks for.
+pub const FATAL_ERROR_READING_BINLOG: u16 = 1236;
+/// `ER_OPTION_PREVENTS_STATEMENT`.
+pub const OPTION_PREVENTS_STATEMENT: u16 = 1290;
+/// `ER_QUERY_INTERRUPTED`.
+pub const QUERY_INTERRUPTED: u16 = 1317;
+/// `ER_NO_BINARY_LOGGING`: the server writes no binary log.
+pub const NO_BINARY_LOGGING: u16 = 1381;
+/// `ER_TABLESPACE_MISSING`.
+pub const TABLESPACE_MISSING: u16 = 1812;
+/// `ER_WRONG_FILE_NAME`: a data file cannot have this name, for example because it exists.
+pub const WRONG_FILE_NAME: u16 = 3121;
+/// `ER_CANNOT_FIND_KEY_IN_KEYRING`.
+pub const CANNOT_FIND_MASTER_KEY: u16 = 3185;
+
+/// `ER_DBACCESS_DENIED_ERROR`, `ER_TABLEACCESS_DENIED_ERROR`, `ER_COLUMNACCESS_DENIED_ERROR`,
+/// `ER_SPECIFIC_ACCESS_DENIED_ERROR`, `ER_PROCACCESS_DENIED_ERROR`: a privilege is missing.
+pub const ACCESS_DENIED: [u16; 5] = [1044, 1142, 1143, 1227, 1370];
