@@ -94,7 +94,7 @@ pub struct AriaScan {
     pub clear_offsets: Vec<u64>,
 }
 
-const TABLE_MAGIC: &[u8] = b"\xfe\xfe\x09";
+pub(crate) const TABLE_MAGIC: &[u8] = b"\xfe\xfe\x09";
 const LOG_MAGIC: &[u8] = b"\xfe\xfe\x0b\x01MARIALOG";
 const EVIDENCE: usize = 8;
 

@@ -53,6 +53,77 @@ impl FileKind {
     pub const fn has_pages(self) -> bool {
         matches!(self, Self::Tablespace | Self::Redo | Self::Doublewrite | Self::AriaData | Self::AriaIndex)
     }
+
+    /// Whether it is a binary or relay log.
+    #[must_use]
+    pub const fn is_binary_log(self) -> bool {
+        matches!(self, Self::Binlog | Self::BinlogEncrypted)
+    }
+
+    /// What such a file consists of.
+    #[must_use]
+    pub const fn unit_name(self) -> &'static str {
+        match self {
+            Self::Redo => "block",
+            Self::Binlog | Self::BinlogEncrypted => "event",
+            Self::Doublewrite => "slot",
+            _ => "page",
+        }
+    }
+}
+
+/// The kind of a file in the reports of a verification, which do not tell an encrypted binary log from a clear one;
+/// `unknown` for `None`.
+pub mod report_name {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::FileKind;
+
+    const UNKNOWN: &str = "unknown";
+
+    /// The name of a kind.
+    #[must_use]
+    pub const fn of_kind(kind: Option<FileKind>) -> &'static str {
+        match kind {
+            None => UNKNOWN,
+            Some(FileKind::Tablespace) => "tablespace",
+            Some(FileKind::Redo) => "redo",
+            Some(FileKind::Doublewrite) => "doublewrite",
+            Some(FileKind::Binlog | FileKind::BinlogEncrypted) => "binlog",
+            Some(FileKind::AriaIndex) => "aria-index",
+            Some(FileKind::AriaData) => "aria-data",
+            Some(FileKind::AriaLog) => "aria-log",
+            Some(FileKind::MyisamIndex) => "myisam-index",
+            Some(FileKind::MyisamData) => "myisam-data",
+            Some(FileKind::Archive) => "archive",
+            Some(FileKind::Csv) => "csv",
+            Some(FileKind::CsvMeta) => "csv-meta",
+            Some(FileKind::Definition) => "definition",
+            Some(FileKind::ExportKey) => "export-key",
+            Some(FileKind::ExportMeta) => "export-meta",
+            Some(FileKind::GaleraCache) => "galera-cache",
+        }
+    }
+
+    /// Writes the name, for `serde(with)`.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(kind: &Option<FileKind>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(of_kind(*kind))
+    }
+
+    /// Reads the name, for `serde(with)`.
+    ///
+    /// # Errors
+    /// Those of the deserializer; a name that is not one of a kind.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FileKind>, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        if name == UNKNOWN {
+            return Ok(None);
+        }
+        FileKind::deserialize(serde::de::value::StringDeserializer::new(name)).map(Some)
+    }
 }
 
 /// Bytes of a `.cfp` file.
@@ -76,7 +147,7 @@ fn by_content(head: &[u8], file_bytes: u64) -> Option<FileKind> {
         (b"\xfebin", FileKind::Binlog),
         (b"\xfdbin", FileKind::BinlogEncrypted),
         (b"\xfe\xfe\x07", FileKind::MyisamIndex),
-        (b"\xfe\xfe\x09", FileKind::AriaIndex),
+        (aria::TABLE_MAGIC, FileKind::AriaIndex),
         (b"\xfe\x03", FileKind::Archive),
         (b"\xfe\x01", FileKind::Definition),
         (b"TYPE=VIEW\n", FileKind::Definition),

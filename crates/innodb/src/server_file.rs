@@ -253,6 +253,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn patterns_begin_as_the_names_do() {
+        let patterns = [
+            (pattern::SYSTEM, SYSTEM),
+            (pattern::TEMPORARY, TEMPORARY),
+            (pattern::OLDER_REDO, OLDER_REDO),
+            (pattern::MARIADB_UNDO, UNDO),
+            (pattern::MYSQL_UNDO[0], UNDO),
+            (pattern::DOUBLEWRITE, DOUBLEWRITE),
+            (pattern::ARIA_LOG, ARIA_LOG),
+        ];
+        for (pattern, beginning) in patterns {
+            assert!(pattern.starts_with(beginning), "{pattern}");
+        }
+        assert!(pattern::DOUBLEWRITE.ends_with(DOUBLEWRITE_ENDINGS[0]));
+        assert!(FIRST_SYSTEM.starts_with(SYSTEM) && FIRST_OLDER_REDO.starts_with(OLDER_REDO));
+    }
+
+    #[test]
     fn undo_tablespaces_are_known_by_their_numbers() {
         assert!(["undo_001", "undo127", "spare.ibu"].into_iter().all(is_undo));
         assert!(!["undo", "undo_log.txt", "undo_1", "undo001.bak"].into_iter().any(is_undo));

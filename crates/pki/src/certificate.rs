@@ -15,7 +15,7 @@ use x509_parser::{
     x509::{SubjectPublicKeyInfo, X509Name},
 };
 
-use crate::ders_from_pem;
+use crate::{ders_from_pem, signature};
 
 /// Largest accepted certificate; real ones stay below 8 KiB.
 const MAX_DER_BYTES: usize = 256 * 1024;
@@ -264,26 +264,10 @@ pub fn modulus_bits(bytes: &[u8]) -> Option<u32> {
 
 fn signature_name(oid: &Oid<'_>) -> String {
     let oid = oid.to_id_string();
-    match oid.as_str() {
-        "1.2.840.113549.1.1.2" => "md2WithRSAEncryption",
-        "1.2.840.113549.1.1.4" => "md5WithRSAEncryption",
-        "1.2.840.113549.1.1.5" => "sha1WithRSAEncryption",
-        "1.2.840.113549.1.1.10" => "RSASSA-PSS",
-        "1.2.840.113549.1.1.11" => "sha256WithRSAEncryption",
-        "1.2.840.113549.1.1.12" => "sha384WithRSAEncryption",
-        "1.2.840.113549.1.1.13" => "sha512WithRSAEncryption",
-        "1.2.840.113549.1.1.14" => "sha224WithRSAEncryption",
-        "1.2.840.10045.4.1" => "ecdsa-with-SHA1",
-        "1.2.840.10045.4.3.1" => "ecdsa-with-SHA224",
-        "1.2.840.10045.4.3.2" => "ecdsa-with-SHA256",
-        "1.2.840.10045.4.3.3" => "ecdsa-with-SHA384",
-        "1.2.840.10045.4.3.4" => "ecdsa-with-SHA512",
-        "1.2.840.10040.4.3" => "dsa-with-SHA1",
-        "1.3.101.112" => "Ed25519",
-        "1.3.101.113" => "Ed448",
-        _ => return oid,
+    match signature::algorithm(&oid) {
+        Some(algorithm) => algorithm.name.to_owned(),
+        None => oid,
     }
-    .to_owned()
 }
 
 fn usage_names(usage: &ExtendedKeyUsage<'_>) -> Vec<String> {

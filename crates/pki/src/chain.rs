@@ -11,7 +11,7 @@ use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnch
 use webpki::{EndEntityCert, KeyUsage};
 use x509_parser::{certificate::X509Certificate, public_key::PublicKey};
 
-use crate::{Fingerprint, certificate};
+use crate::{Fingerprint, certificate, signature};
 
 /// webpki verifies no signature by a shorter RSA key, so even a valid one is rejected.
 const MIN_RSA_BITS: usize = 2048;
@@ -180,7 +180,8 @@ fn version1(
             continue;
         }
         let key = issuer.public_key().subject_public_key.data.as_ref();
-        let Some(hash) = signature_hash(&leaf.signature_algorithm.algorithm.to_id_string()) else {
+        let algorithm = signature::algorithm(&leaf.signature_algorithm.algorithm.to_id_string());
+        let Some(hash) = algorithm.and_then(|algorithm| algorithm.accepted) else {
             why = Untrusted::WeakSignature;
             continue;
         };
@@ -197,22 +198,6 @@ fn version1(
         why = Untrusted::BadSignature;
     }
     Err(why)
-}
-
-/// DER of the signature algorithm's OID, for the algorithms that are safe today.
-fn signature_hash(oid: &str) -> Option<&'static [u8]> {
-    Some(match oid {
-        // sha256, sha384, sha512WithRSAEncryption.
-        "1.2.840.113549.1.1.11" => &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 0x0b],
-        "1.2.840.113549.1.1.12" => &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 0x0c],
-        "1.2.840.113549.1.1.13" => &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 0x0d],
-        // ecdsa-with-SHA256, SHA384, SHA512.
-        "1.2.840.10045.4.3.2" => &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2],
-        "1.2.840.10045.4.3.3" => &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 3],
-        "1.2.840.10045.4.3.4" => &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 4],
-        "1.3.101.112" => &[0x2b, 0x65, 0x70],
-        _ => return None,
-    })
 }
 
 fn parsed<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, Untrusted> {

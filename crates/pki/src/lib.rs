@@ -26,6 +26,7 @@ mod key;
 mod name;
 mod peer_name;
 mod pem;
+mod signature;
 
 pub use crate::{
     authority::{AUTHORITY_DAYS, Authority, Due, LEAF_DAYS, Order, Usage},

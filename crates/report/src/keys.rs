@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path};
 
-use change::keys::{FileKind, KeyEntry, Report, Storage, Uses};
+use change::keys::{EncryptedFileKind, KeyEntry, Report, Storage, Uses};
 use jiff::Timestamp;
 use register::CopyState;
 
@@ -122,18 +122,18 @@ fn copy_state(state: &CopyState) -> String {
 }
 
 /// `12 tablespaces: shop/a.ibd, …`.
-fn used(kind: FileKind, uses: &Uses, datadir: &Path) -> String {
+fn used(kind: EncryptedFileKind, uses: &Uses, datadir: &Path) -> String {
     let one = match kind {
-        FileKind::Tablespace => "tablespace",
-        FileKind::System => "file of the system tablespace",
-        FileKind::Undo => "undo tablespace",
-        FileKind::Temporary => "temporary tablespace",
-        FileKind::Redo => "redo log file",
-        FileKind::BinaryLog => "binary log",
-        FileKind::RelayLog => "relay log",
-        FileKind::Doublewrite => "doublewrite file",
-        FileKind::Aria => "Aria file",
-        FileKind::Other => "other file",
+        EncryptedFileKind::Tablespace => "tablespace",
+        EncryptedFileKind::System => "file of the system tablespace",
+        EncryptedFileKind::Undo => "undo tablespace",
+        EncryptedFileKind::Temporary => "temporary tablespace",
+        EncryptedFileKind::Redo => "redo log file",
+        EncryptedFileKind::BinaryLog => "binary log",
+        EncryptedFileKind::RelayLog => "relay log",
+        EncryptedFileKind::Doublewrite => "doublewrite file",
+        EncryptedFileKind::Aria => "Aria file",
+        EncryptedFileKind::Other => "other file",
     };
     let mut text = count(usize::try_from(uses.files).unwrap_or(usize::MAX), one);
     if let Some(pages) = uses.pages {

@@ -2,6 +2,8 @@
 
 use std::{io::Write, path::Path};
 
+use innodb::file_kind::{FileKind, report_name};
+use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, Finding, RequiredKey, Verdict};
 use verify::{FileResult, Report, Summary, size};
 
@@ -76,7 +78,7 @@ fn line(file: &FileResult, out: &mut dyn Write) -> Result<(), Error> {
     let units = &file.units;
     let numbers = [units.total, units.encrypted, units.clear, units.empty, units.bad];
     let numbers = numbers.map(|number| format!("{number:>NUMBER$}")).concat();
-    let kind = file.tablespace.as_deref().filter(|kind| *kind != "file-per-table").unwrap_or(&file.kind);
+    let kind = kind_name(file);
     let verdict = pad(file.verdict.name(), VERDICT);
     Ok(writeln!(out, "{verdict}  {}{numbers}  {}", pad(kind, KIND), path(&file.path))?)
 }
@@ -89,7 +91,7 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
     let shown = if options.verbose { file.findings.len() } else { FINDINGS };
     for finding in file.findings.iter().take(shown) {
-        writeln!(out, "    {}", visible(&finding_text(finding, unit_name(&file.kind))))?;
+        writeln!(out, "    {}", visible(&finding_text(finding, unit_name(file.kind))))?;
     }
     let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
     match hidden.saturating_add(file.findings_left_out) {
@@ -99,14 +101,15 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
 }
 
-/// Unit that a file of this kind consists of.
-fn unit_name(kind: &str) -> &'static str {
-    match kind {
-        "redo" => "block",
-        "binlog" => "event",
-        "doublewrite" => "slot",
-        _ => "page",
-    }
+/// Kind of a file; of tablespaces that hold no single table, their own.
+fn kind_name(file: &FileResult) -> &'static str {
+    let special = file.tablespace.filter(|kind| *kind != TablespaceKind::FilePerTable);
+    special.map_or_else(|| report_name::of_kind(file.kind), TablespaceKind::name)
+}
+
+/// What the file consists of.
+fn unit_name(kind: Option<FileKind>) -> &'static str {
+    kind.map_or("page", FileKind::unit_name)
 }
 
 fn finding_text(finding: &Finding, unit_name: &str) -> String {

@@ -34,6 +34,9 @@ pub mod capability {
     pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 }
 
+/// Number of the collation `utf8mb4_general_ci`, which every server since 5.5.3 has.
+pub const UTF8MB4_GENERAL_CI: u8 = 45;
+
 /// Content of the first packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {

@@ -6,6 +6,9 @@
 /// Groups that servers of any version read.
 pub const SERVER: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
 
+/// Groups that backup programs read, besides those of servers.
+pub const BACKUP: [&str; 3] = ["xtrabackup", "mariabackup", "mariadb-backup"];
+
 /// Groups that may have a version suffix.
 const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];
 
@@ -22,6 +25,40 @@ pub fn is_server(group: &str) -> bool {
     SERVER.contains(&group) || of_one_version(group).is_some()
 }
 
+/// Whether client programs read the group. Both clients and servers read `[client-server]`.
+#[must_use]
+pub fn is_client(group: &str) -> bool {
+    const PROGRAMS: &[&str] = &[
+        "mysql",
+        "mysqldump",
+        "mysqladmin",
+        "mysqlimport",
+        "mysqlcheck",
+        "mysqlshow",
+        "mysqlslap",
+        "mysqlbinlog",
+        "mysqlpump",
+        "mysqlsh",
+        "mysql_upgrade",
+        "mariadb-client",
+        "mariadb-dump",
+        "mariadb-admin",
+        "mariadb-import",
+        "mariadb-check",
+        "mariadb-show",
+        "mariadb-slap",
+        "mariadb-binlog",
+        "mariadb-upgrade",
+        "mydumper",
+        "myloader",
+    ];
+    group == "client"
+        || group.starts_with("client-")
+        || group.starts_with("client_")
+        || PROGRAMS.contains(&group)
+        || BACKUP.contains(&group)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,6 +71,10 @@ mod tests {
         for group in ["mariadb-client", "mariadb-dump", "client", "mysqld_safe", "mysqldump", "server-8.0"] {
             assert!(!is_server(group), "{group}");
         }
+        for group in ["client", "client-server", "client_extra", "mysqldump", "mariadb-backup", "mydumper"] {
+            assert!(is_client(group), "{group}");
+        }
+        assert!(!is_client("mysqld") && !is_client("galera"));
         assert_eq!((of_one_version("mariadb-11.8"), of_one_version("mariadb")), (Some("mariadb"), None));
     }
 }

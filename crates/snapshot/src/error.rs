@@ -559,7 +559,10 @@ impl Error {
     const fn hint_of_running_server(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoAccount => {
-                "give the server's socket and an account with RELOAD and BINLOG MONITOR, for MySQL BACKUP_ADMIN, RELOAD and SELECT on performance_schema.log_status (--socket, --user, --password-file)"
+                concat!(
+                    "give the server's socket (--socket) and an account (--user, --password-file); on ",
+                    crate::follow::follow_privileges!()
+                )
             }
             Self::Privilege { grant, .. } => grant,
             Self::RedoEncrypted | Self::Redo { source: RedoCopyFault::Sealed(_), .. } => {

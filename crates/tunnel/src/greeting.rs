@@ -1,6 +1,9 @@
 //! The server's first packet, as far as a tunnel parses it.
 
-use server::error_code;
+use server::{
+    error_code,
+    greeting::{FirstPacket, Greeting, capability},
+};
 
 /// Bytes of a packet header: length and sequence number.
 pub(crate) const HEADER_BYTES: usize = 4;
@@ -8,8 +11,13 @@ pub(crate) const HEADER_BYTES: usize = 4;
 const ERROR: u8 = 0xff;
 /// First byte of a greeting.
 const PROTOCOL_10: u8 = 10;
-/// `CLIENT_SSL`, in the lower half of the capabilities.
-const CLIENT_SSL: u16 = 0x0800;
+/// Bytes of a challenge that a password is hashed with.
+const CHALLENGE_BYTES: usize = 20;
+/// The TLS capability, in the lower half of the capabilities.
+const TLS: u16 = {
+    let [low, high, ..] = capability::SSL.to_le_bytes();
+    u16::from_le_bytes([low, high])
+};
 /// Thread id, first part of the challenge, a zero.
 const BEFORE_CAPABILITIES: usize = 4 + 8 + 1;
 
@@ -21,7 +29,7 @@ pub(crate) fn is_error(first: &[u8]) -> bool {
 /// Clears the TLS capability, so that clients do not encrypt inside the tunnel.
 pub(crate) fn hide_tls(first: &mut [u8]) {
     let Some(capabilities) = capabilities(first) else { return };
-    let value = u16::from_le_bytes(*capabilities) & !CLIENT_SSL;
+    let value = u16::from_le_bytes(*capabilities) & !TLS;
     *capabilities = value.to_le_bytes();
 }
 
@@ -35,32 +43,26 @@ fn capabilities(first: &mut [u8]) -> Option<&mut [u8; 2]> {
     body.get_mut(version_end + BEFORE_CAPABILITIES..)?.first_chunk_mut()
 }
 
-/// The challenge in a greeting's body: two parts, the second one with a terminating zero.
+/// The challenge in a greeting's body.
 pub(crate) fn challenge(body: &[u8]) -> Option<Vec<u8>> {
-    /// After the first part: a zero, capabilities and status, the challenge's length, ten reserved
-    /// bytes.
-    const BETWEEN: usize = 1 + 2 + 1 + 2 + 2 + 1 + 10;
-    if body.first() != Some(&PROTOCOL_10) {
-        return None;
-    }
-    let version_end = body.iter().skip(1).position(|byte| *byte == 0)? + 2;
-    let first = version_end + 4;
-    let second = first + 8 + BETWEEN;
-    Some([body.get(first..first + 8)?, body.get(second..second + 12)?].concat())
+    parsed(body).map(|greeting| greeting.challenge).filter(|challenge| challenge.len() == CHALLENGE_BYTES)
 }
 
-/// The capabilities in a greeting's body: one half, collation and status, the other half.
+/// The capabilities in a greeting's body; none if it is malformed.
 pub(crate) fn offers(body: &[u8]) -> u32 {
-    let version_end = body.iter().skip(1).position(|byte| *byte == 0).map_or(body.len(), |end| end + 2);
-    match body.get(version_end + BEFORE_CAPABILITIES..).and_then(<[u8]>::first_chunk) {
-        Some([a, b, _, _, _, c, d]) => u32::from_le_bytes([*a, *b, *c, *d]),
-        None => 0,
+    parsed(body).map_or(0, |greeting| greeting.capabilities)
+}
+
+fn parsed(body: &[u8]) -> Option<Greeting> {
+    match server::greeting::parse(body)? {
+        FirstPacket::Greeting(greeting) => Some(greeting),
+        FirstPacket::Refusal { .. } => None,
     }
 }
 
 /// Whether a server offers TLS.
 pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
-    capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & CLIENT_SSL != 0)
+    capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & TLS != 0)
 }
 
 /// An error packet with this sequence number: 0 in place of a greeting, for a client that cannot be served.

@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
                 let checkpoint = self.logs.checkpoint(&file.path);
                 let temporary = server_file::is_temporary(name(&file.path));
                 match unreadable_page0::verify(&reader, FileState { live, checkpoint, temporary }).transpose() {
-                    Some(report) => self.finish(file, "tablespace", None, report),
+                    Some(report) => self.finish(file, Some(FileKind::Tablespace), None, report),
                     None => return self.tablespace(index, file, reader, buffer, scratch),
                 }
             }
@@ -284,7 +284,7 @@ impl<'a> Run<'a> {
                     false if file.bytes == 0 => EMPTY,
                     false => "an unknown kind of file",
                 };
-                self.finish(file, "unknown", None, Ok(FileReport::unidentified(why)));
+                self.finish(file, None, None, Ok(FileReport::unidentified(why)));
             }
             Subject::Known(kind) => {
                 let live = self.open_files.has(reader.file());
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
                 if let (Ok(report), Some(detail)) = (&mut report, misplaced::other(kind, &file.path)) {
                     report.misplace(detail);
                 }
-                self.finish(file, logs::name(kind), None, report);
+                self.finish(file, Some(kind), None, report);
             }
         }
         None
@@ -333,7 +333,7 @@ impl<'a> Run<'a> {
                 Some(Shared { index, reader, verifier, part: Mutex::default(), left, next: AtomicU64::new(0) })
             }
             Err(error) => {
-                self.finish(file, "tablespace", None, Err(error));
+                self.finish(file, Some(FileKind::Tablespace), None, Err(error));
                 None
             }
         }
@@ -369,7 +369,7 @@ impl<'a> Run<'a> {
         let page0 = verifier.page0();
         self.spaces.add(page0.space_id, verifier.owner());
         self.advance(file.bytes);
-        self.finish(file, "tablespace", Some(kind_name(page0.kind)), Ok(report));
+        self.finish(file, Some(FileKind::Tablespace), Some(page0.kind), Ok(report));
         true
     }
 
@@ -451,7 +451,7 @@ impl<'a> Run<'a> {
         let part = shared.part.lock().map(|mut part| std::mem::take(&mut *part)).unwrap_or_default();
         let page0 = shared.verifier.page0();
         self.spaces.add(page0.space_id, shared.verifier.owner());
-        let kind = kind_name(page0.kind);
+        let kind = page0.kind;
         let mut report = shared.verifier.finish([part]);
         let bytes = shared.reader.len().unwrap_or(0);
         if pending_redo::can_explain(&report, &file.path, bytes)
@@ -462,7 +462,7 @@ impl<'a> Run<'a> {
         if let Some(detail) = misplaced::why(self.plan, shared.index, &file.path, page0) {
             report.misplace(detail);
         }
-        self.finish(file, "tablespace", Some(kind), Ok(report));
+        self.finish(file, Some(FileKind::Tablespace), Some(kind), Ok(report));
     }
 
     /// Whether the file belongs to a MariaDB server that is running or has redo to apply.
@@ -471,7 +471,13 @@ impl<'a> Run<'a> {
         mariadb && (self.open_files.has(reader.file()) || self.logs.has_newer_changes(self.plan, &file.path))
     }
 
-    fn finish(&self, file: &PlannedFile, kind: &str, tablespace: Option<&str>, report: Result<FileReport, ScanError>) {
+    fn finish(
+        &self,
+        file: &PlannedFile,
+        kind: Option<FileKind>,
+        tablespace: Option<TablespaceKind>,
+        report: Result<FileReport, ScanError>,
+    ) {
         let report = match report {
             Ok(report) => report,
             Err(ScanError::Io { offset, source }) => {
@@ -482,11 +488,11 @@ impl<'a> Run<'a> {
             Err(ScanError::EmptyFile) => FileReport::unidentified(EMPTY),
             Err(error) => FileReport::unidentified(error.to_string()),
         };
-        if kind != "tablespace" || report.verdict == Verdict::Unidentified {
+        if kind != Some(FileKind::Tablespace) || report.verdict == Verdict::Unidentified {
             self.advance(file.bytes);
         }
         let mut result = FileResult::new(file.path.clone(), kind, file.bytes, report);
-        result.tablespace = tablespace.map(str::to_owned);
+        result.tablespace = tablespace;
         if let Ok(mut results) = self.results.lock() {
             results.push(result);
         }
@@ -595,18 +601,6 @@ fn read_page0(file: &PlannedFile) -> Option<(Page0, Vec<u8>)> {
     let read = reader.read_at(0, &mut head).ok()?;
     head.truncate(read);
     Some((Page0::parse(&head).ok()?, head))
-}
-
-const fn kind_name(kind: TablespaceKind) -> &'static str {
-    match kind {
-        TablespaceKind::FilePerTable => "file-per-table",
-        TablespaceKind::General => "general",
-        TablespaceKind::Dictionary => "dictionary",
-        TablespaceKind::Undo => "undo",
-        TablespaceKind::System => "system",
-        TablespaceKind::GlobalTemporary => "global-temporary",
-        TablespaceKind::SessionTemporary => "session-temporary",
-    }
 }
 
 /// Limits the number of threads that compute at the same time.

@@ -135,28 +135,6 @@ impl Logs {
     }
 }
 
-/// Name of a kind in reports.
-pub(crate) const fn name(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::Tablespace => "tablespace",
-        FileKind::Redo => "redo",
-        FileKind::Doublewrite => "doublewrite",
-        FileKind::Binlog | FileKind::BinlogEncrypted => "binlog",
-        FileKind::AriaIndex => "aria-index",
-        FileKind::AriaData => "aria-data",
-        FileKind::AriaLog => "aria-log",
-        FileKind::MyisamIndex => "myisam-index",
-        FileKind::MyisamData => "myisam-data",
-        FileKind::Archive => "archive",
-        FileKind::Csv => "csv",
-        FileKind::CsvMeta => "csv-meta",
-        FileKind::Definition => "definition",
-        FileKind::ExportKey => "export-key",
-        FileKind::ExportMeta => "export-meta",
-        FileKind::GaleraCache => "galera-cache",
-    }
-}
-
 /// Verifies one file; repeatedly, if it looks damaged while a server may be writing it.
 pub(crate) fn verify(
     kind: FileKind,

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use innodb::file_kind::{FileKind, report_name};
+use innodb::tablespace::TablespaceKind;
 use innodb::verify::{FileReport, Finding, RequiredKey, Units, Verdict};
 use serde::Serialize;
 
@@ -17,11 +19,12 @@ pub struct FileResult {
     /// The given path, or a path below a given directory. Invalid UTF-8 is replaced in JSON.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// Kind: `tablespace`, `redo`, `doublewrite`, `binlog`, …
-    pub kind: String,
+    /// Kind; `None` if it is not known.
+    #[serde(serialize_with = "report_name::serialize")]
+    pub kind: Option<FileKind>,
     /// Kind of the tablespace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tablespace: Option<String>,
+    pub tablespace: Option<TablespaceKind>,
     /// Length in bytes.
     pub bytes: u64,
     /// Worst verdict of its units.
@@ -37,10 +40,10 @@ pub struct FileResult {
 }
 
 impl FileResult {
-    pub(crate) fn new(path: PathBuf, kind: &str, bytes: u64, report: FileReport) -> Self {
+    pub(crate) fn new(path: PathBuf, kind: Option<FileKind>, bytes: u64, report: FileReport) -> Self {
         Self {
             path,
-            kind: kind.to_owned(),
+            kind,
             tablespace: None,
             bytes,
             verdict: report.verdict,
@@ -49,6 +52,12 @@ impl FileResult {
             findings: report.findings,
             findings_left_out: report.findings_left_out,
         }
+    }
+
+    /// Whether it is a tablespace.
+    #[must_use]
+    pub fn is_tablespace(&self) -> bool {
+        self.kind == Some(FileKind::Tablespace)
     }
 
     /// Whether nothing but a key, of a store that may not have been given, is needed to prove the file.
@@ -92,7 +101,7 @@ pub struct Summary {
     /// Number of files by verdict.
     pub verdicts: BTreeMap<&'static str, u64>,
     /// Number of files by kind.
-    pub kinds: BTreeMap<String, u64>,
+    pub kinds: BTreeMap<&'static str, u64>,
     /// Numbers of units in all files.
     pub units: Units,
     /// Length of all files.
@@ -162,7 +171,7 @@ impl Report {
             summary.units.add(&file.units);
             summary.verdict = summary.verdict.max(Some(file.verdict));
             *summary.verdicts.entry(file.verdict.name()).or_default() += 1;
-            *summary.kinds.entry(file.kind.clone()).or_default() += 1;
+            *summary.kinds.entry(report_name::of_kind(file.kind)).or_default() += 1;
         }
         Self { schema: SCHEMA, files, errors, summary }
     }
@@ -179,7 +188,7 @@ mod tests {
     fn report(verdicts: &[Verdict]) -> Report {
         let file = |verdict: &Verdict| FileResult {
             path: PathBuf::from("t.ibd"),
-            kind: "tablespace".to_owned(),
+            kind: Some(FileKind::Tablespace),
             tablespace: None,
             bytes: 1,
             verdict: *verdict,

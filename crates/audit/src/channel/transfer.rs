@@ -86,7 +86,7 @@ impl<'a> Script<'a> {
         let read = |group: &str| match group {
             "sst" => true,
             _ if tls_file => false,
-            "xtrabackup" | "mariabackup" | "mariadb-backup" => !rsync,
+            _ if option_group::BACKUP.contains(&group) => !rsync,
             _ => option_group::is_server(group),
         };
         let entry = self

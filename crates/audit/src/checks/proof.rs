@@ -1,5 +1,6 @@
 //! Results of a page-by-page proof, as evidence.
 
+use innodb::file_kind::FileKind;
 use innodb::verify::Finding;
 
 use crate::facts::proof::UnsoundFile;
@@ -22,18 +23,14 @@ fn describe(file: &UnsoundFile, finding: &Finding) -> String {
     let check = serde_json::to_value(finding.check).ok();
     let check = check.as_ref().and_then(|name| name.as_str()).unwrap_or("check").to_owned();
     match finding.unit {
-        Some(unit) => format!("{check} of {} {unit}: {}", unit_name(&file.kind), finding.detail),
+        Some(unit) => format!("{check} of {} {unit}: {}", unit_name(file.kind), finding.detail),
         None => format!("{check}: {}", finding.detail),
     }
 }
 
-/// Unit of such a file.
-pub(super) fn unit_name(kind: &str) -> &'static str {
-    match kind {
-        "redo" => "block",
-        "binlog" => "event",
-        _ => "page",
-    }
+/// What such a file consists of.
+pub(super) fn unit_name(kind: Option<FileKind>) -> &'static str {
+    kind.map_or("page", FileKind::unit_name)
 }
 
 /// Hand-made proofs.
@@ -42,6 +39,7 @@ pub(super) mod made {
     use std::collections::BTreeMap;
 
     use innodb::MasterKeyId;
+    use innodb::file_kind::FileKind;
     use innodb::verify::{RequiredKey, Units, Verdict};
 
     use crate::facts::proof::{Proof, ProofStore, UnsoundFile};
@@ -78,7 +76,7 @@ pub(super) mod made {
         UnsoundFile {
             path: format!("/var/lib/mysql/{name}"),
             name: name.to_owned(),
-            kind: "tablespace".to_owned(),
+            kind: Some(FileKind::Tablespace),
             verdict,
             locked: matches!(verdict, Verdict::MissingKey | Verdict::WrongKey),
             key: Some(RequiredKey::MySql {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ::verify::{Depth, FileResult, Plan, Settings};
 use innodb::file_kind::{self, FileKind};
 use innodb::server_file;
+use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, Units, Verdict};
 use jiff::Timestamp;
 
@@ -160,7 +161,7 @@ impl FileProofRun<'_> {
 /// cannot be judged by one of them.
 fn is_suspect(file: &FileResult) -> bool {
     let sound = matches!(file.verdict, Verdict::Ok | Verdict::Clear);
-    let alone = file.kind == "tablespace" && file.tablespace.as_deref() != Some("system");
+    let alone = file.is_tablespace() && file.tablespace != Some(TablespaceKind::System);
     !sound && (alone || is_locked(file))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use innodb::file_kind::{FileKind, report_name};
 use innodb::verify::{Finding, RequiredKey, Units, Verdict};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,8 @@ pub struct UnsoundFile {
     /// Name in findings.
     pub name: String,
     /// `tablespace`, `redo`, `binlog`, …
-    pub kind: String,
+    #[serde(with = "report_name")]
+    pub kind: Option<FileKind>,
     /// Worst verdict of its units.
     pub verdict: Verdict,
     /// Whether a key that it needs is missing or does not open it, whatever else is wrong.
@@ -66,6 +68,14 @@ pub struct UnsoundFile {
     pub findings: Vec<Finding>,
     /// Number of findings that are not listed.
     pub findings_left_out: u64,
+}
+
+impl UnsoundFile {
+    /// Whether it is a tablespace.
+    #[must_use]
+    pub fn is_tablespace(&self) -> bool {
+        self.kind == Some(FileKind::Tablespace)
+    }
 }
 
 /// A file that could not be read.

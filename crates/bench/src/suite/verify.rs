@@ -192,7 +192,7 @@ impl Measuring<'_> {
     /// Tablespaces without a known fault, grouped by the programs that can read them.
     fn groups(&self) -> Vec<(&'static str, Vec<PathBuf>)> {
         let fine = |file: &FileResult| {
-            file.kind == "tablespace" && (file.verdict.is_sound() || file.verdict == Verdict::Unverifiable)
+            file.is_tablespace() && (file.verdict.is_sound() || file.verdict == Verdict::Unverifiable)
         };
         let groups = ["encrypted MySQL", "encrypted MariaDB", "clear"].map(|group| {
             let files = self.files(|file| fine(file) && group_of(file) == group);

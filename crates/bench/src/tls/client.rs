@@ -19,18 +19,17 @@ use rustls::{
     client::Resumption, version,
 };
 use rustls_pki_types::ServerName;
+use server::greeting::{UTF8MB4_GENERAL_CI, capability};
 
 /// Timeout for an answer of the server.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const BUFFER_BYTES: usize = 32 << 10;
-const PROTOCOL_41: u32 = 0x200;
-const SSL: u32 = 0x800;
-const SECURE_CONNECTION: u32 = 0x8000;
-const PLUGIN_AUTH: u32 = 0x8_0000;
-/// `CLIENT_LONG_PASSWORD` and `CLIENT_TRANSACTIONS`, which every client sets.
-const COMMON_CAPABILITIES: u32 = 0x2001;
-/// utf8mb4_general_ci, which every server since 5.5.3 supports.
-const COLLATION: u8 = 45;
+/// What this client sets in every login.
+const CAPABILITIES: u32 = capability::LONG_PASSWORD
+    | capability::TRANSACTIONS
+    | capability::PROTOCOL_41
+    | capability::SECURE_CONNECTION
+    | capability::PLUGIN_AUTH;
 const OK: u8 = 0x00;
 const MORE_AUTHENTICATION: u8 = 0x01;
 const END: u8 = 0xfe;
@@ -211,14 +210,11 @@ impl Client {
         let plugin = plugin_of(&client.packet)?;
         let mut sequence = 1;
         if let Security::Tls(settings) = security {
-            client.write(
-                &mut sequence,
-                &head(COMMON_CAPABILITIES | PROTOCOL_41 | SSL | SECURE_CONNECTION | PLUGIN_AUTH),
-            )?;
+            client.write(&mut sequence, &head(CAPABILITIES | capability::SSL))?;
             client = client.secured(settings)?;
         }
-        let tls = if matches!(security, Security::Tls(_)) { SSL } else { 0 };
-        let mut response = head(COMMON_CAPABILITIES | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | tls);
+        let tls = if matches!(security, Security::Tls(_)) { capability::SSL } else { 0 };
+        let mut response = head(CAPABILITIES | tls);
         response.extend_from_slice(user.as_bytes());
         // The end of the name, and an empty answer: that of an empty password.
         response.extend_from_slice(&[0, 0]);
@@ -380,7 +376,7 @@ fn head(capabilities: u32) -> Vec<u8> {
     let mut head = Vec::with_capacity(64);
     head.extend_from_slice(&capabilities.to_le_bytes());
     head.extend_from_slice(&(1_u32 << 24).to_le_bytes());
-    head.push(COLLATION);
+    head.push(UTF8MB4_GENERAL_CI);
     head.resize(32, 0);
     head
 }

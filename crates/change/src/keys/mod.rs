@@ -22,7 +22,7 @@ use self::{back_end::Holding, uses::KeyNeeds};
 pub use self::{
     back_end::{BackEnd, Storage},
     entries::{KeyEntry, KeyUse},
-    uses::{FileKind, Uses},
+    uses::{EncryptedFileKind, Uses},
 };
 use crate::{Error, LockWait, Session, StatementLog, keyring::LOST, rotate::data_files};
 

@@ -10,7 +10,9 @@ use std::{
 use files::Reader;
 use innodb::{
     SpaceId, doublewrite,
+    file_kind::FileKind,
     server_file::{is_mariadb_undo, is_named_as_relay_log},
+    tablespace::TablespaceKind,
     verify::{Check, Verdict},
 };
 use serde::Serialize;
@@ -29,7 +31,7 @@ const EXAMPLES: usize = 3;
 /// Kind of a file that needs a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FileKind {
+pub enum EncryptedFileKind {
     /// Tables, general tablespaces, `mysql.ibd`.
     Tablespace,
     /// MariaDB's `ibdata1`.
@@ -69,7 +71,7 @@ pub struct Uses {
 /// Needed keys, by key name and kind of file.
 #[derive(Default)]
 pub(super) struct KeyNeeds {
-    pub(super) by_key: BTreeMap<String, BTreeMap<FileKind, Uses>>,
+    pub(super) by_key: BTreeMap<String, BTreeMap<EncryptedFileKind, Uses>>,
     pub(super) files: u64,
     pub(super) unread: Vec<Unread>,
     pub(super) damaged: Vec<Unread>,
@@ -115,14 +117,14 @@ impl KeyNeeds {
                 needs.add(name, file_kind(file, relay), &file.path, shut);
             }
         }
-        let slots = report.files.iter().filter(|file| file.kind == "doublewrite").collect::<Vec<_>>();
+        let slots = report.files.iter().filter(|file| file.kind == Some(FileKind::Doublewrite)).collect::<Vec<_>>();
         if !slots.is_empty() {
             needs.add_doublewrite(&slots, &spaces(&report.files));
         }
         needs
     }
 
-    fn add(&mut self, name: String, file_kind: FileKind, path: &Path, shut: bool) -> &mut Uses {
+    fn add(&mut self, name: String, file_kind: EncryptedFileKind, path: &Path, shut: bool) -> &mut Uses {
         let uses = self.by_key.entry(name).or_default().entry(file_kind).or_default();
         uses.files = uses.files.saturating_add(1);
         uses.shut = uses.shut.saturating_add(u64::from(shut));
@@ -147,7 +149,7 @@ impl KeyNeeds {
                 }
             }
             for (key, pages) in pages {
-                let uses = self.add(key.clone(), FileKind::Doublewrite, &file.path, false);
+                let uses = self.add(key.clone(), EncryptedFileKind::Doublewrite, &file.path, false);
                 *uses.pages.get_or_insert(0) += pages;
             }
         }
@@ -155,14 +157,14 @@ impl KeyNeeds {
 
     /// Numbers of files, in the form of the register.
     pub(super) fn counts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
-        let counts = |uses: &BTreeMap<FileKind, Uses>| {
+        let counts = |uses: &BTreeMap<EncryptedFileKind, Uses>| {
             uses.iter().map(|(file_kind, uses)| (file_kind.name(), uses.files)).collect()
         };
         self.by_key.iter().map(|(name, uses)| (name.clone(), counts(uses))).collect()
     }
 }
 
-impl FileKind {
+impl EncryptedFileKind {
     /// Name in JSON and in the register.
     #[must_use]
     pub fn name(self) -> String {
@@ -185,7 +187,7 @@ impl FileKind {
 /// A file that is damaged where it names its key or holds it wrapped: no key can open it. A tablespace without a kind has no
 /// page 0 that can be read, which would name a key.
 fn damaged_record(file: &FileResult) -> Option<Unread> {
-    let cut = file.kind == "tablespace" && file.tablespace.is_none() && file.verdict == Verdict::Truncated;
+    let cut = file.is_tablespace() && file.tablespace.is_none() && file.verdict == Verdict::Truncated;
     if file.verdict != Verdict::BadKeyInfo && !cut {
         return None;
     }
@@ -208,28 +210,29 @@ fn is_shut(file: &FileResult) -> bool {
         || file.findings.iter().any(|finding| by_key(finding.check))
 }
 
-fn file_kind(file: &FileResult, relay: Option<&str>) -> FileKind {
+fn file_kind(file: &FileResult, relay: Option<&str>) -> EncryptedFileKind {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-    match (file.kind.as_str(), file.tablespace.as_deref()) {
-        ("tablespace", Some("undo")) => FileKind::Undo,
-        // MariaDB's undo tablespaces differ from tables only by name.
-        ("tablespace", _) if is_mariadb_undo(&name) => FileKind::Undo,
-        ("tablespace", Some("system")) => FileKind::System,
-        ("tablespace", Some(kind)) if kind.ends_with("temporary") => FileKind::Temporary,
-        ("tablespace", _) => FileKind::Tablespace,
-        ("redo", _) => FileKind::Redo,
-        ("binlog", _) if relay.is_some_and(|relay| name.starts_with(relay)) || is_named_as_relay_log(&name) => {
-            FileKind::RelayLog
-        }
-        ("binlog", _) => FileKind::BinaryLog,
-        ("aria-index" | "aria-data", _) => FileKind::Aria,
-        _ => FileKind::Other,
+    let is_relay_log = || relay.is_some_and(|relay| name.starts_with(relay)) || is_named_as_relay_log(&name);
+    match file.kind {
+        Some(FileKind::Tablespace) => match file.tablespace {
+            Some(TablespaceKind::Undo) => EncryptedFileKind::Undo,
+            // MariaDB's undo tablespaces differ from tables only by name.
+            _ if is_mariadb_undo(&name) => EncryptedFileKind::Undo,
+            Some(TablespaceKind::System) => EncryptedFileKind::System,
+            Some(kind) if kind.is_temporary() => EncryptedFileKind::Temporary,
+            _ => EncryptedFileKind::Tablespace,
+        },
+        Some(FileKind::Redo) => EncryptedFileKind::Redo,
+        Some(kind) if kind.is_binary_log() && is_relay_log() => EncryptedFileKind::RelayLog,
+        Some(kind) if kind.is_binary_log() => EncryptedFileKind::BinaryLog,
+        Some(FileKind::AriaIndex | FileKind::AriaData) => EncryptedFileKind::Aria,
+        _ => EncryptedFileKind::Other,
     }
 }
 
 /// The key that each tablespace needs, by space id.
 fn spaces(files: &[FileResult]) -> BTreeMap<SpaceId, String> {
-    let tablespaces = files.iter().filter(|file| file.kind == "tablespace");
+    let tablespaces = files.iter().filter(|file| file.is_tablespace());
     let keyed = tablespaces.filter_map(|file| Some((file, key_names(file).pop()?)));
     keyed.filter_map(|(file, name)| Some((data_files::page0(&file.path)?.space_id, name))).collect()
 }

@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use innodb::file_kind::{FileKind, report_name};
 use innodb::server_file::REDO_DIRECTORY;
+use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, RequiredKey, Verdict};
 use register::mariadb_name;
 use serde::Serialize;
@@ -137,7 +139,7 @@ impl FileScan {
 
     /// The redo log is one log in several files, of which the newest names the key.
     fn location_of(&self, path: &Path) -> PathBuf {
-        let redo = self.files.get(path).is_some_and(|file| file.kind == "redo");
+        let redo = self.files.get(path).is_some_and(|file| file.kind == Some(FileKind::Redo));
         let directory = path.parent().filter(|directory| directory.ends_with(REDO_DIRECTORY));
         directory.filter(|_| redo).unwrap_or(path).to_owned()
     }
@@ -192,7 +194,7 @@ impl FileScan {
 
     /// Encrypted tablespaces.
     pub(super) fn tablespaces(&self) -> impl Iterator<Item = &FileResult> {
-        self.encrypted().filter(|file| file.kind == "tablespace" && !is_temporary(file))
+        self.encrypted().filter(|file| file.is_tablespace() && !is_temporary(file))
     }
 
     /// Numbers of files that use the wanted keys.
@@ -201,9 +203,9 @@ impl FileScan {
         for file in self.encrypted() {
             let names = key_names(file);
             if wanted_for(file, wanted).is_some_and(|wanted| is_on(&names, &wanted)) {
-                match file.kind.as_str() {
-                    "tablespace" => on.tablespaces += 1,
-                    "redo" => on.redo += 1,
+                match file.kind {
+                    Some(FileKind::Tablespace) => on.tablespaces += 1,
+                    Some(FileKind::Redo) => on.redo += 1,
                     _ => on.binary_logs += 1,
                 }
             }
@@ -216,7 +218,7 @@ impl FileScan {
         let mut needed: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for file in self.encrypted() {
             for key in key_names(file) {
-                *needed.entry(key).or_default().entry(file.kind.clone()).or_default() += 1;
+                *needed.entry(key).or_default().entry(report_name::of_kind(file.kind).to_owned()).or_default() += 1;
             }
         }
         needed
@@ -244,7 +246,7 @@ fn is_shut(file: &FileResult) -> bool {
 
 /// A new table is in memory and in the redo log before its file is written.
 fn is_unwritten(file: &FileResult) -> bool {
-    file.kind == "tablespace" && file.verdict == Verdict::Unidentified
+    file.is_tablespace() && file.verdict == Verdict::Unidentified
 }
 
 /// Names of the keys that a file needs.
@@ -263,7 +265,7 @@ pub(crate) fn key_names(file: &FileResult) -> Vec<String> {
 
 /// Temporary tablespaces are recreated at every start and not re-wrapped.
 fn is_temporary(file: &FileResult) -> bool {
-    file.tablespace.as_deref().is_some_and(|kind| kind.ends_with("-temporary"))
+    file.tablespace.is_some_and(TablespaceKind::is_temporary)
 }
 
 fn is_on(names: &[String], wanted: &str) -> bool {

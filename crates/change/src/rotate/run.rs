@@ -8,6 +8,7 @@ use std::{
 };
 
 use files::sha256_hex;
+use innodb::tablespace::TablespaceKind;
 use jiff::Timestamp;
 use register::{CopyRecord, Ledger, Unfinished, Written, mariadb_name, sha256_of};
 use server::{Options, Target};
@@ -263,7 +264,8 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Records the start of the run; a resumed run keeps its earlier record.
     fn begin_register(&mut self, copy: &KeyringCopy, seen: &FileScan) {
-        let current = |file: &&FileResult| matches!(file.tablespace.as_deref(), Some("file-per-table" | "undo"));
+        let current =
+            |file: &&FileResult| matches!(file.tablespace, Some(TablespaceKind::FilePerTable | TablespaceKind::Undo));
         let fingerprints = || data_keys::of_all(seen.tablespaces().filter(current).map(|file| file.path.as_path()));
         let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
         let uuid = &self.site.server_uuid;
@@ -577,7 +579,7 @@ fn after(seen: &FileScan, wanted: &ExpectedKeys, request: &Request) -> After {
     let data_keys = request.data_keys.then(|| {
         let mut counts = DataKeys::default();
         for file in seen.tablespaces() {
-            let shared = matches!(file.tablespace.as_deref(), Some("general" | "dictionary"));
+            let shared = matches!(file.tablespace, Some(TablespaceKind::General | TablespaceKind::Dictionary));
             let old = wanted.not.get(&file.path).is_some_and(|old| data_keys::of_tablespace(&file.path) == Some(*old));
             *(if shared || old { &mut counts.kept } else { &mut counts.new }) += 1;
         }

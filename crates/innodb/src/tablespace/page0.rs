@@ -54,6 +54,28 @@ pub enum TablespaceKind {
     SessionTemporary,
 }
 
+impl TablespaceKind {
+    /// Name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FilePerTable => "file-per-table",
+            Self::General => "general",
+            Self::Dictionary => "dictionary",
+            Self::Undo => "undo",
+            Self::System => "system",
+            Self::GlobalTemporary => "global-temporary",
+            Self::SessionTemporary => "session-temporary",
+        }
+    }
+
+    /// Whether the server makes it anew at each start.
+    #[must_use]
+    pub const fn is_temporary(self) -> bool {
+        matches!(self, Self::GlobalTemporary | Self::SessionTemporary)
+    }
+}
+
 /// Page 0 of a tablespace.
 ///
 /// Source: formats, "Page 0 (FSP header)" and "Flags and page size"; `fsp0fsp.h`.

@@ -4,11 +4,8 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::Error,
-    greeting::{Greeting, capability},
+    greeting::{Greeting, UTF8MB4_GENERAL_CI, capability},
 };
-
-/// utf8mb4_general_ci, supported by every server since 5.5.3.
-const COLLATION: u8 = 45;
 
 /// The maximum packet size that this client announces.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
@@ -33,7 +30,7 @@ pub(crate) fn request_head(capabilities: u32) -> Vec<u8> {
     let mut head = Vec::with_capacity(32);
     head.extend_from_slice(&capabilities.to_le_bytes());
     head.extend_from_slice(&MAX_PACKET_BYTES.to_le_bytes());
-    head.push(COLLATION);
+    head.push(UTF8MB4_GENERAL_CI);
     head.extend_from_slice(&[0; 23]);
     head
 }

@@ -21,6 +21,8 @@ pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
+/// [`binary_log_status`] of MariaDB, and of MySQL before 8.4.
+pub const SHOW_MASTER_STATUS: &str = "SHOW MASTER STATUS";
 pub(super) const MYSQL_CHANNEL: &str = "Channel_Name";
 pub(super) const MARIADB_CHANNEL: &str = "Connection_name";
 pub(super) const SHOW_REPLICA_STATUS: &str = "SHOW REPLICA STATUS";
@@ -54,7 +56,7 @@ pub fn replica_status(version: &ServerVersion) -> &'static str {
 /// Tells where the binary log ends: file, position.
 #[must_use]
 pub fn binary_log_status(version: &ServerVersion) -> &'static str {
-    if version.can(Capability::WithoutMasterStatements) { "SHOW BINARY LOG STATUS" } else { "SHOW MASTER STATUS" }
+    if version.can(Capability::WithoutMasterStatements) { "SHOW BINARY LOG STATUS" } else { SHOW_MASTER_STATUS }
 }
 
 /// Words that a version uses in statements on replication.

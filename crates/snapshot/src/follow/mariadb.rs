@@ -18,6 +18,7 @@ use std::{
 
 use files::regular::{self, Links};
 use innodb::{log_copy::LogCopy, server_file::FIRST_OLDER_REDO as REDO_LOG};
+use server::dialect::statement::SHOW_MASTER_STATUS;
 
 use super::{
     Checkpoint, Followed, Job, Position,
@@ -150,7 +151,7 @@ impl Source<'_> {
         if self.binary_log.is_none() {
             return Ok(Position::default());
         }
-        let rows = self.session.rows("SHOW MASTER STATUS", Privilege::BinlogMonitor)?;
+        let rows = self.session.rows(SHOW_MASTER_STATUS, Privilege::BinlogMonitor)?;
         let file = rows.value(0, "File").ok_or(Error::NoAnswer("binary log"))?.to_owned();
         let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
         let offset = offset.ok_or(Error::NoAnswer("position in the binary log"))?;

@@ -32,7 +32,11 @@ use rustix::fs::statvfs;
 
 pub use self::session::Account;
 use self::session::Session;
+pub(crate) use self::session::follow_privileges;
 use crate::{Error, external::ExternalFiles};
+
+/// The privileges that the account needs, as the end of a sentence: "on MariaDB …; on MySQL …".
+pub const PRIVILEGES: &str = follow_privileges!();
 
 /// How long commits are expected to wait, before anything is known of the server.
 pub(crate) const EXPECTED_WAIT: Duration = Duration::from_millis(300);

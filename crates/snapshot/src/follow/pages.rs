@@ -12,6 +12,8 @@ use innodb::{
         checksum::{Checksum, classic, zip},
         compressed::rebuild_mysql,
         flags::SpaceFlags,
+        header::PageHeader,
+        types::PageType,
     },
     tablespace::Page0,
 };
@@ -131,9 +133,7 @@ fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, i
 
 /// Judges a clear or opened page of MySQL. One with page compression has the checksum of what it holds.
 fn judge_clear(page: &[u8], row_compressed: bool) -> Page {
-    const TYPE: usize = 24;
-    const COMPRESSED: [u8; 2] = 14_u16.to_be_bytes();
-    if page.get(TYPE..).and_then(|rest| rest.first_chunk()) != Some(&COMPRESSED) {
+    if !PageHeader::parse(page).is_ok_and(|header| header.page_type == PageType::COMPRESSED) {
         return judge_plain(page, row_compressed);
     }
     let mut rebuilt = vec![0; page.len()];
@@ -180,7 +180,7 @@ mod tests {
         let key = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
         let mut sealed = page();
         assert_eq!((judged(&sealed, None), lsn_of(&sealed)), (Page::Whole, 900));
-        let how = innodb::crypt::mysql::Sealed { page_type: innodb::page::types::PageType::ENCRYPTED, end: 16384 };
+        let how = innodb::crypt::mysql::Sealed { page_type: PageType::ENCRYPTED, end: 16384 };
         key.cipher().unwrap().seal(&mut sealed, how).unwrap();
         assert_eq!(judged(&sealed, None), Page::Unproven);
         assert_eq!(judged(&sealed, key.cipher().ok()), Page::Whole);

@@ -178,6 +178,15 @@ impl Session {
     }
 }
 
+/// [`PRIVILEGES`](super::PRIVILEGES), to build constant texts with.
+macro_rules! follow_privileges {
+    () => {
+        "MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and \
+         SELECT and LOCK TABLES on tables that are not InnoDB's"
+    };
+}
+pub(crate) use follow_privileges;
+
 /// What a statement needs besides an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Privilege {

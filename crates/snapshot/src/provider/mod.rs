@@ -152,6 +152,15 @@ impl fmt::Display for Provider {
     }
 }
 
+impl Choice {
+    /// Every value that [`FromStr`] accepts, separated by commas.
+    #[must_use]
+    pub fn names() -> String {
+        let names = Provider::ALL.map(Provider::name).into_iter().chain(Program::ALL.map(Program::name));
+        ["auto"].into_iter().chain(names).collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl FromStr for Choice {
     type Err = String;
 
@@ -160,10 +169,7 @@ impl FromStr for Choice {
         match known {
             Some(provider) => Ok(Self::Only(provider)),
             None if text == "auto" => Ok(Self::Auto),
-            None => text.parse().map(Self::Stream).map_err(|()| {
-                let names = Provider::ALL.map(Provider::name).into_iter().chain(Program::ALL.map(Program::name));
-                format!("auto, {}", names.collect::<Vec<_>>().join(", "))
-            }),
+            None => text.parse().map(Self::Stream).map_err(|()| Self::names()),
         }
     }
 }

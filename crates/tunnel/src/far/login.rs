@@ -6,13 +6,13 @@
 //!
 //! Source: MySQL's "Protocol::SSLRequest", "Protocol::HandshakeResponse41", "Connection Phase".
 
+use server::greeting::capability;
+
 use crate::greeting::HEADER_BYTES;
 
 /// Capabilities, maximum packet size, collation, and 23 bytes with MariaDB's further capabilities or zeros: the start
 /// of a login, and all of a request for TLS.
 pub(super) const HEAD_BYTES: usize = 32;
-const CLIENT_PROTOCOL_41: u32 = 0x200;
-pub(super) const CLIENT_SSL: u32 = 0x800;
 /// First byte of the packets that end a login. MySQL puts a 1 before everything that a plug-in sends. MariaDB does so
 /// only for data that starts with 1, 254 or 255, and none of its own plug-ins sends data that starts with 0. For a
 /// plug-in that did, renumbering would stop too early: its client would see packets out of order, which does not affect
@@ -66,14 +66,14 @@ fn opening(came: &[u8]) -> Result<Opening, LoginRefused> {
     let left = length.checked_sub(HEAD_BYTES).ok_or(LoginRefused::Unknown)?;
     let (capabilities, rest) = head.split_first_chunk().ok_or(LoginRefused::Unknown)?;
     let capabilities = u32::from_le_bytes(*capabilities);
-    if capabilities & CLIENT_PROTOCOL_41 == 0 {
+    if capabilities & capability::PROTOCOL_41 == 0 {
         return Err(LoginRefused::Unknown);
     }
-    if capabilities & CLIENT_SSL != 0 {
+    if capabilities & capability::SSL != 0 {
         return Err(LoginRefused::Encrypts);
     }
     // Servers use the capabilities in the request, so they must be the client's.
-    let head = [&(capabilities | CLIENT_SSL).to_le_bytes(), rest].concat();
+    let head = [&(capabilities | capability::SSL).to_le_bytes(), rest].concat();
     let request = [&[HEAD_BYTES as u8, 0, 0, 1], head.as_slice()].concat();
     let login = [&[*a, *b, *c, 2], head.as_slice()].concat();
     Ok(Opening { request, login, left })

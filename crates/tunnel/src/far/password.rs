@@ -21,9 +21,10 @@ use aws_lc_rs::{
     rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use server::greeting::capability;
 use zeroize::Zeroizing;
 
-use super::login::{CLIENT_SSL, ERROR, HEAD_BYTES, OK};
+use super::login::{ERROR, HEAD_BYTES, OK};
 use crate::greeting::{self, HEADER_BYTES, put};
 
 /// Maximum length of a packet in a login.
@@ -253,7 +254,7 @@ impl Login {
     /// Examines the client's first packet.
     fn begins(&mut self, body: &[u8]) {
         let capabilities = body.first_chunk().map_or(0, |capabilities| u32::from_le_bytes(*capabilities));
-        self.encrypted = body.len() == HEAD_BYTES && capabilities & CLIENT_SSL != 0;
+        self.encrypted = body.len() == HEAD_BYTES && capabilities & capability::SSL != 0;
         self.compressed = capabilities & self.offers & (CLIENT_COMPRESS | CLIENT_ZSTD) != 0;
     }
 

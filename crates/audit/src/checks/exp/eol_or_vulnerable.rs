@@ -145,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_to_upgrade_to_are_those_maintained_longest() {
+        for (flavor, table) in [(Flavor::MySql, MYSQL), (Flavor::MariaDb, MARIADB)] {
+            let mut lines = table.to_vec();
+            lines.sort_by_key(|(_, _, end)| std::cmp::Reverse(*end));
+            for (major, minor, _) in lines.iter().take(2) {
+                assert!(supported(flavor).contains(&format!("{major}.{minor}")), "{major}.{minor}");
+            }
+        }
+    }
+
+    #[test]
     fn every_date_of_the_tables_exists() {
         for (_, _, (year, month, day)) in MYSQL.iter().chain(MARIADB) {
             assert!(Date::new(*year, *month, *day).is_ok(), "{year}-{month}-{day}");

@@ -145,7 +145,7 @@ fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
 fn refusal(proof: &Proof, file: &UnsoundFile) -> Ruling {
     let (key, stores) = (file.key_text(), proof.store_names());
     let (message, fix) = match file.verdict {
-        Proven::BadKeyInfo if file.kind == "tablespace" => (
+        Proven::BadKeyInfo if file.is_tablespace() => (
             format!("page 0 of {}, which holds the information about its key, is damaged", file.name),
             format!("restore {} from a backup that `sealant verify` proves sound", file.path),
         ),
@@ -487,7 +487,10 @@ mod tests {
             assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
             assert!(!found[0].evidence.is_empty());
         }
-        let log = UnsoundFile { kind: "binlog".to_owned(), ..unsound("binlog.000002", Proven::MissingKey) };
+        let log = UnsoundFile {
+            kind: Some(innodb::file_kind::FileKind::Binlog),
+            ..unsound("binlog.000002", Proven::MissingKey)
+        };
         assert_eq!(judged(proof(7, vec![log]))[0].artefact, "binlog.000002");
         assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Unverifiable)]))[0].status, Unknown);
         assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Damaged)]))[0].status, Pass);

@@ -57,7 +57,7 @@ const fn is_damage(verdict: Proven) -> bool {
 
 /// `opened`: a key opens what page 0 holds.
 fn one(file: &UnsoundFile, opened: bool) -> Ruling {
-    let unit = unit_name(&file.kind);
+    let unit = unit_name(file.kind);
     let message = match file.verdict {
         Proven::Truncated => {
             let missing = file.findings.first().map_or_else(String::new, |finding| format!(": {}", finding.detail));
@@ -66,7 +66,7 @@ fn one(file: &UnsoundFile, opened: bool) -> Ruling {
         Proven::BadKeyInfo if opened => {
             format!("page 0 of {} is damaged, although the key still opens the file", file.name)
         }
-        Proven::BadKeyInfo if file.kind != "tablespace" => {
+        Proven::BadKeyInfo if !file.is_tablespace() => {
             format!("{} is damaged where it names its key: no key can open it", file.name)
         }
         Proven::BadKeyInfo => {

@@ -1,6 +1,6 @@
 //! `tls-client-config-weak`.
 
-use server::Capability;
+use server::{Capability, option_group};
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let lines: Vec<(&OptionEntry, Setting<'_>)> = host
         .options
         .iter()
-        .filter(|entry| is_client_group(&entry.group))
+        .filter(|entry| option_group::is_client(&entry.group))
         .filter_map(|entry| Some((entry, setting(entry)?)))
         .collect();
     let last: Vec<&(&OptionEntry, Setting<'_>)> =
@@ -73,38 +73,6 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     );
     verdict.pass_if_clean(last.iter().take(10).fold(pass, |pass, (entry, _)| pass.evidence(quote(entry))));
     Ok(verdict)
-}
-
-/// Groups that client programs read; both clients and servers read `[client-server]`.
-fn is_client_group(group: &str) -> bool {
-    const PROGRAMS: &[&str] = &[
-        "mysql",
-        "mysqldump",
-        "mysqladmin",
-        "mysqlimport",
-        "mysqlcheck",
-        "mysqlshow",
-        "mysqlslap",
-        "mysqlbinlog",
-        "mysqlpump",
-        "mysqlsh",
-        "mysql_upgrade",
-        "mariadb-client",
-        "mariadb-dump",
-        "mariadb-admin",
-        "mariadb-import",
-        "mariadb-check",
-        "mariadb-show",
-        "mariadb-slap",
-        "mariadb-binlog",
-        "mariadb-upgrade",
-        "mariadb-backup",
-        "xtrabackup",
-        "mariabackup",
-        "mydumper",
-        "myloader",
-    ];
-    group == "client" || group.starts_with("client-") || group.starts_with("client_") || PROGRAMS.contains(&group)
 }
 
 /// The effect of a line, in any notation: `skip-ssl`, `disable-ssl`, `ssl=0`, `loose-ssl-mode=…`.

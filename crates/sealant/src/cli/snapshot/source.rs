@@ -43,16 +43,28 @@ pub(crate) struct Freezing {
     /// Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = value::short_time)]
     pub(crate) max_freeze: Duration,
-    /// auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best method that is safe here
-    #[arg(long, value_name = "HOW", default_value = "auto")]
+    #[arg(long, value_name = "HOW", default_value = "auto", help = provider_help())]
     pub(crate) provider: Choice,
-    /// Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR, on MySQL BACKUP_ADMIN,
-    /// RELOAD and SELECT on performance_schema.log_status [default: from the option files, or the name of the current user]
-    #[arg(long, value_name = "NAME", requires = "socket")]
+    #[arg(long, value_name = "NAME", requires = "socket", help = account_help())]
     pub(crate) user: Option<String>,
     /// Read the account's password from this file
     #[arg(long, value_name = "FILE", requires = "socket")]
     pub(crate) password_file: Option<PathBuf>,
+}
+
+fn provider_help() -> String {
+    format!(
+        "{}; auto takes the best method that is safe here, the backup programs only send (sealant send --live)",
+        Choice::names()
+    )
+}
+
+fn account_help() -> String {
+    format!(
+        "Account on the server at --socket for the provider follow; needs on {} [default: from the option \
+         files, or the name of the current user]",
+        ::snapshot::follow::PRIVILEGES
+    )
 }
 
 /// Keys for a copy of an encrypted MySQL that works on.
