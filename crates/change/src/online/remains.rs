@@ -4,7 +4,7 @@
 use super::{Table, Tool};
 use crate::{
     Error, Session,
-    encrypt::scratch::{self, SCHEMA},
+    encrypt::scratch_schema::{self, SCHEMA},
     quote,
 };
 
@@ -75,7 +75,7 @@ pub(super) fn forget(session: &mut Session<'_>, executed: &mut Vec<String>, tabl
         ),
     )?;
     change(session, executed, format!("DROP TABLE {SCHEMA}.online"))?;
-    scratch::drop_schema(session, executed)
+    scratch_schema::drop_schema(session, executed)
 }
 
 /// Removes the leftovers of tools for all recorded tables, but not the records.
