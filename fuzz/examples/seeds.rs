@@ -6,10 +6,7 @@
 
 use std::{fs, path::PathBuf};
 
-use fuzz::innodb::{
-    keys::set,
-    repair,
-};
+use fuzz::innodb::{keys::set, repair};
 use innodb::{
     KeyVersion, Lsn,
     aria::recognise_table,
@@ -22,7 +19,7 @@ use innodb::{
     tablespace::Page0,
     verify::{
         redo,
-        tablespace::{Options, Part, Scratch, TablespaceVerifier},
+        tablespace::{Options, PageBuffers, Part, TablespaceVerifier},
     },
 };
 
@@ -66,7 +63,7 @@ fn opened(file: &[u8], keys: &dyn KeySource) -> Vec<u8> {
     let mut pages = file.to_vec();
     let options = Options::new(keys);
     let verifier = TablespaceVerifier::begin(file, &options).unwrap();
-    verifier.verify(file, 0, &mut pages, &mut Scratch::default(), &mut Part::default());
+    verifier.verify(file, 0, &mut pages, &mut PageBuffers::default(), &mut Part::default());
     pages
 }
 

@@ -6,8 +6,7 @@ use luks::{DeviceInfo, Readable, Report};
 /// Judges `bytes` as a header file and as a disk.
 pub fn judge(bytes: &[u8]) {
     for whole_device in [false, true] {
-        let device =
-            DeviceInfo { device_bytes: Some(1 << 42), physical_block_bytes: Some(4096), whole_device };
+        let device = DeviceInfo { device_bytes: Some(1 << 42), physical_block_bytes: Some(4096), whole_device };
         let report = luks::audit(&bytes, &device, None).expect("memory can be read");
         check(&report);
     }

@@ -15,7 +15,7 @@ use innodb::file_name::decoded;
 use innodb::tablespace::{DoublewriteCopies, Family, TablespaceScan};
 use serde::{Deserialize, Serialize};
 
-pub use self::bytes::{Promise, byte_evidence, promise_of, state_of};
+pub use self::bytes::{DeclaredEncryption, byte_evidence, declared_encryption, state_of};
 use self::join::Join;
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
@@ -165,16 +165,16 @@ impl Artefact<'_> {
         self.reported == Some(State::Encrypted) && matches!(self.bytes, Some(State::Clear | State::Partly))
     }
 
-    /// What page 0 declares; `None` if it was not read or does not exist.
+    /// What page 0 declares about encryption; `None` if it was not read or does not exist.
     #[must_use]
-    pub fn promise(&self) -> Option<Promise> {
-        self.scan().map(promise_of)
+    pub fn declared_encryption(&self) -> Option<DeclaredEncryption> {
+        self.scan().map(declared_encryption)
     }
 
     /// Whether the server or page 0 declares it encrypted, or encryption in progress.
     #[must_use]
     pub fn meant_to_be_encrypted(&self) -> bool {
-        let bytes = self.promise().is_some_and(|promise| promise != Promise::None)
+        let bytes = self.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None)
             || matches!(self.bytes, Some(State::Encrypted | State::Partly));
         bytes || matches!(self.reported, Some(State::Encrypted | State::Partly))
     }

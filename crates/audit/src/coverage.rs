@@ -296,12 +296,12 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::facts::files::Content;
-    use crate::testing::{Made, mariadb, mysql, tablespace, tablespace_with};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace, tablespace_with};
     use innodb::SpaceId;
     use innodb::aria::{AriaCounts, AriaScan};
     use innodb::tablespace::{DoublewriteCopies, TablespaceKind};
 
-    fn row(made: &Made, artefact: &str) -> Coverage {
+    fn row(made: &FactsBuilder, artefact: &str) -> Coverage {
         let artefacts = Artefacts::join(&made.0);
         map(&made.0, &artefacts).into_iter().find(|row| row.artefact == artefact).unwrap()
     }
@@ -315,7 +315,7 @@ mod tests {
             scan.doublewrite =
                 DoublewriteCopies { slots: 9, encrypted: 5, clear_data: 4, ..DoublewriteCopies::default() };
         });
-        let made = Made::nothing().file("ibdata1", ibdata1);
+        let made = FactsBuilder::nothing().file("ibdata1", ibdata1);
         assert_eq!(row(&made, "doublewrite buffer").state, CoverageState::Partly);
         assert_eq!(row(&made, "system tablespace (ibdata1)").state, CoverageState::Encrypted);
     }
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn temporary_tablespaces_without_rows_are_judged_by_their_switch() {
-        let made = |made: Made| {
+        let made = |made: FactsBuilder| {
             let space = tablespace_with("plain", 0, 0, |scan| scan.kind = TablespaceKind::SessionTemporary);
             made.file("#innodb_temp/temp_1.ibt", space)
         };
@@ -352,7 +352,7 @@ mod tests {
         let counts = AriaCounts { total: 3, scanned: 3, clear: 3, ..AriaCounts::default() };
         let clear =
             AriaScan { file_bytes: 1 << 16, complete: true, counts, key_versions: None, clear_offsets: Vec::new() };
-        let made = Made::nothing()
+        let made = FactsBuilder::nothing()
             .file("mysql/help_topic.MAD", Content::AriaData { scan: clear })
             .file("sys/sys_config.ibd", tablespace("plain", 0, 2))
             .file("mysql/user.MYD", Content::PlainTable { engine: "MyISAM".to_owned() })

@@ -26,19 +26,19 @@ use crate::rules::Rules;
 pub(crate) const NOW: &str = "2026-11-20T12:00:00Z";
 
 /// Facts about a MySQL 9.7.4 without results.
-pub(crate) fn mysql() -> Made {
-    Made::server("9.7.4", "MySQL Community Server - GPL")
+pub(crate) fn mysql() -> FactsBuilder {
+    FactsBuilder::server("9.7.4", "MySQL Community Server - GPL")
 }
 
 /// Facts about a MariaDB 10.11 without results.
-pub(crate) fn mariadb() -> Made {
-    Made::server("10.11.19-MariaDB-log", "Debian 12")
+pub(crate) fn mariadb() -> FactsBuilder {
+    FactsBuilder::server("10.11.19-MariaDB-log", "Debian 12")
 }
 
 /// A builder of facts.
-pub(crate) struct Made(pub(crate) Facts);
+pub(crate) struct FactsBuilder(pub(crate) Facts);
 
-impl Made {
+impl FactsBuilder {
     /// Facts without a server.
     pub(crate) fn nothing() -> Self {
         Self(Facts::empty("test", NOW.parse().unwrap()))
@@ -151,7 +151,7 @@ impl Made {
 /// Columns of the result `tablespaces` that checks at rest use.
 pub(crate) const TABLESPACE_COLUMNS: &[&str] = &["space_id", "name", "type", "encrypted"];
 
-impl Made {
+impl FactsBuilder {
     /// Puts the data directory on an encrypted disk.
     pub(crate) fn encrypted_disk(self) -> Self {
         self.disk(DiskLayer::Encrypted { by: "dm-crypt CRYPT-LUKS2".to_owned() })

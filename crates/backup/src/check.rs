@@ -80,11 +80,12 @@ pub struct BadObject {
 #[derive(Debug)]
 pub struct Memory {
     path: PathBuf,
-    hosts: BTreeMap<String, Remembered>,
+    hosts: BTreeMap<String, HostRecord>,
 }
 
+/// The newest receipt of a host that a check has seen, and which packs were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Remembered {
+struct HostRecord {
     /// Number of the newest receipt.
     number: Number,
     /// Its SHA-256.
@@ -329,7 +330,7 @@ impl Memory {
         }
         let Some(last) = links.last() else { return Ok(()) };
         let read_until = checked.read_until.clone().or_else(|| before?.read_until.clone());
-        let newest = Remembered { number: last.receipt.number, sha256: last.sha256, read_until };
+        let newest = HostRecord { number: last.receipt.number, sha256: last.sha256, read_until };
         self.hosts.insert(host.to_owned(), newest);
         let bytes = serde_json::to_vec(&self.hosts).map_err(io::Error::from);
         let bytes = bytes.map_err(BackupError::io(&self.path, "cannot be written"))?;

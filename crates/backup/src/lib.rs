@@ -30,10 +30,10 @@ pub mod report;
 pub mod repository;
 pub mod restore;
 pub mod run;
-mod scratch;
 mod selection;
 mod state;
 pub mod stream;
+mod temporary_directory;
 
 pub use crate::config::Config;
 pub use crate::error::BackupError;

@@ -21,7 +21,7 @@ use crate::{
     BackupError, Repository,
     binlogs::Transaction,
     check::{BadObject, Checked},
-    prove::{Proof, Reached},
+    prove::{Proof, RecoveredGtids},
     restore::{self, Opened, Restored},
     run::{self, Backup},
 };
@@ -249,7 +249,7 @@ pub struct RestoreReport<'r> {
     proof: Option<ServerProofReport>,
     /// Where a replay of binary logs ended, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reached: Option<ReachedReport>,
+    reached: Option<ReplayReport>,
     /// The first transaction that was not replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_left_out: Option<Transaction>,
@@ -260,7 +260,7 @@ pub struct RestoreReport<'r> {
 }
 
 #[derive(Debug, Serialize)]
-struct ReachedReport {
+struct ReplayReport {
     server: String,
     file: String,
     offset: u64,
@@ -287,7 +287,7 @@ struct ServerProofReport {
     bad: Vec<String>,
     bad_pages: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reached: Option<Reached>,
+    reached: Option<RecoveredGtids>,
 }
 
 #[derive(Debug, Serialize)]
@@ -359,19 +359,19 @@ impl<'r> RestoreReport<'r> {
 
     /// Adds the result of a replay of binary logs.
     #[must_use]
-    pub fn replayed(mut self, reached: &restore::Reached) -> Self {
+    pub fn replayed(mut self, replay: &restore::ReplayResult) -> Self {
         self.ended = Timestamp::now();
-        let last = reached.reach.last.as_ref();
-        self.reached = Some(ReachedReport {
-            server: reached.replayed.server.clone(),
-            file: reached.reach.end.file.clone(),
-            offset: reached.reach.end.offset,
-            gtid: reached.replayed.gtid.clone(),
+        let last = replay.reach.last.as_ref();
+        self.reached = Some(ReplayReport {
+            server: replay.replayed.server.clone(),
+            file: replay.reach.end.file.clone(),
+            offset: replay.reach.end.offset,
+            gtid: replay.replayed.gtid.clone(),
             time: last.and_then(|last| last.committed),
-            transactions: reached.reach.transactions,
-            bytes: reached.replayed.bytes,
+            transactions: replay.reach.transactions,
+            bytes: replay.replayed.bytes,
         });
-        self.next_left_out.clone_from(&reached.reach.next);
+        self.next_left_out.clone_from(&replay.reach.next);
         self
     }
 
@@ -388,7 +388,7 @@ impl<'r> RestoreReport<'r> {
             checked: proof.checked,
             bad: proof.bad_tables.clone(),
             bad_pages: proof.bad_pages,
-            reached: proof.reached.clone(),
+            reached: proof.gtids.clone(),
         });
         self
     }

@@ -212,7 +212,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Creates a temporary file for data that is sent to the repository.
-    pub(crate) fn scratch(&self, name: &str) -> Result<(PathBuf, File), BackupError> {
+    pub(crate) fn temporary_file(&self, name: &str) -> Result<(PathBuf, File), BackupError> {
         let path = self.directory.join(name);
         let file = create(&path, true)?;
         Ok((path, file))

@@ -29,7 +29,8 @@ mod tls;
 pub use cache::{Residency, drop_cache, residency, warm};
 pub use cluster::{Installation, Node, Writer};
 pub use copy::{
-    COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, RunningServer, Scratch, Site, Tree, programs_of,
+    COPY_PEERS, CopyJob, CopyPeer, Link, Namespaces, Program, Rate, RunningServer, SealantCopy, TemporaryDirectory,
+    Tree, programs_of,
 };
 pub use environment::Environment;
 pub use error::Error;

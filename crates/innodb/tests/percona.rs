@@ -15,7 +15,7 @@ use innodb::{
         Check, FileReport, RequiredKey, Units, Verdict, binlog,
         doublewrite::verify as verify_doublewrite,
         redo::{RedoReport, key_info, verify as verify_redo},
-        tablespace::{NoOwners, Options, Owner, Owners, Part, Scratch, TablespaceVerifier},
+        tablespace::{NoOwners, Options, Owner, Owners, PageBuffers, Part, TablespaceVerifier},
     },
 };
 
@@ -33,8 +33,8 @@ fn tablespace_from(bytes: &[u8], keys: &dyn KeySource, first: usize) -> FileRepo
     let verifier = TablespaceVerifier::begin(bytes, &options).expect("page 0 is readable");
     let (mut part, mut pages) = (Part::default(), bytes.to_vec());
     let (before, behind) = pages.split_at_mut(first * PAGE);
-    verifier.verify(bytes, first as u64, behind, &mut Scratch::default(), &mut part);
-    verifier.verify(bytes, 0, before, &mut Scratch::default(), &mut part);
+    verifier.verify(bytes, first as u64, behind, &mut PageBuffers::default(), &mut part);
+    verifier.verify(bytes, 0, before, &mut PageBuffers::default(), &mut part);
     verifier.finish([part])
 }
 
@@ -344,7 +344,7 @@ mod parallel_doublewrite {
         let options = Options::new(&keys);
         let verifier = TablespaceVerifier::begin(table.as_slice(), &options).expect("a tablespace");
         let mut part = Part::default();
-        verifier.verify(table.as_slice(), 0, &mut table.clone(), &mut Scratch::default(), &mut part);
+        verifier.verify(table.as_slice(), 0, &mut table.clone(), &mut PageBuffers::default(), &mut part);
         let owner = OfTable(verifier.page0().space_id, verifier.owner());
         let mut bytes = sample("doublewrite/percona57-parallel");
         bytes[SLOT * PAGE..(SLOT + 1) * PAGE].copy_from_slice(&table[4 * PAGE..5 * PAGE]);

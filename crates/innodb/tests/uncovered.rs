@@ -7,7 +7,7 @@ mod common;
 use std::ops::Range;
 
 use common::{keys_of, sample};
-use innodb::verify::tablespace::{Options, Part, Scratch, TablespaceVerifier};
+use innodb::verify::tablespace::{Options, PageBuffers, Part, TablespaceVerifier};
 
 /// Bytes of the page whose change is not detected for at least one of their eight bits: all bytes at both ends of the
 /// page, some between.
@@ -21,7 +21,7 @@ fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
     let mut judge = |bytes: &[u8]| {
         buffer.copy_from_slice(&bytes[first..first + page_bytes]);
         let mut part = Part::default();
-        verifier.verify(bytes, page as u64, &mut buffer, &mut Scratch::default(), &mut part);
+        verifier.verify(bytes, page as u64, &mut buffer, &mut PageBuffers::default(), &mut part);
         verifier.finish([part]).verdict
     };
     let sound = judge(&bytes);

@@ -11,7 +11,7 @@ use innodb::{
     verify::{
         Check, FileReport, RequiredKey, Verdict,
         tablespace::{
-            NoOwners, Options, Owner, Owners, Part, Scratch, TablespaceVerifier,
+            NoOwners, Options, Owner, Owners, PageBuffers, Part, TablespaceVerifier,
             unreadable_page0::{self, FileState},
         },
     },
@@ -21,7 +21,7 @@ fn verify_with(bytes: &[u8], options: &Options<'_>) -> FileReport {
     let verifier = TablespaceVerifier::begin(bytes, options).expect("page 0 is readable");
     let mut part = Part::default();
     let whole = bytes.len() / verifier.page_bytes() * verifier.page_bytes();
-    verifier.verify(bytes, 0, &mut bytes[..whole].to_vec(), &mut Scratch::default(), &mut part);
+    verifier.verify(bytes, 0, &mut bytes[..whole].to_vec(), &mut PageBuffers::default(), &mut part);
     verifier.finish([part])
 }
 
@@ -34,7 +34,7 @@ fn verify_page(bytes: &[u8], page: usize, keys: &dyn KeySource) -> FileReport {
     let verifier = TablespaceVerifier::begin(bytes, &Options::new(keys)).expect("page 0 is readable");
     let (mut part, at) = (Part::default(), page * verifier.page_bytes());
     let mut buffer = bytes[at..at + verifier.page_bytes()].to_vec();
-    verifier.verify(bytes, page as u64, &mut buffer, &mut Scratch::default(), &mut part);
+    verifier.verify(bytes, page as u64, &mut buffer, &mut PageBuffers::default(), &mut part);
     verifier.finish([part])
 }
 
@@ -490,7 +490,7 @@ fn copies_in_a_doublewrite_file_are_opened_with_their_owners_keys() {
     let options = Options::new(&keys);
     let verifier = TablespaceVerifier::begin(tablespace.as_slice(), &options).unwrap();
     let mut part = Part::default();
-    verifier.verify(tablespace.as_slice(), 0, &mut tablespace.clone(), &mut Scratch::default(), &mut part);
+    verifier.verify(tablespace.as_slice(), 0, &mut tablespace.clone(), &mut PageBuffers::default(), &mut part);
     let owners = OneOwner(verifier.owner());
     let slots = [&tablespace[4 * PAGE..6 * PAGE], &[0; PAGE], &sample(CLEAR)[4 * PAGE..5 * PAGE]].concat();
 

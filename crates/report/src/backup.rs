@@ -424,12 +424,12 @@ pub fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
         proof.tables,
         restored_seconds + recovered
     ))];
-    if let Some(reached) = &proof.reached {
-        let gtid = visible(&reached.gtid);
-        messages.push(if reached.is_whole {
+    if let Some(gtids) = &proof.gtids {
+        let gtid = visible(&gtids.gtid);
+        messages.push(if gtids.is_whole {
             Message::info(format!("it has every transaction of the backup's position: {gtid}"))
         } else {
-            let expected = visible(&reached.expected);
+            let expected = visible(&gtids.expected);
             Message::warning(format!("it has recovered {gtid}, and the backup's position is {expected}"))
         });
     }

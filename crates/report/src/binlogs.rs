@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use backup::binlogs::{Archived, ArchivesReport, Note, Reach, Transaction};
-use backup::restore::Reached;
+use backup::restore::ReplayResult;
 use verify::size;
 
 use crate::Error;
@@ -112,16 +112,16 @@ fn described(transaction: &Transaction) -> String {
 
 /// What was replayed.
 #[must_use]
-pub fn replay_messages(reached: &Reached) -> Vec<Message> {
-    let mut messages = reach_messages(&reached.reach);
+pub fn replay_messages(replay: &ReplayResult) -> Vec<Message> {
+    let mut messages = reach_messages(&replay.reach);
     messages.push(Message::info(format!(
         "{} replayed {} of binary logs up to {}:{}",
-        reached.replayed.server,
-        size(reached.replayed.bytes),
-        visible(&reached.reach.end.file),
-        reached.reach.end.offset
+        replay.replayed.server,
+        size(replay.replayed.bytes),
+        visible(&replay.reach.end.file),
+        replay.reach.end.offset
     )));
-    if reached.replayed.rotations > 0 {
+    if replay.replayed.rotations > 0 {
         messages.push(Message::hint(
             "the master key was rotated meanwhile, which is not replayed: rotate it on the restored server with `sealant rotate run`",
         ));

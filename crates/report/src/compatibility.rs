@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use server::dialect::capability::{CAPABILITIES, Since, since_text};
+use server::dialect::capability::{CAPABILITIES, VersionTriple, dotted_version};
 
 /// Columns: verb, server, method, and the test.
 const LIST: &str = include_str!("compatibility.txt");
@@ -91,7 +91,7 @@ fn capabilities() -> String {
         "\n## What a server can do, by version\n\nWritten from `crates/server/src/dialect/capability.rs`, which every verb asks. \
          The number is the first version of that fork; **–**: none.\n\n| a server | MySQL, Percona Server | MariaDB |\n|---|---|---|\n",
     );
-    let since = |since: Option<Since>| since.map_or_else(|| "–".to_owned(), since_text);
+    let since = |since: Option<VersionTriple>| since.map_or_else(|| "–".to_owned(), dotted_version);
     for row in CAPABILITIES {
         let _ = writeln!(text, "| {} | {} | {} |", row.title, since(row.mysql), since(row.mariadb));
     }

@@ -24,7 +24,7 @@ pub(crate) enum Exposure {
 
 /// One kind of exposed data.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Leak<'a> {
+pub(crate) struct ExposedData<'a> {
     /// The check that found it.
     pub(crate) id: &'a str,
     /// Severity of the worst finding.
@@ -34,11 +34,18 @@ pub(crate) struct Leak<'a> {
 
 /// What an attacker can read of data at rest or in flight, worst first.
 #[must_use]
-pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, location: DataState) -> Vec<Leak<'a>> {
+pub(crate) fn exposed_data<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+    location: DataState,
+) -> Vec<ExposedData<'a>> {
     let groups = by_check(findings, Status::Fail);
     let here = groups.iter().filter(|group| concerns(group.id, location));
-    here.map(|group| Leak { id: group.id, severity: group.severity, sentence: sentence(group.id, &group.findings) })
-        .collect()
+    here.map(|group| ExposedData {
+        id: group.id,
+        severity: group.severity,
+        sentence: sentence(group.id, &group.findings),
+    })
+    .collect()
 }
 
 /// Maximum number of names in one sentence.
@@ -108,13 +115,13 @@ mod tests {
     use crate::testing::finding;
 
     #[test]
-    fn a_leak_names_its_artefacts_and_counts_the_rest() {
+    fn exposed_data_names_its_artefacts_and_counts_the_rest() {
         let names = ["demo/a.ibd", "demo/b.ibd", "demo/c.ibd", "demo/d.ibd"];
         let findings: Vec<Finding> = names.iter().map(|n| finding("rest-table-plaintext", Status::Fail, n)).collect();
-        let leaks = leaks(findings.iter(), DataState::AtRest);
-        assert_eq!(leaks.len(), 1);
+        let exposed_data = exposed_data(findings.iter(), DataState::AtRest);
+        assert_eq!(exposed_data.len(), 1);
         assert_eq!(
-            leaks[0].sentence,
+            exposed_data[0].sentence,
             "The rows of tables, readable with a text viewer: demo/a.ibd, demo/b.ibd, demo/c.ibd and 1 more."
         );
     }
@@ -124,7 +131,7 @@ mod tests {
         for id in ["rest-default-off", "rest-page-damaged", "tls-no-13", "tls-chain-untrusted"] {
             let found = [finding(id, Status::Fail, "server")];
             for location in [DataState::AtRest, DataState::InFlight] {
-                assert_eq!(leaks(found.iter(), location), [], "{id}");
+                assert_eq!(exposed_data(found.iter(), location), [], "{id}");
                 assert_ne!(at(found.iter(), location), Exposure::Open, "{id}");
             }
         }
@@ -133,12 +140,12 @@ mod tests {
     #[test]
     fn an_impostor_stands_on_the_network() {
         let found = [finding("tls-cert-identity", Status::Fail, "server")];
-        let heard = leaks(found.iter(), DataState::InFlight);
+        let heard = exposed_data(found.iter(), DataState::InFlight);
         assert_eq!(
             heard[0].sentence,
             "Sessions, to whoever poses as the server: its certificate does not contain its name."
         );
-        assert_eq!(leaks(found.iter(), DataState::AtRest), []);
+        assert_eq!(exposed_data(found.iter(), DataState::AtRest), []);
     }
 
     #[test]

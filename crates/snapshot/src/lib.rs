@@ -18,7 +18,6 @@ mod estimate;
 mod external;
 pub mod follow;
 mod freeze;
-mod held;
 mod listing;
 mod location;
 pub mod prepare;
@@ -27,6 +26,7 @@ pub mod provider;
 mod record;
 mod sending;
 mod snapshot_copy;
+mod snapshot_guard;
 mod stall;
 #[allow(unsafe_code, reason = "extents, dirty pages and subvolumes have no safe call")]
 mod sys;
@@ -39,12 +39,12 @@ pub use crate::{
     datadir::{DataDir, ServerProcess},
     error::Error,
     estimate::Estimate,
-    held::{Held, Listener},
     listing::{EXCLUDED, Excluded},
     process::mapped_for_writing,
     provider::{Choice, Provider},
     record::{Found, State, discard, list, select},
     snapshot_copy::{Keep, SnapshotCopy},
+    snapshot_guard::{Listener, SnapshotGuard},
     watchdog::Watchdog,
 };
 

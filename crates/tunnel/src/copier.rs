@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::{
     Error,
-    link::{Link, Message, READ_BYTES, Scratch, with_scratch},
+    link::{Link, Message, READ_BYTES, ThreadBuffers, with_thread_buffers},
     local::Local,
     memory,
     message::{Kind, MAX_PAYLOAD_BYTES},
@@ -52,7 +52,7 @@ pub(crate) trait Side {
 
 /// Who sent the last packet of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastSpoke {
+pub(crate) enum LastSender {
     /// The client, or nobody yet.
     Client,
     Server,
@@ -60,7 +60,7 @@ pub(crate) enum LastSpoke {
     ClientQuit,
 }
 
-impl LastSpoke {
+impl LastSender {
     /// Records bytes of the client.
     pub(crate) fn client(&mut self, bytes: &[u8]) {
         *self = if *self == Self::Server && is_quit(bytes) { Self::ClientQuit } else { Self::Client };
@@ -145,18 +145,18 @@ impl<'p, S: Side> Copier<'p, S> {
         while let Some(Message { kind, payload }) = self.link.take_waiting() {
             self.take(kind, &payload);
         }
-        poll_fn(|cx| with_scratch(|scratch| self.poll(cx, scratch))).await?;
+        poll_fn(|cx| with_thread_buffers(|buffers| self.poll(cx, buffers))).await?;
         Ok(self.side)
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+    fn poll(&mut self, cx: &mut Context<'_>, buffers: &mut ThreadBuffers) -> Poll<Result<(), Error>> {
         loop {
-            let from_link = self.poll_from_link(cx, scratch)?;
+            let from_link = self.poll_from_link(cx, buffers)?;
             // Data that arrived before the end is still delivered.
             if self.ended && (self.to_local.is_empty() || self.local_gone) {
                 return self.link.poll_flush(cx);
             }
-            let from_local = self.poll_from_local(cx, scratch)?;
+            let from_local = self.poll_from_local(cx, buffers)?;
             if from_link.is_pending() && from_local.is_pending() {
                 let ended = S::ENDS_WITH_BOTH && self.local_ended && self.link_ended();
                 let sent = self.to_local.is_empty() && self.link.unsent() == 0;
@@ -170,7 +170,7 @@ impl<'p, S: Side> Copier<'p, S> {
     }
 
     /// One step of the direction from the link to the local connection. Pending if there is nothing to do now.
-    fn poll_from_link(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+    fn poll_from_link(&mut self, cx: &mut Context<'_>, buffers: &mut ThreadBuffers) -> Poll<Result<(), Error>> {
         if !self.poll_deliver(cx) {
             return Poll::Pending;
         }
@@ -182,7 +182,7 @@ impl<'p, S: Side> Copier<'p, S> {
             came = memory::empty();
         }
         let mut others = Vec::new();
-        let filled = self.link.poll_fill_with(cx, scratch, &mut |kind, payload| match kind {
+        let filled = self.link.poll_fill_with(cx, buffers, &mut |kind, payload| match kind {
             // Data after the end of data goes with the other messages, which ignore it.
             Kind::Data if others.is_empty() => came.extend_from_slice(payload),
             _ => others.push(Message { kind, payload: payload.to_vec() }),
@@ -260,7 +260,7 @@ impl<'p, S: Side> Copier<'p, S> {
     }
 
     /// One step of the direction from the local connection to the link: all available data is sent together.
-    fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+    fn poll_from_local(&mut self, cx: &mut Context<'_>, buffers: &mut ThreadBuffers) -> Poll<Result<(), Error>> {
         self.report_if_gone()?;
         // Bounds the buffered data: nothing is read while earlier data still waits.
         if self.link.is_blocked() && self.link.poll_flush(cx)?.is_pending() {
@@ -268,7 +268,7 @@ impl<'p, S: Side> Copier<'p, S> {
         }
         let mut progress = false;
         while !self.local_ended && self.link.unsent() < READ_BYTES / 2 {
-            if self.poll_read_local(cx, scratch)?.is_pending() {
+            if self.poll_read_local(cx, buffers)?.is_pending() {
                 break;
             }
             progress = true;
@@ -276,7 +276,7 @@ impl<'p, S: Side> Copier<'p, S> {
         match self.link.poll_flush(cx)? {
             Poll::Ready(()) if progress => Poll::Ready(Ok(())),
             Poll::Ready(()) => {
-                self.link.rest();
+                self.link.release_buffers();
                 Poll::Pending
             }
             // The data waits to be sent; the flush wakes this task.
@@ -284,9 +284,9 @@ impl<'p, S: Side> Copier<'p, S> {
         }
     }
 
-    fn poll_read_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
+    fn poll_read_local(&mut self, cx: &mut Context<'_>, buffers: &mut ThreadBuffers) -> Poll<Result<(), Error>> {
         // Leaves one byte in front for the kind of the message.
-        let room = scratch.plain.get_mut(1..READ_BYTES / 2).unwrap_or_default();
+        let room = buffers.plain.get_mut(1..READ_BYTES / 2).unwrap_or_default();
         let mut buffer = ReadBuf::new(room);
         let count = match Pin::new(&mut *self.local).poll_read(cx, &mut buffer) {
             Poll::Pending => return Poll::Pending,
@@ -301,8 +301,8 @@ impl<'p, S: Side> Copier<'p, S> {
             return Poll::Ready(self.end_local());
         }
         self.counters.sent(count);
-        self.side.read(scratch.plain.get(1..=count).unwrap_or_default());
-        self.seal(scratch, count)?;
+        self.side.read(buffers.plain.get(1..=count).unwrap_or_default());
+        self.seal(buffers, count)?;
         // It mostly closes right after that, so both messages can go out together.
         let ends = self.side.expects_local_end() && self.local.has_ended();
         Poll::Ready(if ends { self.end_local() } else { Ok(()) })
@@ -326,11 +326,11 @@ impl<'p, S: Side> Copier<'p, S> {
 
     /// Encrypts the data in parts. The kind of each message overwrites the byte in front of its part, which was sent
     /// already.
-    fn seal(&mut self, scratch: &mut Scratch, count: usize) -> Result<(), Error> {
+    fn seal(&mut self, buffers: &mut ThreadBuffers, count: usize) -> Result<(), Error> {
         let mut at = 0;
         while at < count {
             let part = MAX_PAYLOAD_BYTES.min(count - at);
-            let content = scratch.plain.get_mut(at..=at + part).unwrap_or_default();
+            let content = buffers.plain.get_mut(at..=at + part).unwrap_or_default();
             if let Some(first) = content.first_mut() {
                 *first = Kind::Data as u8;
             }
@@ -350,9 +350,9 @@ pub(crate) mod tests {
 
     #[test]
     fn a_client_is_done_only_when_nothing_is_under_way() {
-        let mut last = LastSpoke::Client;
+        let mut last = LastSender::Client;
         last.client(QUIT);
-        assert_eq!(last, LastSpoke::Client, "before the greeting");
+        assert_eq!(last, LastSender::Client, "before the greeting");
         last.server();
         last.client(b"\x02\0\0\0\x03x");
         last.client(QUIT);

@@ -35,21 +35,21 @@ const HANDSHAKE_BYTES: usize = 64 << 10;
 const MAX_IDLE_RECORDS: u32 = 32;
 
 /// Buffers shared by all links of a thread; nothing stays in them between two uses.
-pub(crate) struct Scratch {
+pub(crate) struct ThreadBuffers {
     pub(crate) wire: Vec<u8>,
     pub(crate) plain: Vec<u8>,
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+    static BUFFERS: RefCell<ThreadBuffers> = RefCell::new(ThreadBuffers {
         wire: vec![0; READ_BYTES + record::MAX_BODY_BYTES + record::HEADER_BYTES],
         plain: vec![0; READ_BYTES + record::MAX_BODY_BYTES + record::HEADER_BYTES],
     });
 }
 
 /// Runs `work` with the thread's buffers. Must not be nested.
-pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
-    SCRATCH.with(|scratch| work(&mut scratch.borrow_mut()))
+pub(crate) fn with_thread_buffers<R>(work: impl FnOnce(&mut ThreadBuffers) -> R) -> R {
+    BUFFERS.with(|buffers| work(&mut buffers.borrow_mut()))
 }
 
 /// A received message.
@@ -109,8 +109,8 @@ impl Link {
     /// Processes what was received together with the end of the handshake.
     fn take_leftover(&mut self, received: &[u8]) -> Result<(), Error> {
         let mut came = VecDeque::new();
-        let used = with_scratch(|scratch| {
-            self.open_records(received, &mut scratch.plain, &mut |kind, payload| {
+        let used = with_thread_buffers(|buffers| {
+            self.open_records(received, &mut buffers.plain, &mut |kind, payload| {
                 came.push_back(Message { kind, payload: payload.to_vec() });
             })
         });
@@ -172,13 +172,13 @@ impl Link {
         cx: &mut Context<'_>,
         take: &mut dyn FnMut(Kind, &[u8]),
     ) -> Poll<Result<(), Error>> {
-        with_scratch(|scratch| self.poll_fill_with(cx, scratch, take))
+        with_thread_buffers(|buffers| self.poll_fill_with(cx, buffers, take))
     }
 
     pub(crate) fn poll_fill_with(
         &mut self,
         cx: &mut Context<'_>,
-        scratch: &mut Scratch,
+        buffers: &mut ThreadBuffers,
         take: &mut dyn FnMut(Kind, &[u8]),
     ) -> Poll<Result<(), Error>> {
         if let Some(error) = self.broken.take() {
@@ -187,7 +187,7 @@ impl Link {
         let kept = self.incoming.len();
         // An incomplete record, copied to the front of the buffer.
         let (held, room) =
-            scratch.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
+            buffers.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
         let mut buffer = ReadBuf::new(room.get_mut(..READ_BYTES).unwrap_or_default());
         held.copy_from_slice(&self.incoming);
         if let Err(error) = ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buffer)) {
@@ -197,9 +197,9 @@ impl Link {
         if count == 0 {
             return Poll::Ready(Err(self.closed()));
         }
-        let received = scratch.wire.get_mut(..kept.saturating_add(count)).unwrap_or_default();
+        let received = buffers.wire.get_mut(..kept.saturating_add(count)).unwrap_or_default();
         let mut some = false;
-        let used = self.open_records(received, &mut scratch.plain, &mut |kind, payload| {
+        let used = self.open_records(received, &mut buffers.plain, &mut |kind, payload| {
             some = true;
             take(kind, payload);
         });
@@ -332,7 +332,7 @@ impl Link {
             self.blocked = written.is_pending();
             match ready!(written) {
                 Ok(0) => return Poll::Ready(Err(self.closed())),
-                Ok(count) => self.outgoing.took(count),
+                Ok(count) => self.outgoing.consume(count),
                 Err(error) => return Poll::Ready(Err(self.lost(error))),
             }
         }
@@ -340,8 +340,8 @@ impl Link {
     }
 
     /// Releases buffers of a link that becomes idle.
-    pub(crate) fn rest(&mut self) {
-        self.outgoing.rest();
+    pub(crate) fn release_buffers(&mut self) {
+        self.outgoing.release_if_empty();
     }
 
     /// Sends the end of the connection to the peer, if it still receives.

@@ -72,7 +72,7 @@ impl Outgoing {
     }
 
     /// Removes bytes that were written.
-    pub(crate) fn took(&mut self, bytes: usize) {
+    pub(crate) fn consume(&mut self, bytes: usize) {
         self.begin = self.end.min(self.begin + bytes);
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
@@ -80,7 +80,7 @@ impl Outgoing {
     }
 
     /// Releases the buffer if nothing is pending.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_if_empty(&mut self) {
         if self.len() == 0 {
             give_back(std::mem::take(&mut self.memory));
         }
@@ -103,14 +103,14 @@ mod tests {
         outgoing.room(3).copy_from_slice(b"abc");
         outgoing.room(2).copy_from_slice(b"de");
         assert_eq!((outgoing.waiting(), outgoing.len()), (&b"abcde"[..], 5));
-        outgoing.took(4);
+        outgoing.consume(4);
         assert_eq!(outgoing.waiting(), b"e");
         outgoing.room(1).copy_from_slice(b"f");
-        outgoing.rest();
+        outgoing.release_if_empty();
         assert_eq!(outgoing.waiting(), b"ef");
-        outgoing.took(2);
+        outgoing.consume(2);
         assert!(outgoing.waiting().is_empty());
-        outgoing.rest();
+        outgoing.release_if_empty();
         assert!(outgoing.memory.is_empty());
     }
 

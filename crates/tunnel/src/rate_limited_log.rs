@@ -15,10 +15,11 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Collects failures of one kind.
 pub(crate) struct RateLimitedLog {
     write: Arc<Log>,
-    held: Mutex<Held>,
+    backlog: Mutex<Backlog>,
 }
 
-struct Held {
+/// Failures that are not logged yet.
+struct Backlog {
     /// Earliest time of the next line.
     next: Instant,
     /// Failures since the last line.
@@ -28,33 +29,33 @@ struct Held {
 
 impl RateLimitedLog {
     pub(crate) fn new(log: &Arc<Log>) -> Arc<Self> {
-        let held = Held { next: Instant::now(), count: 0, last: String::new() };
-        Arc::new(Self { write: Arc::clone(log), held: Mutex::new(held) })
+        let backlog = Backlog { next: Instant::now(), count: 0, last: String::new() };
+        Arc::new(Self { write: Arc::clone(log), backlog: Mutex::new(backlog) })
     }
 
     /// Logs a failure: at once, or together with the other failures of this second.
     pub(crate) fn log(self: &Arc<Self>, text: String) {
         let now = Instant::now();
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.count == 0 && now >= held.next {
-            held.next = now + INTERVAL;
-            drop(held);
+        let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
+        if backlog.count == 0 && now >= backlog.next {
+            backlog.next = now + INTERVAL;
+            drop(backlog);
             return (self.write)(&text);
         }
-        held.last = text;
-        held.count += 1;
-        if held.count == 1 {
-            tokio::spawn(Arc::clone(self).write_at(held.next));
+        backlog.last = text;
+        backlog.count += 1;
+        if backlog.count == 1 {
+            tokio::spawn(Arc::clone(self).write_at(backlog.next));
         }
     }
 
     async fn write_at(self: Arc<Self>, when: Instant) {
         sleep_until(when).await;
         let text = {
-            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.next = Instant::now() + INTERVAL;
-            let last = std::mem::take(&mut held.last);
-            match std::mem::take(&mut held.count) {
+            let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
+            backlog.next = Instant::now() + INTERVAL;
+            let last = std::mem::take(&mut backlog.last);
+            match std::mem::take(&mut backlog.count) {
                 0 | 1 => last,
                 count => format!("{last}; and {} more like it within a second", count - 1),
             }

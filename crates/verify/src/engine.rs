@@ -28,7 +28,7 @@ use innodb::{
     verify::{
         Check, FileReport, Tally, Verdict,
         tablespace::{
-            Options, Part, Scratch, TablespaceVerifier,
+            Options, PageBuffers, Part, TablespaceVerifier,
             unreadable_page0::{self, FileState},
         },
     },
@@ -245,20 +245,20 @@ impl<'a> Run<'a> {
 
     fn worker(&'a self, work: &Work<'a>) {
         let mut buffer = Buffer::new(CHUNK_BYTES);
-        let mut scratch = Scratch::default();
+        let mut page_buffers = PageBuffers::default();
         while let Some(task) = work.next() {
             match task {
                 Task::File(index) => {
-                    let large = self.begin(index, &mut buffer, &mut scratch);
+                    let large = self.begin(index, &mut buffer, &mut page_buffers);
                     work.begun(large);
                 }
-                Task::Pages(shared, first) => self.pages(&shared, first, &mut buffer, &mut scratch),
+                Task::Pages(shared, first) => self.pages(&shared, first, &mut buffer, &mut page_buffers),
             }
         }
     }
 
     /// Opens a file, and verifies it if it is small; returns a large tablespace.
-    fn begin(&'a self, index: usize, buffer: &mut Buffer, scratch: &mut Scratch) -> Option<Arc<Shared<'a>>> {
+    fn begin(&'a self, index: usize, buffer: &mut Buffer, page_buffers: &mut PageBuffers) -> Option<Arc<Shared<'a>>> {
         let file = self.file(index)?;
         let reader = match Reader::open(&file.path) {
             Ok(reader) => reader,
@@ -268,14 +268,14 @@ impl<'a> Run<'a> {
             }
         };
         match file.subject {
-            Subject::Known(FileKind::Tablespace) => return self.tablespace(index, file, reader, buffer, scratch),
+            Subject::Known(FileKind::Tablespace) => return self.tablespace(index, file, reader, buffer, page_buffers),
             Subject::TablespaceWithoutHeader => {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
                 let temporary = server_file::is_temporary(name(&file.path));
                 match unreadable_page0::verify(&reader, FileState { live, checkpoint, temporary }).transpose() {
                     Some(report) => self.finish(file, Some(FileKind::Tablespace), None, report),
-                    None => return self.tablespace(index, file, reader, buffer, scratch),
+                    None => return self.tablespace(index, file, reader, buffer, page_buffers),
                 }
             }
             Subject::Unidentified => {
@@ -306,16 +306,16 @@ impl<'a> Run<'a> {
         file: &'a PlannedFile,
         reader: Reader,
         buffer: &mut Buffer,
-        scratch: &mut Scratch,
+        page_buffers: &mut PageBuffers,
     ) -> Option<Arc<Shared<'a>>> {
         let shared = self.begin_tablespace(index, file, reader)?;
-        if self.settings.depth == Depth::FirstPages && self.first_pages(&shared, file, buffer, scratch) {
+        if self.settings.depth == Depth::FirstPages && self.first_pages(&shared, file, buffer, page_buffers) {
             return None;
         }
         match shared.verifier.pages() {
             0 => self.conclude(&shared),
             pages if pages > shared.chunk_pages() => return Some(Arc::new(shared)),
-            _ => self.pages(&shared, 0, buffer, scratch),
+            _ => self.pages(&shared, 0, buffer, page_buffers),
         }
         None
     }
@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
         shared: &Shared<'a>,
         file: &'a PlannedFile,
         buffer: &mut Buffer,
-        scratch: &mut Scratch,
+        page_buffers: &mut PageBuffers,
     ) -> bool {
         let Shared { reader, verifier: full, .. } = shared;
         let mut options = self.options(shared.index, file, reader);
@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
         }
         let mut part = Part::default();
         let permit = self.permits.take();
-        verifier.verify(reader, 0, memory, scratch, &mut part);
+        verifier.verify(reader, 0, memory, page_buffers, &mut part);
         drop(permit);
         let report = verifier.finish([part]);
         if verifier.is_encrypted() && report.units.encrypted == 0 {
@@ -409,7 +409,7 @@ impl<'a> Run<'a> {
         (Some((Continuation { page0, first_page }, bytes)), remote)
     }
 
-    fn pages(&'a self, shared: &Shared<'a>, first: u64, buffer: &mut Buffer, scratch: &mut Scratch) {
+    fn pages(&'a self, shared: &Shared<'a>, first: u64, buffer: &mut Buffer, page_buffers: &mut PageBuffers) {
         let verifier = &shared.verifier;
         let count = shared.chunk_pages().min(verifier.pages().saturating_sub(first));
         let page_bytes = as_u64(verifier.page_bytes());
@@ -432,7 +432,7 @@ impl<'a> Run<'a> {
                 let whole_pages =
                     done.checked_div(verifier.page_bytes()).unwrap_or(0).saturating_mul(verifier.page_bytes());
                 let pages = memory.get_mut(..whole_pages).unwrap_or_default();
-                verifier.verify(&shared.reader, first, pages, scratch, &mut part);
+                verifier.verify(&shared.reader, first, pages, page_buffers, &mut part);
             }
             Err(error) => part.unreadable(first, count, offset, &error.to_string()),
         }

@@ -11,7 +11,7 @@ use files::Reader;
 use innodb::{
     Lsn,
     file_kind::FileKind,
-    verify::tablespace::{Part, Scratch},
+    verify::tablespace::{PageBuffers, Part},
 };
 
 use crate::{
@@ -43,7 +43,7 @@ pub struct Tablespace<'a> {
 #[derive(Debug, Default)]
 pub struct Judged {
     part: Part,
-    scratch: Scratch,
+    page_buffers: PageBuffers,
     pages: Vec<u8>,
 }
 
@@ -123,8 +123,8 @@ impl Tablespace<'_> {
     pub fn judge(&self, first: u64, pages: &[u8], judged: &mut Judged) {
         judged.pages.clear();
         judged.pages.extend(pages);
-        let Judged { part, scratch, pages } = judged;
-        self.shared.verifier.verify_as_read(&self.shared.reader, first, pages, scratch, part);
+        let Judged { part, page_buffers, pages } = judged;
+        self.shared.verifier.verify_as_read(&self.shared.reader, first, pages, page_buffers, part);
     }
 
     /// Counts pages that were judged in an earlier run, and have not changed since.

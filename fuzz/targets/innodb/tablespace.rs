@@ -16,7 +16,7 @@ use innodb::{
     keys::{KeySource, NoKeys},
     verify::{
         FileReport, MAX_FINDINGS, Verdict,
-        tablespace::{Options, Part, Scratch, TablespaceVerifier, unreadable_page0},
+        tablespace::{Options, PageBuffers, Part, TablespaceVerifier, unreadable_page0},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -49,8 +49,8 @@ fn verify(file: &[u8], keys: &dyn KeySource, live: bool, checkpoint: Option<Lsn>
     let verifier = TablespaceVerifier::begin(file, &options)?;
     let whole = (verifier.pages() as usize).saturating_mul(verifier.page_bytes());
     let mut pages = file.get(..whole).unwrap_or_default().to_vec();
-    let (mut scratch, mut part) = (Scratch::default(), Part::default());
-    verifier.verify(file, 0, &mut pages, &mut scratch, &mut part);
+    let (mut buffers, mut part) = (PageBuffers::default(), Part::default());
+    verifier.verify(file, 0, &mut pages, &mut buffers, &mut part);
     let report = verifier.finish([part]);
     assert_eq!(report.units.total, verifier.pages());
     let units = report.units;

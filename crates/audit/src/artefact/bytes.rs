@@ -11,9 +11,9 @@ use super::State;
 use crate::facts::files::{Content, FileFact};
 use crate::finding::Evidence;
 
-/// What page 0 of a tablespace declares about the other pages.
+/// What page 0 of a tablespace declares about the encryption of the other pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Promise {
+pub enum DeclaredEncryption {
     /// Not encrypted.
     None,
     /// MariaDB: encryption is in progress; some pages may be clear (oldest key version 0).
@@ -67,17 +67,19 @@ pub(super) fn state_of_temporary(content: &Content) -> Option<State> {
     }
 }
 
-/// What page 0 declares.
+/// What page 0 declares about encryption.
 #[must_use]
-pub fn promise_of(scan: &TablespaceScan) -> Promise {
+pub fn declared_encryption(scan: &TablespaceScan) -> DeclaredEncryption {
     match &scan.page0.encryption {
-        Encryption::MariaDb { scheme: 0, .. } | Encryption::PerconaKeyring { scheme: 0, .. } => Promise::None,
-        Encryption::MySql { flag_set: true, .. } | Encryption::PerconaKeyring { .. } => Promise::Full,
-        Encryption::MySql { .. } => Promise::None,
-        Encryption::MariaDb { min_key_version, .. } if min_key_version.0 == 0 => Promise::Begun,
-        Encryption::MariaDb { .. } => Promise::Full,
-        Encryption::None if scan.page0.disagreement == Some(Disagreement::FlagWithoutInfo) => Promise::Full,
-        Encryption::None => Promise::None,
+        Encryption::MariaDb { scheme: 0, .. } | Encryption::PerconaKeyring { scheme: 0, .. } => {
+            DeclaredEncryption::None
+        }
+        Encryption::MySql { flag_set: true, .. } | Encryption::PerconaKeyring { .. } => DeclaredEncryption::Full,
+        Encryption::MySql { .. } => DeclaredEncryption::None,
+        Encryption::MariaDb { min_key_version, .. } if min_key_version.0 == 0 => DeclaredEncryption::Begun,
+        Encryption::MariaDb { .. } => DeclaredEncryption::Full,
+        Encryption::None if scan.page0.disagreement == Some(Disagreement::FlagWithoutInfo) => DeclaredEncryption::Full,
+        Encryption::None => DeclaredEncryption::None,
     }
 }
 
@@ -89,12 +91,12 @@ fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
         return None;
     }
     let clear = counts.clear_data + counts.mislabelled > 0;
-    match (promise_of(scan), counts.encrypted > 0, clear) {
+    match (declared_encryption(scan), counts.encrypted > 0, clear) {
         (_, true, true) => Some(State::Partly),
-        (_, false, true) | (Promise::None, false, false) => Some(State::Clear),
-        (Promise::Begun, true, false) if !scan.complete => None,
+        (_, false, true) | (DeclaredEncryption::None, false, false) => Some(State::Clear),
+        (DeclaredEncryption::Begun, true, false) if !scan.complete => None,
         (_, true, false) => Some(State::Encrypted),
-        (Promise::Begun | Promise::Full, false, false) => None,
+        (DeclaredEncryption::Begun | DeclaredEncryption::Full, false, false) => None,
     }
 }
 
@@ -103,7 +105,7 @@ fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
 #[must_use]
 pub(super) fn is_misread(scan: &TablespaceScan) -> bool {
     let counts = &scan.counts;
-    let damaged = scan.page0.checksum == Checksum::Mismatch && promise_of(scan) == Promise::None;
+    let damaged = scan.page0.checksum == Checksum::Mismatch && declared_encryption(scan) == DeclaredEncryption::None;
     let known = [counts.encrypted, counts.mislabelled, counts.clear_data, counts.clear_structural];
     let placed = known.into_iter().fold(0, u64::saturating_add) > scan.foreign;
     damaged && counts.unrecognised > 0 && !placed
@@ -265,7 +267,11 @@ fn binary_log_text(encryption: &BinlogEncryption) -> String {
 fn tablespace_evidence(scan: &TablespaceScan, at: impl Fn(u64, String, String) -> Evidence) -> Vec<Evidence> {
     let counts = &scan.counts;
     let mut evidence = vec![
-        at(54, format!("{:08x}", scan.page0.flags.0), format!("tablespace flags: {}", promise(&scan.page0.encryption))),
+        at(
+            54,
+            format!("{:08x}", scan.page0.flags.0),
+            format!("tablespace flags: {}", declaration_text(&scan.page0.encryption)),
+        ),
         at(
             0,
             String::new(),
@@ -289,7 +295,7 @@ fn tablespace_evidence(scan: &TablespaceScan, at: impl Fn(u64, String, String) -
     evidence
 }
 
-fn promise(encryption: &Encryption) -> String {
+fn declaration_text(encryption: &Encryption) -> String {
     match encryption {
         Encryption::None => "no encryption".to_owned(),
         Encryption::MySql { master_key_id, server_uuid, .. } => {
@@ -313,9 +319,9 @@ mod tests {
     use innodb::tablespace::Truncation;
 
     #[test]
-    fn a_promise_counts_until_pages_break_it() {
-        let promised = tablespace("encrypted", 7, 0);
-        assert_eq!(state_of(&promised), Some(State::Encrypted));
+    fn a_declaration_counts_until_pages_break_it() {
+        let declared = tablespace("encrypted", 7, 0);
+        assert_eq!(state_of(&declared), Some(State::Encrypted));
         assert_eq!(state_of(&tablespace("encrypted", 7, 2)), Some(State::Partly));
         assert_eq!(state_of(&tablespace("encrypted", 0, 2)), Some(State::Clear));
         assert_eq!(state_of(&tablespace("encrypted", 0, 0)), None);

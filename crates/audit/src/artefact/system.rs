@@ -3,14 +3,14 @@
 use innodb::tablespace::TablespaceScan;
 use server::Capability;
 
-use super::{Artefact, Artefacts, Promise};
+use super::{Artefact, Artefacts, DeclaredEncryption};
 use crate::facts::Facts;
 use crate::facts::sql::SqlFacts;
 
 /// Whether this server encrypts its system tablespace, or has encrypted it.
 pub(crate) fn is_encryptable(facts: &Facts, artefacts: &Artefacts<'_>, file: &Artefact<'_>) -> bool {
     let mariadb = facts.sql.as_ref().map(SqlFacts::is_mariadb).or_else(|| artefacts.written_by_mariadb());
-    mariadb == Some(true) || file.promise().is_some_and(|promise| promise != Promise::None)
+    mariadb == Some(true) || file.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None)
 }
 
 /// User data in an ibdata1 that is not encrypted.

@@ -83,16 +83,16 @@ pub(super) fn path_of_ca(sql: &SqlFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn sql(made: &Made) -> &SqlFacts {
+    fn sql(made: &FactsBuilder) -> &SqlFacts {
         made.0.sql.as_ref().unwrap()
     }
 
     #[test]
     fn only_mysql_8_persists() {
         assert_eq!(set_variable(sql(&mysql()), "local_infile", "OFF").to_string(), "SET PERSIST local_infile = OFF");
-        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)");
         assert!(
             set_variable(sql(&old), "local_infile", "OFF").to_string().starts_with("SET GLOBAL local_infile = OFF;")
         );

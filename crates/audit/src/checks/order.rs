@@ -36,9 +36,9 @@ fn needs_tls(facts: &Facts, remedy: &Remedy) -> bool {
 mod tests {
     use super::*;
     use crate::checks::probes::probed;
-    use crate::testing::{Made, mariadb};
+    use crate::testing::{FactsBuilder, mariadb};
 
-    fn plugins(made: Made, kind: &str) -> Made {
+    fn plugins(made: FactsBuilder, kind: &str) -> FactsBuilder {
         made.answer("plugins", &["name", "status", "type"], &[&["one", "ACTIVE", kind]])
     }
 

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use crate::testing::mysql;
 
-    fn roots(made: &crate::testing::Made) -> Vec<ScanRoot> {
+    fn roots(made: &crate::testing::FactsBuilder) -> Vec<ScanRoot> {
         of_server(made.0.sql.as_ref().unwrap(), Path::new("/var/lib/mysql"), &[])
     }
 

@@ -167,9 +167,9 @@ fn unseen(why: String) -> Unseen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn sql(made: &Made) -> &SqlFacts {
+    fn sql(made: &FactsBuilder) -> &SqlFacts {
         made.0.sql.as_ref().unwrap()
     }
 

@@ -268,9 +268,9 @@ fn u64_of(count: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::checks::probes::{good_tls, probed};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn row(made: &Made, artefact: &str) -> Coverage {
+    fn row(made: &FactsBuilder, artefact: &str) -> Coverage {
         rows(&made.0).into_iter().find(|row| row.artefact == artefact).unwrap()
     }
 
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_was_not_seen_is_unknown_and_what_is_not_there_absent() {
-        let nothing = Made::nothing();
+        let nothing = FactsBuilder::nothing();
         assert!(rows(&nothing.0).iter().all(|row| row.state == CoverageState::Unknown && row.grade.is_none()));
         let quiet = mariadb().variable("skip_networking", "ON");
         assert_eq!(row(&quiet, "client connections").state, CoverageState::Absent);

@@ -27,7 +27,7 @@ use snapshot::{Choice, Provider, follow::Account};
 use super::{
     chain::Archive,
     segment::Part,
-    state::{Draft, Remembered, State},
+    state::{ArchiveState, PendingReceipt, StateFile},
 };
 use crate::{
     BackupError, Config, Repository,
@@ -99,7 +99,7 @@ pub fn archive(
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
     let mut server = Server::ask(&account)?;
-    let state = State::open(&directory, &server.id)?;
+    let state = StateFile::open(&directory, &server.id)?;
     let archived = Archived { server: server.id.clone(), ..Archived::default() };
     let mut archiver = Archiver {
         config,
@@ -113,13 +113,13 @@ pub fn archive(
         archived,
         written: Instant::now(),
     };
-    archiver.put_draft(Attempt::Again)?;
+    archiver.put_pending_receipt(Attempt::Again)?;
     archiver.begin(&server, &directory)?;
     let until = (mode == Mode::Once).then(|| server.end.clone());
     let mut pauses = Pauses::default();
     while !archiver.is_stopped() {
         let before = archiver.archived.segments;
-        archiver.state.remembered.forget_halves();
+        archiver.state.archive.drop_partial_transactions();
         match archiver.follow(&server, until.as_ref()) {
             Ok(Ended::Reached) => break,
             Ok(Ended::Lost) => {}
@@ -137,7 +137,7 @@ pub fn archive(
         }
     }
     archiver.write_receipt(&server)?;
-    let Remembered { end, gtid, previous, .. } = archiver.state.remembered.clone();
+    let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
     Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
 }
 
@@ -220,7 +220,7 @@ struct Archiver<'a> {
     mode: Mode,
     stop: &'a AtomicBool,
     note: &'a dyn Fn(&Note<'_>),
-    state: State,
+    state: StateFile,
     archived: Archived,
     /// Time of the newest receipt.
     written: Instant,
@@ -233,7 +233,7 @@ impl Archiver<'_> {
 
     /// Chooses where a new archive begins: at the log of the newest backup, so that all its changes are there.
     fn begin(&mut self, server: &Server, directory: &Path) -> Result<(), BackupError> {
-        if !self.state.remembered.end.file.is_empty() {
+        if !self.state.archive.end.file.is_empty() {
             return Ok(());
         }
         if self.adopt(server)? {
@@ -241,7 +241,7 @@ impl Archiver<'_> {
         }
         let of_backup = crate::state::newest_position(directory)?;
         let of_backup = of_backup.map(|position| BinlogPosition { file: position.file, offset: FIRST_EVENT });
-        self.state.remembered.end = of_backup.filter(|at| server.has(at)).unwrap_or_else(|| server.oldest());
+        self.state.archive.end = of_backup.filter(|at| server.has(at)).unwrap_or_else(|| server.oldest());
         self.state.save()
     }
 
@@ -256,22 +256,22 @@ impl Archiver<'_> {
         else {
             return Ok(false);
         };
-        self.state.remembered = Remembered {
+        self.state.archive = ArchiveState {
             number: newest.number,
             previous: Some(digest),
             end: newest.end.clone(),
             gtid: newest.gtid.clone(),
-            ..Remembered::default()
+            ..ArchiveState::default()
         };
         Ok(true)
     }
 
     /// Reads the stream from where the archive ends.
     fn follow(&mut self, server: &Server, until: Option<&BinlogPosition>) -> Result<Ended, BackupError> {
-        if !server.has(&self.state.remembered.end) {
+        if !server.has(&self.state.archive.end) {
             self.lose(server, "the server has no such position in its logs any more")?;
         }
-        let from = self.state.remembered.end.clone();
+        let from = self.state.archive.end.clone();
         if until.is_some_and(|until| *until == from) {
             return Ok(Ended::Reached);
         }
@@ -288,7 +288,7 @@ impl Archiver<'_> {
             let gtids = gtids_before(&event.body);
             if kept == Kept::Description && header.end_position == 0 {
                 // Sent before a position inside a log: the log must still be the one that was read.
-                let log_began = self.state.remembered.log_began;
+                let log_began = self.state.archive.log_began;
                 if part.start > FIRST_EVENT && log_began != 0 && log_began != header.timestamp {
                     self.lose(server, "the server has begun its logs again")?;
                     break Ended::Lost;
@@ -309,10 +309,10 @@ impl Archiver<'_> {
                 part.add(replica.event_bytes(), header.timestamp, end);
             }
             if kept == Kept::Description {
-                self.state.remembered.log_began = header.timestamp;
+                self.state.archive.log_began = header.timestamp;
             }
             if let Some(gtids) = gtids {
-                self.state.remembered.gtid = gtids;
+                self.state.archive.gtid = gtids;
             }
             let is_whole = replica.progress().boundary == *at;
             if at.file != part.file {
@@ -356,12 +356,12 @@ impl Archiver<'_> {
         self.archived.segments = self.archived.segments.saturating_add(1);
         self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
-        let remembered = &mut self.state.remembered;
+        let archive = &mut self.state.archive;
         if is_whole {
-            remembered.end = BinlogPosition { file: segment.file.clone(), offset: segment.end };
-            remembered.gtid = gtid(&remembered.gtid, replica, server.is_mariadb);
+            archive.end = BinlogPosition { file: segment.file.clone(), offset: segment.end };
+            archive.gtid = gtid(&archive.gtid, replica, server.is_mariadb);
         }
-        remembered.pending.push(segment.clone());
+        archive.pending.push(segment.clone());
         self.state.save()?;
         (self.note)(&Note::Stored(&segment));
         *part = Part::at(&part.file, part.end);
@@ -388,20 +388,20 @@ impl Archiver<'_> {
     /// Notes what is missing; what was read before gets its own receipt.
     fn lose(&mut self, server: &Server, reason: &str) -> Result<(), BackupError> {
         self.write_receipt(server)?;
-        let gap = Gap { from: self.state.remembered.end.clone(), reason: reason.to_owned() };
+        let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned() };
         (self.note)(&Note::Lost(&gap));
         self.archived.gaps.push(gap.clone());
-        self.state.remembered.gap = Some(gap);
-        self.state.remembered.end = server.oldest();
-        self.state.remembered.gtid = String::new();
+        self.state.archive.gap = Some(gap);
+        self.state.archive.end = server.oldest();
+        self.state.archive.gtid = String::new();
         self.state.save()
     }
 
     /// Stores a receipt of what is in none yet.
     fn write_receipt(&mut self, server: &Server) -> Result<(), BackupError> {
         self.written = Instant::now();
-        let remembered = &mut self.state.remembered;
-        if remembered.pending.is_empty() {
+        let archive = &mut self.state.archive;
+        if archive.pending.is_empty() {
             return Ok(());
         }
         let receipt = BinlogReceipt {
@@ -410,38 +410,38 @@ impl Archiver<'_> {
             host: self.config.host.clone(),
             server: server.id.clone(),
             version: server.version.to_string(),
-            number: remembered.number.saturating_add(1),
-            previous: remembered.previous,
+            number: archive.number.saturating_add(1),
+            previous: archive.previous,
             written: Timestamp::now(),
-            gap: remembered.gap.take(),
-            segments: std::mem::take(&mut remembered.pending),
-            end: remembered.end.clone(),
-            gtid: remembered.gtid.clone(),
+            gap: archive.gap.take(),
+            segments: std::mem::take(&mut archive.pending),
+            end: archive.end.clone(),
+            gtid: archive.gtid.clone(),
             recipients: self.config.recipients.iter().map(fingerprint).collect(),
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
         let receipt = String::from_utf8_lossy(&bytes).into_owned();
-        remembered.draft = Some(Draft { number: remembered.number.saturating_add(1), receipt, signature });
+        archive.draft = Some(PendingReceipt { number: archive.number.saturating_add(1), receipt, signature });
         self.state.save()?;
-        self.put_draft(Attempt::First)
+        self.put_pending_receipt(Attempt::First)
     }
 
     /// Stores the receipt that is written, but perhaps not stored.
-    fn put_draft(&mut self, attempt: Attempt) -> Result<(), BackupError> {
-        let Some(draft) = self.state.remembered.draft.clone() else { return Ok(()) };
-        let (host, server, number) = (&self.config.host, &self.archived.server, draft.number);
+    fn put_pending_receipt(&mut self, attempt: Attempt) -> Result<(), BackupError> {
+        let Some(pending) = self.state.archive.draft.clone() else { return Ok(()) };
+        let (host, server, number) = (&self.config.host, &self.archived.server, pending.number);
         let names = [names::binlog_signature(host, server, number), names::binlog_receipt(host, server, number)];
-        let (signature, receipt) = (draft.signature.as_bytes(), draft.receipt.as_bytes());
+        let (signature, receipt) = (pending.signature.as_bytes(), pending.receipt.as_bytes());
         let attempt = Cell::new(attempt);
         let put = || put_signed(self.repository, &names, signature, receipt, attempt.replace(Attempt::Again));
         if !self.patiently(put)? {
             return Err(BackupError::OtherArchiver { host: host.clone(), number });
         }
         let previous = Some(Digest::compute(receipt));
-        let remembered = &mut self.state.remembered;
-        (remembered.number, remembered.previous, remembered.draft) = (number, previous, None);
+        let archive = &mut self.state.archive;
+        (archive.number, archive.previous, archive.draft) = (number, previous, None);
         self.state.save()
     }
 

@@ -1,4 +1,5 @@
-//! What this host remembers of the binary logs that it has archived: `binlogs-SERVER.json` in its state directory.
+//! State of the archive of a server's binary logs, on the host that writes it: `binlogs-SERVER.json` in its state
+//! directory.
 
 use std::{
     fs,
@@ -20,7 +21,7 @@ use crate::{
 
 /// The archive of one server, as this host left it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Remembered {
+pub(super) struct ArchiveState {
     /// Number of the newest receipt; 0 before the first.
     pub(super) number: Number,
     /// SHA-256 of that receipt.
@@ -36,53 +37,53 @@ pub(super) struct Remembered {
     /// Time of the first event of that log, by which it is told from another one of its name.
     pub(super) log_began: u32,
     /// A receipt that may not be stored yet.
-    pub(super) draft: Option<Draft>,
+    pub(super) draft: Option<PendingReceipt>,
 }
 
-impl Remembered {
-    /// Forgets parts behind the last whole transaction: they are read again.
-    pub(super) fn forget_halves(&mut self) {
+impl ArchiveState {
+    /// Drops pending parts behind the last whole transaction: they are read again.
+    pub(super) fn drop_partial_transactions(&mut self) {
         let is_whole = |segment: &Segment| (&segment.file, segment.end) == (&self.end.file, self.end.offset);
         let whole = self.pending.iter().rposition(is_whole).map_or(0, |last| last.saturating_add(1));
         self.pending.truncate(whole);
     }
 }
 
-/// A receipt, complete.
+/// A complete receipt that may not be stored yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Draft {
+pub(super) struct PendingReceipt {
     pub(super) number: Number,
     pub(super) receipt: String,
     pub(super) signature: String,
 }
 
-/// The state of the archive of one server, locked.
+/// The file with the state of one server's archive, locked.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct StateFile {
     path: PathBuf,
-    pub(super) remembered: Remembered,
+    pub(super) archive: ArchiveState,
     _lock: fs::File,
 }
 
-impl State {
-    /// Opens the state of a server's archive; an empty one if there is none.
+impl StateFile {
+    /// Opens the state of a server's archive; the state is empty if there is no file.
     pub(super) fn open(directory: &Path, server: &str) -> Result<Self, BackupError> {
         make_directory(directory)?;
         let lock_path = directory.join("binlogs.lock");
         let Some(lock) = lock(&lock_path)? else { return Err(BackupError::BinlogsBusy { path: lock_path }) };
         let path = directory.join(format!("binlogs-{server}.json"));
-        let remembered = match fs::read(&path) {
+        let archive = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| BackupError::io(&path, "cannot be used")(std::io::Error::other(error)))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Remembered::default(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => ArchiveState::default(),
             Err(error) => return Err(BackupError::io(&path, "cannot be read")(error)),
         };
-        Ok(Self { path, remembered, _lock: lock })
+        Ok(Self { path, archive, _lock: lock })
     }
 
-    /// Makes what is remembered durable.
+    /// Makes the state durable.
     pub(super) fn save(&self) -> Result<(), BackupError> {
-        let bytes = serde_json::to_vec(&self.remembered)
+        let bytes = serde_json::to_vec(&self.archive)
             .map_err(|error| BackupError::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
             .map_err(BackupError::io(&self.path, "cannot be written"))

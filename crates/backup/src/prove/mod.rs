@@ -69,13 +69,13 @@ pub struct Proof {
     pub bad_tables: Vec<String>,
     /// Pages that fail their check after the server has stopped.
     pub bad_pages: u64,
-    /// What the server has recovered, where the backup says what that has to be.
-    pub reached: Option<Reached>,
+    /// The GTIDs that the server has recovered, where the backup says which they have to be.
+    pub gtids: Option<RecoveredGtids>,
 }
 
-/// GTIDs after recovery.
+/// The GTIDs that a server has recovered, and those that it had to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reached {
+pub struct RecoveredGtids {
     /// Those that the server has.
     pub gtid: String,
     /// Those of the backup's position.
@@ -88,7 +88,7 @@ impl Proof {
     /// Whether nothing was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let is_whole = self.reached.as_ref().is_none_or(|reached| reached.is_whole);
+        let is_whole = self.gtids.as_ref().is_none_or(|gtids| gtids.is_whole);
         self.bad_tables.is_empty() && self.bad_pages == 0 && is_whole
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
     let mut server = PrivateServer::start(&datadir, &version, prover, subject.server_uuid, &found)?;
     let recovered = began.elapsed();
     let expected = subject.position.map(|position| position.gtid.as_str()).filter(|gtid| !gtid.is_empty());
-    let reached = expected.map(|gtid| server.reached(gtid, version.flavor)).transpose()?;
+    let gtids = expected.map(|gtid| server.recovered_gtids(gtid, version.flavor)).transpose()?;
     let tables = server.tables()?;
     let most = prover.check_tables.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let (mut checked, mut bad_tables) = (0_u64, Vec::new());
@@ -136,6 +136,6 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
         checked,
         bad_tables,
         bad_pages: bad.fold(0, u64::saturating_add),
-        reached,
+        gtids,
     })
 }

@@ -17,8 +17,8 @@ use server::{
     Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program,
 };
 
-use super::{Prover, Reached, program::prepare};
-use crate::{BackupError, scratch::remove_stale};
+use super::{Prover, RecoveredGtids, program::prepare};
+use crate::{BackupError, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The server writes out what it recovered.
@@ -163,7 +163,7 @@ impl PrivateServer {
 
     /// Compares the GTIDs that it has recovered with those of a backup's position. MySQL 8.0 counts transactions into the
     /// position that it does not count into the set yet, so that more may be there.
-    pub(crate) fn reached(&mut self, expected: &str, flavor: Flavor) -> Result<Reached, BackupError> {
+    pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, BackupError> {
         let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
         let literal: String = expected.chars().filter(|character| valid(*character)).collect();
         let is_whole = if flavor.is_mysql_like() {
@@ -172,7 +172,7 @@ impl PrivateServer {
             format!("SELECT @@GLOBAL.gtid_binlog_pos = '{literal}'")
         };
         let is_whole = self.value(&is_whole)? == "1";
-        Ok(Reached { gtid: self.gtids(flavor)?, expected: expected.to_owned(), is_whole })
+        Ok(RecoveredGtids { gtid: self.gtids(flavor)?, expected: expected.to_owned(), is_whole })
     }
 
     /// The GTIDs of the transactions in it; empty if it has none.

@@ -36,11 +36,11 @@ use verify::Keys;
 pub use self::{
     open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
-    point_in_time::{PointInTime, Reached},
+    point_in_time::{PointInTime, ReplayResult},
     request::{Found, Request},
 };
 use self::{plan::plan, salvage::Salvaged};
-pub use crate::scratch::Scratch;
+pub use crate::temporary_directory::TemporaryDirectory;
 use crate::{
     BackupError, Repository,
     prove::{Proof, Prover, Subject, prove},

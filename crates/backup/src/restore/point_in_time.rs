@@ -26,9 +26,9 @@ pub struct PointInTime {
     planned: Option<Reach>,
 }
 
-/// Result of a replay behind a restore.
+/// Result of a replay of binary logs after a restore.
 #[derive(Debug)]
-pub struct Reached {
+pub struct ReplayResult {
     /// The last transaction in, and the first one out.
     pub reach: Reach,
     /// What a server did.
@@ -83,7 +83,7 @@ impl PointInTime {
         keys: &Keys,
         prover: &Prover,
         note: &dyn Fn(u64),
-    ) -> Result<Reached, BackupError> {
+    ) -> Result<ReplayResult, BackupError> {
         // It has more than that afterwards.
         restored.position = None;
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
@@ -98,6 +98,6 @@ impl PointInTime {
         let replayed = replay(&found.repository, &self.archive, &found.identities, &replayer, note)?;
         // It described the files as they were restored.
         restored.report = None;
-        Ok(Reached { reach, replayed })
+        Ok(ReplayResult { reach, replayed })
     }
 }

@@ -39,7 +39,7 @@ use crate::{
 /// Compression level of manifests.
 const MANIFEST_LEVEL: i32 = 3;
 /// Temporary name of the manifest in the state directory.
-const SCRATCH: &str = "manifest.age";
+const TEMPORARY_MANIFEST: &str = "manifest.age";
 
 /// Facts about the backup that is committed.
 pub(super) struct Commit<'c> {
@@ -121,7 +121,7 @@ impl Commit<'_> {
             number: self.number,
             instant: self.source.instant,
             provider: self.source.provider.clone(),
-            server_uuid: selection::server_uuid(self.source.held.root()),
+            server_uuid: selection::server_uuid(self.source.guard.root()),
             checkpoint_lsn: files.checkpoint_lsn,
             position: self.source.position.clone(),
             parent: self.previous,
@@ -134,7 +134,7 @@ impl Commit<'_> {
     }
 
     fn put_manifest(&self, draft: &Draft, manifest: &Manifest) -> Result<Object, BackupError> {
-        let (path, file) = draft.scratch(SCRATCH)?;
+        let (path, file) = draft.temporary_file(TEMPORARY_MANIFEST)?;
         let failed = |source| BackupError::Io { path: path.clone(), doing: "cannot be written", source };
         let age =
             Encryptor::new(HashingStream::new(file), &self.config.recipients).map_err(archive::ArchiveError::Age)?;

@@ -25,7 +25,7 @@ use archive::{
 };
 use jiff::Timestamp;
 use serde::Serialize;
-use snapshot::{Held, Keep, SnapshotCopy, follow};
+use snapshot::{Keep, SnapshotCopy, SnapshotGuard, follow};
 use verify::{Judge, Keys};
 
 pub(crate) use self::commit::key_check;
@@ -81,7 +81,7 @@ pub struct Progress {
 
 /// A consistent copy of a data directory.
 struct Source {
-    held: Held,
+    guard: SnapshotGuard,
     /// The snapshot provider that made it.
     provider: String,
     /// Time of the copy.
@@ -181,7 +181,7 @@ impl From<Phases> for receipt::Phases {
 
 /// The copy that a backup reads, and the key that signs it.
 #[derive(Debug)]
-pub struct Taken {
+pub struct SourceCopy {
     /// The copy.
     pub copy: SnapshotCopy,
     signing_key: SigningKey,
@@ -192,10 +192,10 @@ pub struct Taken {
 ///
 /// # Errors
 /// [`BackupError::Snapshot`]; [`BackupError::Key`] before a server is frozen.
-pub fn take(config: &Config) -> Result<Taken, BackupError> {
+pub fn take(config: &Config) -> Result<SourceCopy, BackupError> {
     let (signing_key, began) = (config.signing_key()?, Instant::now());
     let copy = snapshot::take(&config.server.datadir()?, &options(config)?)?;
-    Ok(Taken { copy, signing_key, duration: began.elapsed() })
+    Ok(SourceCopy { copy, signing_key, duration: began.elapsed() })
 }
 
 /// The position of the binary log that a copy has, if its provider reads it.
@@ -223,26 +223,26 @@ fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
 pub fn run(
     config: &Config,
     repository: &Repository,
-    taken: Taken,
-    hold: impl FnOnce(SnapshotCopy) -> Held,
+    source_copy: SourceCopy,
+    hold: impl FnOnce(SnapshotCopy) -> SnapshotGuard,
     scope: &Scope,
     progress: &Progress,
 ) -> Result<Backup, BackupError> {
-    let Taken { copy, signing_key, duration } = taken;
+    let SourceCopy { copy, signing_key, duration } = source_copy;
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
     let (provider, position) = (copy.provider().to_string(), position(&copy));
-    let source = &Source { held: hold(copy), provider, instant: Timestamp::now(), position };
+    let source = &Source { guard: hold(copy), provider, instant: Timestamp::now(), position };
     let (began, clock) = (Timestamp::now(), Instant::now());
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
     let keys = config.server.keys()?;
-    let (plan, left_out) = selection::plan(source.held.root(), &config.server.key_files())?;
+    let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;
     let files = Files::read(&plan, &keys, config, predecessor.base.as_ref(), &state)?;
     let packs = Packs::new(repository, config, predecessor.base.as_ref().map(|base| &base.manifest));
-    let verified = verify::Plan::scan(&[source.held.root().to_owned()]);
+    let verified = verify::Plan::scan(&[source.guard.root().to_owned()]);
     let settings = judge::settings(config.streams);
     let judge = Judge::new(&verified, &keys, &settings);
     let judgement = Judgement::new(&judge, &plan, &files);
@@ -265,7 +265,7 @@ pub fn run(
     let opened_from = judgement.lowest_opened();
     drop(judgement);
     let judged = judgement::conclude(&judge.finish(), &plan, &opened_from);
-    source.held.prove().map_err(|error| BackupError::Void(error.to_string()))?;
+    source.guard.prove().map_err(|error| BackupError::Void(error.to_string()))?;
     phases.store = clock.elapsed();
     let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {

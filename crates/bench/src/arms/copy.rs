@@ -4,43 +4,43 @@ use std::path::Path;
 
 use crate::{
     Arm, Error, Work, cache,
-    copy::{CopyPeer, Ours, Site, Tree},
+    copy::{CopyJob, CopyPeer, SealantCopy, Tree},
 };
 
 /// Copies with Sealant.
-pub fn copy_by_ours<'a>(name: impl Into<String>, site: Site<'a>, ours: Ours) -> Arm<'a> {
-    arm(name.into(), site, move |site| ours.copy(site))
+pub fn copy_by_sealant<'a>(name: impl Into<String>, job: CopyJob<'a>, sealant: SealantCopy) -> Arm<'a> {
+    arm(name.into(), job, move |job| sealant.copy(job))
 }
 
 /// Copies with another program.
-pub fn copy_by_peer<'a>(name: impl Into<String>, site: Site<'a>, peer: &'static CopyPeer) -> Arm<'a> {
-    match site.server.filter(|_| peer.from_server) {
+pub fn copy_by_peer<'a>(name: impl Into<String>, job: CopyJob<'a>, peer: &'static CopyPeer) -> Arm<'a> {
+    match job.server.filter(|_| peer.from_server) {
         Some(server) => {
-            checked(name.into(), site, &server.tree, peer.copy, |copy| Ok(server.lacking(&Tree::scan(copy)?)))
+            checked(name.into(), job, &server.tree, peer.copy, |copy| Ok(server.lacking(&Tree::scan(copy)?)))
         }
-        None => arm(name.into(), site, peer.copy),
+        None => arm(name.into(), job, peer.copy),
     }
 }
 
 /// Each copy is compared with the source, byte by byte.
-fn arm<'a>(name: String, site: Site<'a>, copy: impl Fn(&Site<'a>) -> Result<f64, Error> + 'a) -> Arm<'a> {
-    checked(name, site, site.tree, copy, |copy| site.tree.difference(copy))
+fn arm<'a>(name: String, job: CopyJob<'a>, copy: impl Fn(&CopyJob<'a>) -> Result<f64, Error> + 'a) -> Arm<'a> {
+    checked(name, job, job.tree, copy, |copy| job.tree.difference(copy))
 }
 
 /// Copies into an empty directory, with the source in the page cache. `fault` compares and describes a difference.
 fn checked<'a>(
     name: String,
-    site: Site<'a>,
+    job: CopyJob<'a>,
     source: &'a Tree,
-    copy: impl Fn(&Site<'a>) -> Result<f64, Error> + 'a,
+    copy: impl Fn(&CopyJob<'a>) -> Result<f64, Error> + 'a,
     fault: impl Fn(&Path) -> Result<Option<String>, Error> + 'a,
 ) -> Arm<'a> {
     let current = name.clone();
     Arm::self_timed(name, move || {
-        site.scratch.empty()?;
+        job.scratch.empty()?;
         cache::warm(&source.files())?;
-        let seconds = copy(&site).map_err(|error| Error::Work { arm: current.clone(), reason: error.to_string() })?;
-        let target = site.scratch.target();
+        let seconds = copy(&job).map_err(|error| Error::Work { arm: current.clone(), reason: error.to_string() })?;
+        let target = job.scratch.target();
         match fault(&target)? {
             Some(what) => Err(Error::Work { arm: current.clone(), reason: format!("{what}; does the source change?") }),
             None => Ok(Work { amount: Tree::scan(&target)?.bytes(), seconds: Some(seconds), ..Work::default() }),

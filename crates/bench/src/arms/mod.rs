@@ -6,7 +6,7 @@ mod peer;
 mod read;
 mod verify;
 
-pub use copy::{copy_by_ours, copy_by_peer};
+pub use copy::{copy_by_peer, copy_by_sealant};
 pub use fio::fio;
 pub use peer::peer;
 pub use read::{read_cached, read_direct};

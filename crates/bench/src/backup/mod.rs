@@ -1,8 +1,8 @@
 //! Backing up a directory into a repository on a disk, and restoring it: with Sealant, and with what people use today.
 
 mod mariabackup;
-mod ours;
 mod restic;
+mod sealant;
 mod stream;
 
 use std::{
@@ -12,8 +12,8 @@ use std::{
 
 pub(crate) use self::{
     mariabackup::{MariaBackup, PROGRAMS as MARIABACKUP_PROGRAMS},
-    ours::Sealant,
     restic::{PROGRAMS as RESTIC_PROGRAMS, Restic},
+    sealant::Sealant,
     stream::{PROGRAMS as STREAM_PROGRAMS, TarZstdAge},
 };
 use crate::{Error, Tree};

@@ -1,11 +1,11 @@
 //! A local copy: the upper limit of any transfer.
 
-use super::{Site, process::Pipeline};
+use super::{CopyJob, process::Pipeline};
 use crate::Error;
 
 /// `cp -r`.
-pub(super) fn cp(site: &Site<'_>) -> Result<f64, Error> {
-    let mut command = site.near("cp");
-    command.arg("-r").arg(site.source().join(".")).arg(site.target());
-    site.timed(|| Pipeline::start(vec![command])?.finish())
+pub(super) fn cp(job: &CopyJob<'_>) -> Result<f64, Error> {
+    let mut command = job.near("cp");
+    command.arg("-r").arg(job.source().join(".")).arg(job.target());
+    job.timed(|| Pipeline::start(vec![command])?.finish())
 }

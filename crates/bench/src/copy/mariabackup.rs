@@ -10,7 +10,7 @@ use std::{
 use innodb::server_file::{BACKUP_CHECKPOINTS, BACKUP_OPTIONS};
 
 use super::{
-    Site, Tree, name_in_path,
+    CopyJob, Tree, name_in_path,
     process::Pipeline,
     stream::{Wire, pipe},
 };
@@ -85,21 +85,21 @@ impl RunningServer {
 }
 
 /// Through TLS of OpenSSL.
-pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
+pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     const NAME: &str = "mariadb-backup";
     let failed = |reason: &str| Error::Program { program: NAME.to_owned(), reason: reason.to_owned() };
-    let server = site.server.ok_or_else(|| failed("needs a running server"))?;
+    let server = job.server.ok_or_else(|| failed("needs a running server"))?;
     // For small files of its own; the backup itself goes to the stream.
-    let directory = site.scratch.path().join("mariabackup");
+    let directory = job.scratch.path().join("mariabackup");
     fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
-    let (mut pack, mut unpack) = (site.near(name_in_path(NAME).unwrap_or(NAME)), site.far("mbstream"));
+    let (mut pack, mut unpack) = (job.near(name_in_path(NAME).unwrap_or(NAME)), job.far("mbstream"));
     pack.args(server.options(&directory));
-    unpack.args(["-x", "-C"]).arg(site.target());
+    unpack.args(["-x", "-C"]).arg(job.target());
     let whole = |near: &Pipeline| match near.last_line_of_first() {
         message if message.ends_with("completed OK!") => Ok(()),
         message => Err(failed(&format!("ended without `completed OK!`: {message}"))),
     };
-    pipe(site, &Wire::tls(site)?, vec![pack], vec![unpack], whole)
+    pipe(job, &Wire::tls(job)?, vec![pack], vec![unpack], whole)
 }
 
 #[cfg(test)]

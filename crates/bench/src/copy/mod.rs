@@ -1,25 +1,25 @@
-//! Copying a directory into an empty one: by ours, and by what people use today.
+//! Copying a directory into an empty one: by Sealant, and by what people use today.
 //!
 //! Every way starts its listener first. The time goes from the start of the sender until both sides
 //! have ended and the file system of the copy was flushed once.
 
+mod copy_job;
 mod link;
 mod local;
 mod mariabackup;
-mod ours;
 mod process;
 mod rsync;
-mod scratch;
-mod site;
+mod sealant_copy;
 mod stream;
+mod temporary_directory;
 mod tree;
 
 pub(crate) use self::process::{Pipeline, listens};
+pub use copy_job::CopyJob;
 pub use link::{Link, Namespaces, Rate};
 pub use mariabackup::RunningServer;
-pub use ours::Ours;
-pub use scratch::Scratch;
-pub use site::Site;
+pub use sealant_copy::SealantCopy;
+pub use temporary_directory::TemporaryDirectory;
 pub use tree::Tree;
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ use serde::Serialize;
 use crate::{Error, peer};
 
 /// Copies once; returns the duration in seconds.
-type Copy = fn(&Site<'_>) -> Result<f64, Error>;
+type Copy = fn(&CopyJob<'_>) -> Result<f64, Error>;
 
 /// Another program, or combination of programs, that copies a directory.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub struct CopyPeer {
     pub openssl: bool,
     /// Whether it copies over the network.
     pub networked: bool,
-    /// Whether it copies from a running server, [`Site::server`], and not from the directory.
+    /// Whether it copies from a running server, [`CopyJob::server`], and not from the directory.
     pub from_server: bool,
     pub(crate) copy: Copy,
 }

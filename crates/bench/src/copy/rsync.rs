@@ -10,39 +10,39 @@ use std::{
 
 use rustix::process::geteuid;
 
-use super::{Site, process::Pipeline};
+use super::{CopyJob, process::Pipeline};
 use crate::Error;
 
 /// Maximum number of concurrent processes.
 const PROCESSES: usize = 4;
 
 /// One process.
-pub(super) fn one(site: &Site<'_>) -> Result<f64, Error> {
-    let daemon = Daemon::start(site)?;
-    let mut command = whole_files(site);
-    command.arg(site.source().join("")).arg(&daemon.url);
-    site.timed(|| Pipeline::start(vec![command])?.finish())
+pub(super) fn one(job: &CopyJob<'_>) -> Result<f64, Error> {
+    let daemon = Daemon::start(job)?;
+    let mut command = whole_files(job);
+    command.arg(job.source().join("")).arg(&daemon.url);
+    job.timed(|| Pipeline::start(vec![command])?.finish())
 }
 
 /// Copies directories first, then runs a process for each file, four at a time, large files first: like `find | xargs
 /// -P4`, in a better order.
-pub(super) fn parallel(site: &Site<'_>) -> Result<f64, Error> {
-    let daemon = Daemon::start(site)?;
-    let mut directories = site.near("rsync");
-    directories.args(["-a", "-f", "+ */", "-f", "- *"]).arg(site.source().join("")).arg(&daemon.url);
-    let files = site.tree.largest_first();
-    site.timed(|| {
+pub(super) fn parallel(job: &CopyJob<'_>) -> Result<f64, Error> {
+    let daemon = Daemon::start(job)?;
+    let mut directories = job.near("rsync");
+    directories.args(["-a", "-f", "+ */", "-f", "- *"]).arg(job.source().join("")).arg(&daemon.url);
+    let files = job.tree.largest_first();
+    job.timed(|| {
         Pipeline::start(vec![directories])?.finish()?;
         each(&files, |file| {
-            let mut command = whole_files(site);
-            command.current_dir(site.source()).arg("-R").arg(Path::new(".").join(file)).arg(&daemon.url);
+            let mut command = whole_files(job);
+            command.current_dir(job.source()).arg("-R").arg(Path::new(".").join(file)).arg(&daemon.url);
             Pipeline::start(vec![command])?.finish()
         })
     })
 }
 
-fn whole_files(site: &Site<'_>) -> Command {
-    let mut command = site.near("rsync");
+fn whole_files(job: &CopyJob<'_>) -> Command {
+    let mut command = job.near("rsync");
     command.args(["-a", "--whole-file", "--inplace"]);
     command
 }
@@ -69,19 +69,19 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn start(site: &Site<'_>) -> Result<Self, Error> {
-        let (address, port) = (site.link.address(), site.port()?);
+    fn start(job: &CopyJob<'_>) -> Result<Self, Error> {
+        let (address, port) = (job.link.address(), job.port()?);
         // As root it would otherwise write as the user nobody.
         let owner = if geteuid().is_root() { "uid=root\ngid=root\n" } else { "" };
-        let target = site.target();
+        let target = job.target();
         let text = format!(
             "port={port}\naddress={address}\nuse chroot=no\nmunge symlinks=no\n{owner}\
              [target]\npath={}\nread only=no\n",
             target.display()
         );
-        let file = site.scratch.path().join("rsyncd.conf");
+        let file = job.scratch.path().join("rsyncd.conf");
         fs::write(&file, text).map_err(Error::file(&file))?;
-        let mut command = site.far("rsync");
+        let mut command = job.far("rsync");
         command.args(["--daemon", "--no-detach"]).arg(format!("--config={}", file.display()));
         let mut running = Pipeline::start(vec![command])?;
         running.listens_on(port)?;

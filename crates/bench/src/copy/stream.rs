@@ -3,41 +3,41 @@
 use std::{fs, path::PathBuf, process::Command};
 
 use super::{
-    Site,
+    CopyJob,
     process::{Pipeline, finish_both},
 };
 use crate::{Error, program};
 
 /// In clear text.
-pub(super) fn clear(site: &Site<'_>) -> Result<f64, Error> {
-    stream(site, &Wire::Clear, None)
+pub(super) fn clear(job: &CopyJob<'_>) -> Result<f64, Error> {
+    stream(job, &Wire::Clear, None)
 }
 
 /// Through OpenSSL's TLS.
-pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
-    stream(site, &Wire::tls(site)?, None)
+pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
+    stream(job, &Wire::tls(job)?, None)
 }
 
 /// Compressed with two threads, then through OpenSSL's TLS.
-pub(super) fn zstd_tls(site: &Site<'_>) -> Result<f64, Error> {
-    let (mut pack, mut unpack) = (site.near("zstd"), site.far("zstd"));
+pub(super) fn zstd_tls(job: &CopyJob<'_>) -> Result<f64, Error> {
+    let (mut pack, mut unpack) = (job.near("zstd"), job.far("zstd"));
     pack.args(["-1", "-T2", "-cq"]);
     unpack.arg("-dcq");
-    stream(site, &Wire::tls(site)?, Some(Filter { pack, unpack }))
+    stream(job, &Wire::tls(job)?, Some(Filter { pack, unpack }))
 }
 
 /// Encrypted by `age`, for a key generated for this copy.
-pub(super) fn age(site: &Site<'_>) -> Result<f64, Error> {
-    let key = site.scratch.path().join("age.key");
+pub(super) fn age(job: &CopyJob<'_>) -> Result<f64, Error> {
+    let key = job.scratch.path().join("age.key");
     if !key.exists() {
         succeed(Command::new("age-keygen").arg("-o").arg(&key))?;
     }
     let text = fs::read_to_string(&key).map_err(Error::file(&key))?;
     let recipient = text.split_whitespace().find(|word| word.starts_with("age1")).unwrap_or_default();
-    let (mut pack, mut unpack) = (site.near("age"), site.far("age"));
+    let (mut pack, mut unpack) = (job.near("age"), job.far("age"));
     pack.args(["-r", recipient]);
     unpack.arg("-d").arg("-i").arg(&key);
-    stream(site, &Wire::Clear, Some(Filter { pack, unpack }))
+    stream(job, &Wire::Clear, Some(Filter { pack, unpack }))
 }
 
 /// The filter programs on either side.
@@ -53,8 +53,8 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    pub(super) fn tls(site: &Site<'_>) -> Result<Self, Error> {
-        let file = site.scratch.path().join("tls.pem");
+    pub(super) fn tls(job: &CopyJob<'_>) -> Result<Self, Error> {
+        let file = job.scratch.path().join("tls.pem");
         if !file.exists() {
             let mut command = Command::new("openssl");
             command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
@@ -65,8 +65,8 @@ impl Wire {
     }
 
     /// Both addresses in socat's syntax. The listener ends by itself if nobody connects.
-    fn addresses(&self, site: &Site<'_>, port: u16) -> [String; 2] {
-        let address = site.link.address();
+    fn addresses(&self, job: &CopyJob<'_>, port: u16) -> [String; 2] {
+        let address = job.link.address();
         let listen = format!("{port},bind={address},reuseaddr,accept-timeout=60");
         match self {
             Self::Clear => [format!("TCP-LISTEN:{listen}"), format!("TCP:{address}:{port}")],
@@ -78,35 +78,35 @@ impl Wire {
     }
 }
 
-fn stream(site: &Site<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, Error> {
-    let (mut pack, mut unpack) = (site.near("tar"), site.far("tar"));
-    pack.args(["-cf", "-", "-C"]).arg(site.source()).arg(".");
-    unpack.args(["-xf", "-", "-C"]).arg(site.target());
+fn stream(job: &CopyJob<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, Error> {
+    let (mut pack, mut unpack) = (job.near("tar"), job.far("tar"));
+    pack.args(["-cf", "-", "-C"]).arg(job.source()).arg(".");
+    unpack.args(["-xf", "-", "-C"]).arg(job.target());
     let (near, far) = match filter {
         None => (vec![pack], vec![unpack]),
         Some(filter) => (vec![pack, filter.pack], vec![filter.unpack, unpack]),
     };
-    pipe(site, wire, near, far, |_| Ok(()))
+    pipe(job, wire, near, far, |_| Ok(()))
 }
 
 /// Pipes the output of `near` to `far`. `whole` can still reject the copy after all programs have succeeded.
 pub(super) fn pipe(
-    site: &Site<'_>,
+    job: &CopyJob<'_>,
     wire: &Wire,
     mut near: Vec<Command>,
     mut far: Vec<Command>,
     whole: impl FnOnce(&Pipeline) -> Result<(), Error>,
 ) -> Result<f64, Error> {
-    let port = site.port()?;
-    let [listen, connect] = wire.addresses(site, port);
-    let (mut send, mut receive) = (site.near("socat"), site.far("socat"));
+    let port = job.port()?;
+    let [listen, connect] = wire.addresses(job, port);
+    let (mut send, mut receive) = (job.near("socat"), job.far("socat"));
     send.args(["-u", "STDIN", &connect]);
     receive.args(["-u", &listen, "STDOUT"]);
     near.push(send);
     far.insert(0, receive);
     let mut far = Pipeline::start(far)?;
     far.listens_on(port)?;
-    site.timed(|| {
+    job.timed(|| {
         let mut near = Pipeline::start(near)?;
         finish_both(&mut near, &mut far)?;
         whole(&near)

@@ -2,17 +2,17 @@
 //! and the same server over a socket, TCP and TLS.
 
 mod arms;
+mod bench_server;
 mod keys;
 mod load;
-mod site;
 mod tables;
 mod usage;
 mod workload;
 
 pub use arms::{Arms, ServerArm, WireArm};
+pub(crate) use bench_server::{BenchServer, REDO_BYTES, ServerSetup};
 pub use load::Pace;
 pub(crate) use load::{Load, Wire};
-pub(crate) use site::{ArmServer, REDO_BYTES, Site};
 pub use tables::TableSet;
 pub(crate) use usage::TICKS;
 pub use workload::Workload;

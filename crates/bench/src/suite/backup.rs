@@ -14,7 +14,7 @@ use verify::{KeyStores, size};
 
 use super::{Collected, Outcome, Watch, transfer::Served};
 use crate::{
-    Arm, Environment, Error, Experiment, Scratch, Settings, Subject, Tree, Work,
+    Arm, Environment, Error, Experiment, Settings, Subject, TemporaryDirectory, Tree, Work,
     backup::{
         AgeKey, BackupTool, MARIABACKUP_PROGRAMS, MariaBackup, RESTIC_PROGRAMS, Restic, STREAM_PROGRAMS, Sealant,
         TarZstdAge, Workspace,
@@ -25,8 +25,8 @@ use crate::{
 
 /// A repository for each tool, two at work at the same time, and a restored directory.
 const COPIES: u64 = 6;
-const OURS: &str = "sealant";
-const OURS_AS_IS: &str = "sealant, pages as-is";
+const SEALANT: &str = "sealant";
+const SEALANT_AS_IS: &str = "sealant, pages as-is";
 
 /// What is measured, and how.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Suite<'_> {
     /// [`Error`]: there is no room, a program fails, or a restored tablespace differs.
     pub fn run(&self, tree: &Tree, served: Option<&Served>, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.source);
-        let scratch = Scratch::below(self.into)?;
+        let scratch = TemporaryDirectory::below(self.into)?;
         let (needed, room) = (tree.bytes().saturating_mul(COPIES), scratch.free_bytes()?);
         if room < needed {
             return Err(Error::NoRoom { path: self.into.to_owned(), needed, room });
@@ -112,17 +112,17 @@ impl Suite<'_> {
             collected.run(bench.incremental(&before, &some), &self.settings, &pairs, watch)?;
         }
         watch("memory of a full backup");
-        let ours = self.ours(&key, "open");
+        let sealant = self.sealant(&key, "open");
         let workspace = Workspace::at(scratch.path().join("memory"));
-        workspace.begin(&ours)?;
-        let peak = ours.peak(tree.root(), &workspace)?;
+        workspace.begin(&sealant)?;
+        let peak = sealant.peak(tree.root(), &workspace)?;
         collected.notes.extend(notes(&stored, tree, peak.resident_bytes));
         let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
         let subject = Subject { files, bytes: tree.bytes(), ..Subject::default() };
         Ok(collected.finish(environment, subject))
     }
 
-    fn ours(&self, key: &AgeKey, pages: &'static str) -> Sealant<'_> {
+    fn sealant(&self, key: &AgeKey, pages: &'static str) -> Sealant<'_> {
         let (program, key) = (self.program.clone(), key.clone());
         Sealant { program, stores: self.stores, key_options: &self.key_options, key, pages }
     }
@@ -130,7 +130,7 @@ impl Suite<'_> {
     /// This program, and the peers whose programs are there.
     fn contenders<'s>(
         &'s self,
-        scratch: &Scratch,
+        scratch: &TemporaryDirectory,
         key: &AgeKey,
         served: Option<&'s Served>,
         collected: &mut Collected,
@@ -139,9 +139,9 @@ impl Suite<'_> {
             let workspace = Workspace::at(scratch.path().join(name.replace([' ', ','], "-")));
             Contender { name, tool, workspace, incremental }
         };
-        let mut all = vec![contender(OURS, Box::new(self.ours(key, "open")), true)];
+        let mut all = vec![contender(SEALANT, Box::new(self.sealant(key, "open")), true)];
         if self.stores.any() {
-            all.push(contender(OURS_AS_IS, Box::new(self.ours(key, "as-is")), true));
+            all.push(contender(SEALANT_AS_IS, Box::new(self.sealant(key, "as-is")), true));
         }
         if self.no_peers {
             return all;
@@ -171,14 +171,14 @@ impl Suite<'_> {
 /// The first contender against each of the others.
 fn pairs<'c>(contenders: impl IntoIterator<Item = &'c Contender<'c>>) -> Vec<(String, String)> {
     let names: Vec<&str> = contenders.into_iter().map(|contender| contender.name).collect();
-    names.iter().skip(1).map(|other| (OURS.to_owned(), (*other).to_owned())).collect()
+    names.iter().skip(1).map(|other| (SEALANT.to_owned(), (*other).to_owned())).collect()
 }
 
 /// The parameters of all experiments.
 #[derive(Clone, Copy)]
 struct Bench<'b> {
     tree: &'b Tree,
-    scratch: &'b Scratch,
+    scratch: &'b TemporaryDirectory,
     stored: &'b StoredBytes,
 }
 
@@ -276,6 +276,6 @@ fn notes(stored: &StoredBytes, tree: &Tree, resident_bytes: u64) -> Vec<String> 
             100.0 * ratio(*bytes, tree.bytes())
         )
     });
-    let memory = format!("{OURS} took at most {} of memory", size(resident_bytes));
+    let memory = format!("{SEALANT} took at most {} of memory", size(resident_bytes));
     full.chain(incremental).chain(std::iter::once(memory)).collect()
 }

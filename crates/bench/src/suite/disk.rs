@@ -1,7 +1,7 @@
 //! What cipher sets of an encrypted disk cost the processor, and the disk.
 
 mod finding;
-mod site;
+mod free_disk;
 
 use std::{
     fs::File,
@@ -13,10 +13,10 @@ use std::{
 
 use luks::{cryptsetup::Cryptsetup, sector::SectorCipher};
 
-pub use self::site::Site;
+pub use self::free_disk::FreeDisk;
 use super::{Collected, Outcome, Watch};
 use crate::{
-    Arm, Environment, Error, Experiment, Program, Scratch, Settings, Subject,
+    Arm, Environment, Error, Experiment, Program, Settings, Subject, TemporaryDirectory,
     disk::{CipherDirection, CipherSet, Disk, Pattern, Refusal, TestVolume, sectors},
 };
 
@@ -32,7 +32,7 @@ pub struct Suite<'a> {
     /// Bytes of encryption sectors.
     pub sector_bytes: &'a [u32],
     /// A disk or image too, whose content is lost.
-    pub site: Option<Site>,
+    pub free_disk: Option<FreeDisk>,
     /// Loads for the disk.
     pub patterns: Vec<Pattern>,
     /// Volumes without work queues.
@@ -48,31 +48,31 @@ pub struct Suite<'a> {
 }
 
 /// Volumes with the names of their arms, and sets of which there can be none.
-type Made = (Vec<(String, TestVolume)>, Vec<Refusal>);
+type FormatOutcome = (Vec<(String, TestVolume)>, Vec<Refusal>);
 
 impl Suite<'_> {
     /// The disk, if anything is written to it.
     #[must_use]
-    pub fn written(&self) -> Option<&Site> {
-        self.site.as_ref().filter(|site| site.has_device_mapper)
+    pub fn written(&self) -> Option<&FreeDisk> {
+        self.free_disk.as_ref().filter(|free_disk| free_disk.has_device_mapper)
     }
 
     /// What is going to happen to the disk, in lines, if `rounds` are run; none if nothing is.
     #[must_use]
     pub fn plan(&self, rounds: Option<NonZeroU32>) -> Option<String> {
-        let site = self.written()?;
+        let free_disk = self.written()?;
         let patterns = self.patterns.len();
         let arms = self.sets.len().saturating_mul(self.sector_bytes.len()).saturating_add(1);
         let runs = u64::try_from(arms.saturating_mul(patterns)).unwrap_or(u64::MAX);
         let rounds = rounds.map_or(5, NonZeroU32::get);
-        let seconds = site.fio.span.as_secs().max(1).saturating_mul(runs).saturating_mul(rounds.into());
+        let seconds = free_disk.fio.span.as_secs().max(1).saturating_mul(runs).saturating_mul(rounds.into());
         Some(format!(
             "{}: everything on it is lost\n  1. encrypt and decrypt in memory\n  2. open {} volumes on it, one after the \
              other, their headers elsewhere\n  3. put {patterns} loads on each of them and on the plain disk by {}: {} \
              min or more\n",
-            site.named.display(),
+            free_disk.named.display(),
             arms.saturating_sub(1),
-            site.fio.program.display(),
+            free_disk.fio.program.display(),
             seconds.div_ceil(60)
         ))
     }
@@ -135,11 +135,13 @@ impl Suite<'_> {
             );
             return Ok(());
         };
-        let scratch = Scratch::below(&std::env::temp_dir())?;
-        match &self.site {
-            Some(site) if site.has_device_mapper => return self.volumes(site, cryptsetup, &scratch, collected, watch),
-            Some(site) => {
-                let name = site.named.display();
+        let scratch = TemporaryDirectory::below(&std::env::temp_dir())?;
+        match &self.free_disk {
+            Some(free_disk) if free_disk.has_device_mapper => {
+                return self.volumes(free_disk, cryptsetup, &scratch, collected, watch);
+            }
+            Some(free_disk) => {
+                let name = free_disk.named.display();
                 collected.missing.push(format!("device-mapper: nothing was measured on {name}, nor written to it"));
             }
             None => collected.notes.push("no disk was measured: --on DISK".to_owned()),
@@ -152,7 +154,7 @@ impl Suite<'_> {
     fn format_image(
         &self,
         cryptsetup: &Cryptsetup,
-        scratch: &Scratch,
+        scratch: &TemporaryDirectory,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
@@ -172,9 +174,9 @@ impl Suite<'_> {
         sectors: &[u32],
         cryptsetup: &Cryptsetup,
         device: &Path,
-        scratch: &Scratch,
+        scratch: &TemporaryDirectory,
         watch: &Watch<'_>,
-    ) -> Result<Made, Error> {
+    ) -> Result<FormatOutcome, Error> {
         let (mut volumes, mut refused) = (Vec::new(), Vec::new());
         for set in sets {
             for &bytes in sectors {
@@ -198,23 +200,23 @@ impl Suite<'_> {
 
     fn volumes(
         &self,
-        site: &Site,
+        free_disk: &FreeDisk,
         cryptsetup: &Cryptsetup,
-        scratch: &Scratch,
+        scratch: &TemporaryDirectory,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let disk = Disk::open(&site.named)?;
+        let disk = Disk::open(&free_disk.named)?;
         let sets: Vec<&CipherSet> = self.sets.iter().collect();
         let (volumes, refused) = self.make(&sets, self.sector_bytes, cryptsetup, disk.path(), scratch, watch)?;
         collected.notes.extend(refusals(&refused));
-        collected.notes.push(site.note(&disk));
+        collected.notes.push(free_disk.note(&disk));
         let pairs: Vec<(String, String)> = volumes.iter().map(|(name, _)| (name.clone(), PLAIN.to_owned())).collect();
         let settings = Settings { warm_up: false, ..self.settings };
         for &pattern in &self.patterns {
-            let plain = Arm::self_timed(PLAIN, || site.fio.run(disk.path(), pattern));
+            let plain = Arm::self_timed(PLAIN, || free_disk.fio.run(disk.path(), pattern));
             let arms = volumes.iter().map(|(name, volume)| {
-                Arm::self_timed(name.as_str(), move || site.fio.run(volume.open(cryptsetup)?.path(), pattern))
+                Arm::self_timed(name.as_str(), move || free_disk.fio.run(volume.open(cryptsetup)?.path(), pattern))
             });
             let name = format!("disk: {}", pattern.title());
             let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.go_on());
@@ -229,7 +231,7 @@ impl Suite<'_> {
 
     fn programs(&self) -> Vec<Program> {
         let cryptsetup = self.cryptsetup.as_ref().map(|found| ("cryptsetup", Some(found.version().to_string())));
-        let fio = self.written().map(|site| ("fio", site.version()));
+        let fio = self.written().map(|free_disk| ("fio", free_disk.version()));
         let programs = cryptsetup.into_iter().chain(fio);
         programs.map(|(name, version)| Program { name: name.to_owned(), version }).collect()
     }
@@ -295,7 +297,7 @@ mod tests {
         let suite = Suite {
             sets: vec![set("aes-xts-plain64:512")],
             sector_bytes: &[512],
-            site: None,
+            free_disk: None,
             patterns: Pattern::ALL.to_vec(),
             no_queues: false,
             span: Duration::from_millis(1),

@@ -13,9 +13,9 @@ use pki::KeyType;
 
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
-    Arms, Environment, Error, Experiment, Pace, Scratch, Security, ServerArm, Settings, Subject, TableSet, TlsSettings,
-    TlsVersion, Unit, WireArm, Workload,
-    oltp::{ArmServer, Load, REDO_BYTES, Site, Wire},
+    Arms, Environment, Error, Experiment, Pace, Security, ServerArm, Settings, Subject, TableSet, TemporaryDirectory,
+    TlsSettings, TlsVersion, Unit, WireArm, Workload,
+    oltp::{BenchServer, Load, REDO_BYTES, ServerSetup, Wire},
     tls::version_of,
 };
 
@@ -98,7 +98,7 @@ impl Suite<'_> {
         }
     }
 
-    fn check_room(&self, scratch: &Scratch) -> Result<(), Error> {
+    fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
         // Creating an index sorts a copy of a table.
         let one = self.tables.bytes().saturating_mul(5) / 4;
         let one = one.saturating_add(REDO_BYTES).saturating_add(SERVER_DISK_BYTES);
@@ -121,11 +121,11 @@ impl Suite<'_> {
 
     fn measure(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.directory);
-        let scratch = Scratch::below(self.directory)?;
+        let scratch = TemporaryDirectory::below(self.directory)?;
         self.check_room(&scratch)?;
         let (ca, authority) = authority(&scratch.path().join("certificates"))?;
         let pair = issue(&authority, "server", KeyType::EcdsaP256)?;
-        let site = Site {
+        let setup = ServerSetup {
             server: program,
             directory: scratch.path(),
             authority: &ca,
@@ -138,10 +138,10 @@ impl Suite<'_> {
         };
         let mut collected = Collected::default();
         watch("a server in the clear");
-        let clear = ArmServer::start(&site, ServerArm::Clear, "a")?;
-        self.equal_arms(&site, &clear, &mut collected, watch)?;
+        let clear = BenchServer::start(&setup, ServerArm::Clear, "a")?;
+        self.equal_arms(&setup, &clear, &mut collected, watch)?;
         let resolution = collected.resolution();
-        if self.at_rest(&site, &clear, &mut collected, watch)? {
+        if self.at_rest(&setup, &clear, &mut collected, watch)? {
             collected.resolve(resolution);
         }
         if !self.arms.wires.is_empty() {
@@ -156,13 +156,13 @@ impl Suite<'_> {
     /// Two servers with the same settings and the same data: what they differ in is no cost of anything.
     fn equal_arms<'p>(
         &self,
-        site: &'p Site<'p>,
-        clear: &ArmServer<'p>,
+        setup: &'p ServerSetup<'p>,
+        clear: &BenchServer<'p>,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         watch("a second server in the clear");
-        let again = ArmServer::start(site, ServerArm::Clear, "b")?;
+        let again = BenchServer::start(setup, ServerArm::Clear, "b")?;
         let arms = [(CLEAR_AGAIN, &again), (ServerArm::Clear.as_str(), clear)];
         let arms = arms.map(|(name, server)| server.arm(name, server.socket(), self.load()));
         let experiment = self.experiment("two equal servers").arms(arms);
@@ -174,15 +174,15 @@ impl Suite<'_> {
     /// Compares the servers that encrypt with the one in the clear; returns whether there is one that encrypts.
     fn at_rest<'p>(
         &self,
-        site: &'p Site<'p>,
-        clear: &ArmServer<'p>,
+        setup: &'p ServerSetup<'p>,
+        clear: &BenchServer<'p>,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<bool, Error> {
         let mut others = Vec::new();
         for (arm, directory) in self.arms.servers.iter().skip(1).zip(["c", "d", "e"]) {
             watch(&format!("a server with {}", arm.as_str()));
-            let server = ArmServer::start(site, *arm, directory)?;
+            let server = BenchServer::start(setup, *arm, directory)?;
             let switches = server.switched_on()?;
             if !switches.is_empty() {
                 collected.notes.push(format!("{} switches on {}", arm.as_str(), switches.join(", ")));
@@ -204,7 +204,7 @@ impl Suite<'_> {
 
     fn on_the_wire(
         &self,
-        clear: &ArmServer<'_>,
+        clear: &BenchServer<'_>,
         ca: &Path,
         collected: &mut Collected,
         watch: &Watch<'_>,
@@ -342,7 +342,7 @@ mod tests {
         let large = Suite { pool_bytes: 1 << 50, ..suite(Path::new("/tmp"), &stopped) };
         assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
         let parent = tempfile::tempdir().unwrap();
-        let scratch = Scratch::below(parent.path()).unwrap();
+        let scratch = TemporaryDirectory::below(parent.path()).unwrap();
         let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
         let error = Suite { tables, ..suite(Path::new("/tmp"), &stopped) }.check_room(&scratch).unwrap_err();
         assert!(error.to_string().contains("there is room for"), "{error}");

@@ -14,7 +14,7 @@ use snapshot::DataDir;
 use verify::size;
 
 use super::{Collected, Outcome, Watch, authority, issue};
-use crate::{Environment, Error, Installation, Node, Sample, Samples, Scratch, Subject, Tree, Unit, Writer};
+use crate::{Environment, Error, Installation, Node, Sample, Samples, Subject, TemporaryDirectory, Tree, Unit, Writer};
 
 /// Names of the experiments.
 const JOINED: &str = "from the start of the joiner to Synced";
@@ -100,7 +100,7 @@ impl Suite<'_> {
     pub fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.datadir);
         let tree = Tree::scan(self.datadir)?;
-        let tools = Scratch::below(&std::env::temp_dir())?;
+        let tools = TemporaryDirectory::below(&std::env::temp_dir())?;
         let cluster = Cluster {
             installation: self.installation(tools.path())?,
             options: option_file(&tools.path().join("ca"))?,
@@ -168,7 +168,7 @@ struct Cluster {
 
 /// A donor on one file system.
 struct Donor {
-    scratch: Scratch,
+    scratch: TemporaryDirectory,
     file_system: String,
     node: Node,
     writer: Writer,
@@ -195,7 +195,7 @@ impl Joined {
 impl Cluster {
     /// A donor on a copy of the data, with a client that commits.
     fn donor(&self, into: &Path, datadir: &Path) -> Result<Donor, Error> {
-        let scratch = Scratch::below(into)?;
+        let scratch = TemporaryDirectory::below(into)?;
         let file_system = Environment::now(scratch.path()).file_system.unwrap_or_else(|| "unknown".to_owned());
         let directory = scratch.path().join("donor");
         fs::create_dir(&directory).map_err(Error::file(&directory))?;

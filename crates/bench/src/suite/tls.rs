@@ -12,8 +12,8 @@ use pki::KeyType;
 use self::network::{Network, PLAIN, TUNNEL};
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
-    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Scratch, Settings, Subject,
-    Unit,
+    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Settings, Subject,
+    TemporaryDirectory, Unit,
 };
 
 const KEYS: [(&str, KeyType); 3] =
@@ -51,15 +51,15 @@ impl Suite<'_> {
     /// [`Error`]: the server or a connection to it could not be started, or an answer was wrong.
     pub fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.into);
-        let scratch = Scratch::below(self.into)?;
+        let scratch = TemporaryDirectory::below(self.into)?;
         watch("starting a server");
-        let site = Site::new(self, &scratch)?;
+        let test_bed = TestBed::new(self, &scratch)?;
         let mut collected = Collected::default();
-        site.measure(&mut collected, watch)?;
+        test_bed.measure(&mut collected, watch)?;
         collected.missing.sort();
         collected.missing.dedup();
         collected.notes.push(PUBLISHED.to_owned());
-        collected.programs.push(site.daemon.program());
+        collected.programs.push(test_bed.daemon.program());
         Ok(collected.finish(environment, Subject::default()))
     }
 }
@@ -67,8 +67,8 @@ impl Suite<'_> {
 /// Pairs of the server, by kind of key.
 type ServerPairs = Vec<(&'static str, KeyPairFiles)>;
 
-/// What it is measured on.
-struct Site<'a> {
+/// The server that is measured, with its certificates and clients.
+struct TestBed<'a> {
     suite: &'a Suite<'a>,
     directory: &'a Path,
     certificates: Certificates,
@@ -80,8 +80,8 @@ struct Site<'a> {
     client: Option<(PathBuf, bool)>,
 }
 
-impl<'a> Site<'a> {
-    fn new(suite: &'a Suite<'a>, scratch: &'a Scratch) -> Result<Self, Error> {
+impl<'a> TestBed<'a> {
+    fn new(suite: &'a Suite<'a>, scratch: &'a TemporaryDirectory) -> Result<Self, Error> {
         let server = server_program(suite.server, &server::PROGRAMS)?;
         let directory = scratch.path();
         let (certificates, pairs) = certificates(&directory.join("certificates"))?;

@@ -12,8 +12,8 @@ use verify::size;
 
 use super::{Collected, Outcome, Watch};
 use crate::{
-    COPY_PEERS, CopyPeer, Environment, Error, Experiment, Link, Ours, Rate, RunningServer, Scratch, Settings, Site,
-    Subject, Tree, arms, copy::NEEDS_SERVER, programs_of,
+    COPY_PEERS, CopyJob, CopyPeer, Environment, Error, Experiment, Link, Rate, RunningServer, SealantCopy, Settings,
+    Subject, TemporaryDirectory, Tree, arms, copy::NEEDS_SERVER, programs_of,
 };
 
 /// Other file systems, journals and directories need some too.
@@ -122,10 +122,10 @@ impl Suite<'_> {
         let scratch = self.scratch(tree)?;
         let link = self.rate.map_or(Ok(Link::Loopback), Link::limited)?;
         let server = served.map(|served| &served.server);
-        let site = Site { tree, scratch: &scratch, server, link: &link, without_aes: false };
+        let job = CopyJob { tree, scratch: &scratch, server, link: &link, without_aes: false };
         let Peers { there, missing } = peers;
         let mut collected = Collected { missing, programs: programs_of(&there), ..Collected::default() };
-        collected.run(self.experiment(site, &there), &self.settings, &self.pairs(&there), watch)?;
+        collected.run(self.experiment(job, &there), &self.settings, &self.pairs(&there), watch)?;
         let sent = self.sent(&scratch);
         collected.notes.extend(sent.iter().map(|(name, sent)| sent.note(name)));
         collected.notes.extend(disk_notes(&environment, scratch.path(), &there));
@@ -142,11 +142,11 @@ impl Suite<'_> {
         Ok(collected.finish(environment, subject))
     }
 
-    fn scratch(&self, tree: &Tree) -> Result<Scratch, Error> {
+    fn scratch(&self, tree: &Tree) -> Result<TemporaryDirectory, Error> {
         if fs::canonicalize(self.into).is_ok_and(|below| below.starts_with(tree.root())) {
             return Err(Error::WithinSource { path: self.into.to_owned() });
         }
-        let scratch = Scratch::below(self.into)?;
+        let scratch = TemporaryDirectory::below(self.into)?;
         let (needed, room) = (tree.bytes(), scratch.free_bytes()?);
         if room < needed.saturating_add(SPARE_BYTES) {
             return Err(Error::NoRoom { path: self.into.to_owned(), needed, room });
@@ -154,33 +154,33 @@ impl Suite<'_> {
         Ok(scratch)
     }
 
-    fn experiment<'e>(&self, site: Site<'e>, peers: &[&'static CopyPeer]) -> Experiment<'e> {
+    fn experiment<'e>(&self, job: CopyJob<'e>, peers: &[&'static CopyPeer]) -> Experiment<'e> {
         let name = match self.rate {
             Some(rate) => format!("copy over a link of {rate}"),
             None => "copy over loopback".to_owned(),
         };
         let mut experiment = Experiment::new(name);
-        for (name, ours) in self.ours(site.scratch) {
-            experiment = experiment.arm(arms::copy_by_ours(name, site, ours));
+        for (name, sealant) in self.sealant_copies(job.scratch) {
+            experiment = experiment.arm(arms::copy_by_sealant(name, job, sealant));
         }
         for (name, peer, without_aes) in self.peer_arms(peers) {
-            experiment = experiment.arm(arms::copy_by_peer(name, Site { without_aes, ..site }, peer));
+            experiment = experiment.arm(arms::copy_by_peer(name, CopyJob { without_aes, ..job }, peer));
         }
         experiment
     }
 
     /// This program, once for each compression asked for.
-    fn ours(&self, scratch: &Scratch) -> Vec<(String, Ours)> {
-        let ours = |(name, compress): (String, Option<&String>)| {
+    fn sealant_copies(&self, scratch: &TemporaryDirectory) -> Vec<(String, SealantCopy)> {
+        let copy = |(name, compress): (String, Option<&String>)| {
             let mut send = self.send.clone();
             send.extend(compress.map(|how| OsString::from(format!("--compress={how}"))));
             let report = report_of(scratch, &name);
-            (name, Ours { program: self.program.clone(), send, report })
+            (name, SealantCopy { program: self.program.clone(), send, report })
         };
         let names = self.our_names().into_iter();
         match self.compress {
-            [] => names.map(|name| ours((name, None))).collect(),
-            several => names.zip(several.iter().map(Some)).map(ours).collect(),
+            [] => names.map(|name| copy((name, None))).collect(),
+            several => names.zip(several.iter().map(Some)).map(copy).collect(),
         }
     }
 
@@ -213,7 +213,7 @@ impl Suite<'_> {
         ours.iter().enumerate().flat_map(of).collect()
     }
 
-    fn sent(&self, scratch: &Scratch) -> Vec<(String, Sent)> {
+    fn sent(&self, scratch: &TemporaryDirectory) -> Vec<(String, Sent)> {
         let sent = |name: String| Sent::read(&report_of(scratch, &name)).map(|sent| (name, sent));
         self.our_names().into_iter().filter_map(sent).collect()
     }
@@ -312,7 +312,7 @@ impl Sent {
     }
 }
 
-fn report_of(scratch: &Scratch, arm: &str) -> PathBuf {
+fn report_of(scratch: &TemporaryDirectory, arm: &str) -> PathBuf {
     let name: String = arm.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     scratch.path().join(format!("{name}.json"))
 }

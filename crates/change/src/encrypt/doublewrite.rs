@@ -4,15 +4,15 @@
 //! (by `FLUSH … FOR EXPORT` and `ALTER`); batches from the flush list (by checkpoints); and batches from the LRU list,
 //! when the buffer pool is too small. Seen on MySQL 9.7; source: MySQL manual, "Doublewrite Buffer".
 
-use super::{redo, scratch::Scratch};
+use super::{redo, scratch_schema::ScratchSchema};
 use crate::{Error, Outcome, Session};
 
 pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let Some(capacity) = redo::capacity(session)? else { return Ok(redo::cannot_resize()) };
-    let mut scratch = Scratch::make(session, executed)?;
-    scratch.fill()?;
-    scratch.export()?;
-    let outcome = redo::pass(&mut scratch, capacity)?;
-    scratch.remove()?;
+    let mut schema = ScratchSchema::make(session, executed)?;
+    schema.fill()?;
+    schema.export()?;
+    let outcome = redo::pass(&mut schema, capacity)?;
+    schema.remove()?;
     Ok(outcome)
 }

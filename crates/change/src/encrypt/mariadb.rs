@@ -18,8 +18,8 @@ use server::{
 };
 
 use super::{
-    Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, binlogs, clear, method,
-    scratch::Scratch,
+    Action, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, TableMethod, binlogs, clear,
+    method, scratch_schema::ScratchSchema,
 };
 use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table, quote};
 
@@ -251,8 +251,8 @@ fn bytes_of(session: &mut Session<'_>, (schema, table): &(String, String)) -> Re
     Ok(session.value(&sql)?.and_then(|bytes| bytes.parse().ok()).unwrap_or(0))
 }
 
-fn copy(schema: &str, table: &str, bytes: u64, how: &str) -> Step<Action> {
-    let sql = format!("ALTER TABLE {}.{} {how}", quote::name(schema), quote::name(table));
+fn copy(schema: &str, table: &str, bytes: u64, clause: &str) -> Step<Action> {
+    let sql = format!("ALTER TABLE {}.{} {clause}", quote::name(schema), quote::name(table));
     Step {
         id: format!("table {schema}.{table}"),
         what: format!("encrypt the table {schema}.{table} by a copy"),
@@ -262,7 +262,7 @@ fn copy(schema: &str, table: &str, bytes: u64, how: &str) -> Step<Action> {
             table: Table { schema: schema.to_owned(), name: table.to_owned() },
             sql,
             bytes,
-            how: How::Copy,
+            method: TableMethod::Copy,
         }),
     }
 }
@@ -374,10 +374,10 @@ pub(super) fn use_free_pages(
     progress: &Progress<'_>,
     executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
-    let mut scratch = Scratch::make(session, executed)?;
-    scratch.fill()?;
-    scratch.change_in(ROLLBACK_SEGMENTS)?;
-    scratch.remove()?;
+    let mut schema = ScratchSchema::make(session, executed)?;
+    schema.fill()?;
+    schema.change_in(ROLLBACK_SEGMENTS)?;
+    schema.remove()?;
     write_pages(session, progress, executed)
 }
 

@@ -32,7 +32,7 @@ pub enum Method {
 
 /// How one table is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum TableMethod {
     /// The server's copy.
     Copy,
     /// An online tool.
@@ -73,16 +73,16 @@ impl<'o> Chooser<'o> {
     }
 
     /// The method for a table.
-    pub(super) fn choose(&self, session: &mut Session<'_>, clear: &ClearTable) -> Result<How, Error> {
+    pub(super) fn choose(&self, session: &mut Session<'_>, clear: &ClearTable) -> Result<TableMethod, Error> {
         if self.options.largest_table_bytes.is_some_and(|most| clear.bytes > most) {
-            return Ok(How::Leave("it is larger than --largest-table".to_owned()));
+            return Ok(TableMethod::Leave("it is larger than --largest-table".to_owned()));
         }
         let fits = estimate(clear.bytes) <= self.options.lock_budget;
         match self.options.method {
-            Method::Native | Method::RebuildReplica => return Ok(How::Copy),
-            Method::Auto if fits => return Ok(How::Copy),
+            Method::Native | Method::RebuildReplica => return Ok(TableMethod::Copy),
+            Method::Auto if fits => return Ok(TableMethod::Copy),
             // Online tools would leave a table in its tablespace.
-            _ if clear.in_system => return Ok(How::Copy),
+            _ if clear.in_system => return Ok(TableMethod::Copy),
             _ => {}
         }
         let table = Table { schema: clear.schema.clone(), name: clear.table.clone() };
@@ -91,7 +91,7 @@ impl<'o> Chooser<'o> {
             match tool {
                 Ok(tool) => {
                     match unsupported_reason(session, tool.tool, &table, self.connect, self.options.replicated)? {
-                        None => return Ok(How::Online(tool.clone())),
+                        None => return Ok(TableMethod::Online(tool.clone())),
                         Some(why) => reasons.push(format!("{}: {why}", tool.tool.program())),
                     }
                 }
@@ -99,9 +99,9 @@ impl<'o> Chooser<'o> {
             }
         }
         if fits {
-            return Ok(How::Copy);
+            return Ok(TableMethod::Copy);
         }
-        Ok(How::Leave(format!(
+        Ok(TableMethod::Leave(format!(
             "a copy would keep writers waiting for about {} s, longer than the budget of {} s; {}; give a longer \
              --lock-budget, or encrypt it on a replica (--method rebuild-replica)",
             estimate(clear.bytes).as_secs(),

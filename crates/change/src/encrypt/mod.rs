@@ -14,7 +14,7 @@ mod pages;
 mod read_only;
 mod redo;
 mod scan;
-pub(crate) mod scratch;
+pub(crate) mod scratch_schema;
 pub(crate) mod undo;
 
 use std::{
@@ -28,7 +28,7 @@ use server::{Capability, Flavor, Target, dialect::statement::NOT_ON_REPLICAS};
 
 pub use self::job::{Records, User, carry_out, preview};
 pub use self::leftovers::Leftover;
-pub use self::method::{ASSUMED_RATE, How, Method, Room};
+pub use self::method::{ASSUMED_RATE, Method, Room, TableMethod};
 use self::scan::Scan;
 use crate::{
     Activity, Blocks, Control, Error, KeyStore, LockWait, Opened, Outcome, Session, StatementLog, Step, StepReport,
@@ -155,7 +155,7 @@ pub struct TableChange {
     sql: String,
     /// Bytes of its tablespaces.
     bytes: u64,
-    how: How,
+    method: TableMethod,
 }
 
 /// The steps for a server.
@@ -245,7 +245,7 @@ fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: 
 /// Disk space for the largest table that is copied.
 fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
     let copied = steps.iter().filter_map(|step| match &step.action {
-        Action::Table(TableChange { bytes, how: How::Copy | How::Online(_), .. }) => Some(*bytes),
+        Action::Table(TableChange { bytes, method: TableMethod::Copy | TableMethod::Online(_), .. }) => Some(*bytes),
         _ => None,
     });
     copied.max().map(|bytes| Room::for_copy(datadir, bytes))
@@ -424,7 +424,7 @@ impl Run<'_> {
     /// The report of a canceled run, after restoring temporary settings.
     fn canceled(mut self, plan: &Plan) -> Result<Report, Error> {
         let tidy = "restore temporary settings";
-        if scratch::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
+        if scratch_schema::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
             self.step(&Step::quiet("tidy up", tidy, Action::CleanUp))?;
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
@@ -468,7 +468,7 @@ impl Run<'_> {
             Action::RenewDoublewrite => doublewrite::renew(&mut self.session, executed),
             Action::CleanUp => {
                 online::clean_up(&mut self.session, executed)?;
-                scratch::restore(&mut self.session, executed)?;
+                scratch_schema::restore(&mut self.session, executed)?;
                 undo::clean_up(&mut self.session, self.progress, executed)
             }
             Action::OptionFile { path, lines } => self.add_options(path, lines),
@@ -488,13 +488,13 @@ impl Run<'_> {
             return Ok(Outcome::Failed { reason });
         }
         let requests = self.control.requests();
-        let result = match &change.how {
-            How::Leave(why) => return Ok(Outcome::Skipped { reason: why.clone() }),
-            How::Copy => {
+        let result = match &change.method {
+            TableMethod::Leave(why) => return Ok(Outcome::Skipped { reason: why.clone() }),
+            TableMethod::Copy => {
                 executed.push(change.sql.clone());
                 self.session.change_cancelable(&change.sql, &requests).map(|()| Outcome::Done)
             }
-            How::Online(tool) => {
+            TableMethod::Online(tool) => {
                 let job = online::Job {
                     tool,
                     target: &self.access.target,
@@ -650,7 +650,7 @@ fn wanted(options: &Options, schema: &str) -> bool {
 fn statements_of(action: &Action) -> Vec<String> {
     match action {
         Action::Statements(statements) => statements.clone(),
-        Action::Table(TableChange { sql, how: How::Copy, .. }) => vec![sql.clone()],
+        Action::Table(TableChange { sql, method: TableMethod::Copy, .. }) => vec![sql.clone()],
         Action::Tablespace(name) => vec![in_place::statement(name)],
         Action::LiftSuperReadOnly => vec![read_only::LIFT.to_owned()],
         _ => Vec::new(),

@@ -6,11 +6,11 @@ use server::{
 };
 
 use super::{
-    Action, How, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, binlogs,
+    Action, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, TableMethod, binlogs,
     clear::Clear,
     in_place,
     method::{Chooser, is_rebuildable},
-    read_only, redo, scratch, undo, wanted,
+    read_only, redo, scratch_schema, undo, wanted,
 };
 use crate::{Blocks, Error, KeyStore, Session, Step, online::Table, quote};
 
@@ -37,7 +37,7 @@ pub(super) fn steps(
     if read_only::is_super(session)? {
         steps.push(read_only::step());
     }
-    if scratch::exists(session)? || undo::exists(session)? {
+    if scratch_schema::exists(session)? || undo::exists(session)? {
         steps.push(Step::quiet("tidy up", "repair what an interrupted run has left", Action::CleanUp));
     }
     let (tables, logs) = (options.policy != Policy::Logs, options.policy != Policy::Tables);
@@ -121,7 +121,7 @@ fn default_steps(
     )?;
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
         // The schema of an interrupted run is gone by then.
-        if wanted(options, schema) && schema != scratch::SCHEMA {
+        if wanted(options, schema) && schema != scratch_schema::SCHEMA {
             let sql = format!("ALTER SCHEMA {} DEFAULT ENCRYPTION = 'Y'", quote::name(schema));
             let step = statement(&format!("schema {schema}"), &format!("encrypt new tables of {schema}"), &sql);
             steps.push(Step { blocks: Blocks::Moment, ..step });
@@ -244,11 +244,11 @@ fn table_steps(
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
         // No release supports ALGORITHM=INPLACE or LOCK=NONE for it.
         let sql = format!("ALTER TABLE {} {moved}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
-        let how = chooser.choose(session, table)?;
-        let (variant, blocks) = match &how {
-            How::Copy => ("by a copy".to_owned(), Blocks::Writes),
-            How::Online(tool) => (format!("by {}", tool.tool.program()), Blocks::Moment),
-            How::Leave(_) => ("later".to_owned(), Blocks::Nothing),
+        let method = chooser.choose(session, table)?;
+        let (variant, blocks) = match &method {
+            TableMethod::Copy => ("by a copy".to_owned(), Blocks::Writes),
+            TableMethod::Online(tool) => (format!("by {}", tool.tool.program()), Blocks::Moment),
+            TableMethod::Leave(_) => ("later".to_owned(), Blocks::Nothing),
         };
         let name = Table { schema: table.schema.clone(), name: table.table.clone() };
         steps.push(Step {
@@ -256,7 +256,7 @@ fn table_steps(
             what: format!("encrypt the table {}.{} {variant}", table.schema, table.table),
             blocks,
             bytes: table.bytes,
-            action: Action::Table(TableChange { table: name, sql, bytes: table.bytes, how }),
+            action: Action::Table(TableChange { table: name, sql, bytes: table.bytes, method }),
         });
     }
     Ok(steps)

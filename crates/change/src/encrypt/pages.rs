@@ -5,17 +5,17 @@
 
 use std::{thread::sleep, time::Instant};
 
-use super::scratch::{DIRTY_PAGES, POLL_INTERVAL, Scratch, TIMEOUT};
+use super::scratch_schema::{DIRTY_PAGES, POLL_INTERVAL, ScratchSchema, TIMEOUT};
 use crate::{Error, Outcome, Session};
 
 pub(super) fn write(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let Some(before) = session.value(&format!("SELECT @@GLOBAL.{DIRTY_PAGES}"))? else {
         return Ok(Outcome::Skipped { reason: "this server offers no way to force writes".to_owned() });
     };
-    let mut scratch = Scratch::make(session, executed)?;
-    scratch.set(DIRTY_PAGES, "0", &before)?;
-    let written = wait(scratch.session())?;
-    scratch.remove()?;
+    let mut schema = ScratchSchema::make(session, executed)?;
+    schema.set(DIRTY_PAGES, "0", &before)?;
+    let written = wait(schema.session())?;
+    schema.remove()?;
     Ok(if written {
         Outcome::Done
     } else {

@@ -6,7 +6,7 @@ use std::{thread::sleep, time::Instant};
 
 use server::dialect::capability::Capability;
 
-use super::scratch::{POLL_INTERVAL, Scratch, TIMEOUT};
+use super::scratch_schema::{POLL_INTERVAL, ScratchSchema, TIMEOUT};
 use crate::{Error, Outcome, Session};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
@@ -19,9 +19,9 @@ const SMALL_BYTES_OF_80: u64 = 64 << 20;
 
 pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let Some(capacity) = capacity(session)? else { return Ok(cannot_resize()) };
-    let mut scratch = Scratch::make(session, executed)?;
-    let outcome = pass(&mut scratch, capacity)?;
-    scratch.remove()?;
+    let mut schema = ScratchSchema::make(session, executed)?;
+    let outcome = pass(&mut schema, capacity)?;
+    schema.remove()?;
     Ok(outcome)
 }
 
@@ -35,17 +35,17 @@ pub(super) fn cannot_resize() -> Outcome {
 }
 
 /// Writes the whole log once while it is small.
-pub(super) fn pass(scratch: &mut Scratch<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
-    let since_84 = scratch.session().identity().version.can(Capability::WithoutMasterStatements);
+pub(super) fn pass(schema: &mut ScratchSchema<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
+    let since_84 = schema.session().identity().version.can(Capability::WithoutMasterStatements);
     let small = if since_84 { SMALL_BYTES } else { SMALL_BYTES_OF_80 };
     // If the log already has that size, use another one.
     let small = if capacity == small { small * 2 } else { small };
     let before = capacity.to_string();
-    scratch.set(CAPACITY, &small.to_string(), &before)?;
-    let mut resized = wait(scratch.session())?;
-    scratch.fill()?;
-    scratch.set(CAPACITY, &before, &before)?;
-    resized &= wait(scratch.session())?;
+    schema.set(CAPACITY, &small.to_string(), &before)?;
+    let mut resized = wait(schema.session())?;
+    schema.fill()?;
+    schema.set(CAPACITY, &before, &before)?;
+    resized &= wait(schema.session())?;
     Ok(if resized {
         Outcome::Done
     } else {

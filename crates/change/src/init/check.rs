@@ -26,7 +26,7 @@ use crate::{
 pub const CHECK_SCHEMA: &str = "sealant.keyring-check/1";
 
 /// Schema with an encrypted table, for which the server must fetch a key and, on MySQL, generate one if there is none.
-const SCRATCH: &str = "sealant_keyring_check";
+const SCRATCH_SCHEMA: &str = "sealant_keyring_check";
 
 /// Options of a check.
 #[derive(Clone, Debug, Default)]
@@ -166,12 +166,12 @@ impl Checker<'_, '_> {
         let encrypted = table_option(self.session.identity().flavor(), true);
         let _ = self.session.query(NOT_ON_REPLICAS);
         let statements = [
-            format!("CREATE SCHEMA IF NOT EXISTS {SCRATCH}"),
-            format!("CREATE TABLE IF NOT EXISTS {SCRATCH}.t (id INT PRIMARY KEY) ENGINE = InnoDB {encrypted}"),
-            format!("INSERT IGNORE INTO {SCRATCH}.t VALUES (1)"),
+            format!("CREATE SCHEMA IF NOT EXISTS {SCRATCH_SCHEMA}"),
+            format!("CREATE TABLE IF NOT EXISTS {SCRATCH_SCHEMA}.t (id INT PRIMARY KEY) ENGINE = InnoDB {encrypted}"),
+            format!("INSERT IGNORE INTO {SCRATCH_SCHEMA}.t VALUES (1)"),
         ];
         let made = statements.iter().try_for_each(|sql| self.session.change(sql));
-        let gone = self.session.change(&format!("DROP SCHEMA IF EXISTS {SCRATCH}"));
+        let gone = self.session.change(&format!("DROP SCHEMA IF EXISTS {SCRATCH_SCHEMA}"));
         match made.and(gone) {
             Ok(()) => self.add("write-test", CheckState::Ok, "an encrypted table was created and dropped", ""),
             Err(error) => {

@@ -59,15 +59,15 @@ pub(super) fn parts(
     let what = format!("{} random keys, encrypted with the password", request.keys);
     let part = Part::secret(keys.to_owned(), &what, 0o600, owner);
     parts.push((part.there(there), Action::Keys { keys: request.keys, password: password.clone() }));
-    let site = OptionSite::find(host, request)?;
-    if site.shared {
+    let target = OptionFileTarget::find(host, request)?;
+    if target.shared {
         notes.push(format!(
             "every server of this host that reads the group [{}] of {} gets these keys: name this server's own file with --config",
-            site.group,
-            site.path.display()
+            target.group,
+            target.path.display()
         ));
     }
-    parts.push(options(keys, &password, &site)?);
+    parts.push(options(keys, &password, &target)?);
     Ok(parts)
 }
 
@@ -79,15 +79,15 @@ fn is_our_key_file(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> 
     if opened { Ok(true) } else { Err(Error::KeysExist { path: keys.to_owned() }) }
 }
 
-/// The option file that the server reads.
-struct OptionSite {
+/// The option file of the server, to which the lines are appended, and the group that they go into.
+struct OptionFileTarget {
     path: PathBuf,
     group: String,
     /// Whether other servers of this host may read it, too.
     shared: bool,
 }
 
-impl OptionSite {
+impl OptionFileTarget {
     fn find(host: &Host, request: &Request) -> Result<Self, Error> {
         let arguments_read = host.arguments_read.clone().unwrap_or_default();
         let group = format!("mariadb{}", arguments_read.suffix.as_deref().unwrap_or_default());
@@ -122,7 +122,7 @@ impl OptionSite {
 }
 
 /// The lines that load the plug-in, to append to an existing file.
-fn options(keys: &Path, password: &Path, site: &OptionSite) -> Result<(Part, Action), Error> {
+fn options(keys: &Path, password: &Path, target: &OptionFileTarget) -> Result<(Part, Action), Error> {
     let text = format!(
         "# Keys of this server, by `sealant keyring init`.\n\
          [{}]\n\
@@ -130,12 +130,12 @@ fn options(keys: &Path, password: &Path, site: &OptionSite) -> Result<(Part, Act
          {MARIADB_KEYS} = {}\n\
          {MARIADB_PASSWORD} = {PASSWORD_FILE}{}\n\
          file_key_management_encryption_algorithm = AES_CBC\n",
-        site.group,
+        target.group,
         keys.display(),
         password.display()
     );
-    let groups = site.groups();
-    let path = site.path.clone();
+    let groups = target.groups();
+    let path = target.path.clone();
     let what = "load the plug-in with these keys";
     let Ok(metadata) = fs::metadata(&path) else {
         return Ok((Part::text(path, what, 0o644, None, text), Action::Text));

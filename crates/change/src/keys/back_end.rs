@@ -54,8 +54,8 @@ pub enum Storage {
     },
 }
 
-/// The available keys.
-pub(super) struct Holding {
+/// The keys that are available to a server, and the back end that stores them.
+pub(super) struct AvailableKeys {
     pub(super) back_end: Option<BackEnd>,
     /// Names; `None` if unknown.
     pub(super) held: Option<BTreeSet<String>>,
@@ -70,7 +70,7 @@ pub(super) struct Holding {
     pub(super) readable: bool,
 }
 
-impl Holding {
+impl AvailableKeys {
     /// Asks the server, and reads its key file.
     pub(super) fn query(session: &mut Session<'_>, given: Option<&Path>, datadir: &Path) -> Result<Self, Error> {
         let Some(active) = session.active_key_store(datadir)? else { return Ok(Self::none()) };
@@ -81,12 +81,12 @@ impl Holding {
             return Self::read(active.name, store.is_some(), store, None);
         }
         let mut listed = || in_memory(session).ok().flatten().map(without_markers);
-        let mut holding = Self::read(active.name, active.read_only, file.map(KeyStore::MySql), listed())?;
-        if holding.has_lost_keys() {
+        let mut available = Self::read(active.name, active.read_only, file.map(KeyStore::MySql), listed())?;
+        if available.has_lost_keys() {
             // The server may have removed binary log keys since.
-            holding.in_memory = listed();
+            available.in_memory = listed();
         }
-        Ok(holding)
+        Ok(available)
     }
 
     pub(super) fn none() -> Self {

@@ -11,7 +11,7 @@ use register::{CopyState, Register};
 use serde::Serialize;
 
 use super::{
-    back_end::Holding,
+    back_end::AvailableKeys,
     uses::{EncryptedFileKind, KeyNeeds, Uses},
 };
 use crate::keyring::is_cut_off;
@@ -93,22 +93,27 @@ impl KeyEntry {
 }
 
 /// All keys that the back end has, that files need, or that the register knows.
-pub(super) fn list(holding: &Holding, needs: &KeyNeeds, register: &Register, server_uuid: &str) -> Vec<KeyEntry> {
+pub(super) fn list(
+    available: &AvailableKeys,
+    needs: &KeyNeeds,
+    register: &Register,
+    server_uuid: &str,
+) -> Vec<KeyEntry> {
     let mut names: BTreeSet<&String> = needs.by_key.keys().chain(register.keys.keys()).collect();
-    names.extend(holding.held.iter().flatten());
-    names.extend(holding.in_memory.iter().flatten().filter(|name| !is_cut_off(name)));
+    names.extend(available.held.iter().flatten());
+    names.extend(available.in_memory.iter().flatten().filter(|name| !is_cut_off(name)));
     names.extend(register.backups.values().flat_map(|backup| &backup.keys));
     // The register also lists keyring entries that are not keys.
     names.retain(|name| KeyName::parse(name) != KeyName::ReplicationMarker);
     let mut sorted: Vec<(Rank, &String)> = names.into_iter().map(|name| (rank(name), name)).collect();
     sorted.sort();
-    let newest = newest(&sorted, holding, server_uuid);
+    let newest = newest(&sorted, available, server_uuid);
     let paths: BTreeSet<&PathBuf> = register.keys.values().filter_map(|record| record.copy.as_ref()).collect();
     let states: BTreeMap<&PathBuf, CopyState> =
         paths.into_iter().map(|path| (path, register.copy_state(path))).collect();
     let exchanged = |entry: &KeyEntry, path: &PathBuf| {
         let proven = register.copies.get(path).and_then(|copy| copy.keys.get(&entry.id));
-        proven.zip(holding.fingerprints.get(&entry.id)).is_some_and(|(proven, now)| proven != now)
+        proven.zip(available.fingerprints.get(&entry.id)).is_some_and(|(proven, now)| proven != now)
     };
     let state_of = |entry: KeyEntry| {
         let state = entry.copy.as_ref().and_then(|path| match states.get(path) {
@@ -117,7 +122,7 @@ pub(super) fn list(holding: &Holding, needs: &KeyNeeds, register: &Register, ser
         });
         KeyEntry { copy_state: state, ..entry }
     };
-    let entry = |(rank, name): &(Rank, &String)| entry(name, rank.0, &newest, holding, needs, register);
+    let entry = |(rank, name): &(Rank, &String)| entry(name, rank.0, &newest, available, needs, register);
     sorted.iter().map(entry).map(state_of).collect()
 }
 
@@ -125,7 +130,7 @@ fn entry(
     name: &str,
     kind: KeyUse,
     newest: &[&String],
-    holding: &Holding,
+    available: &AvailableKeys,
     needs: &KeyNeeds,
     register: &Register,
 ) -> KeyEntry {
@@ -136,8 +141,8 @@ fn entry(
         id: name.to_owned(),
         kind,
         newest: versioned.then(|| newest.iter().any(|newest| *newest == name)),
-        held: holding.held.as_ref().map(|held| held.contains(name)),
-        in_memory: holding.in_memory.as_ref().map(|names| names.contains(name)),
+        held: available.held.as_ref().map(|held| held.contains(name)),
+        in_memory: available.in_memory.as_ref().map(|names| names.contains(name)),
         used_by: needs.by_key.get(name).cloned().unwrap_or_default(),
         first_seen: record.first_seen,
         rotated: record.rotated,
@@ -163,8 +168,8 @@ fn rank(name: &str) -> Rank {
 }
 
 /// The newest key of each kind that the back end has for this server.
-fn newest<'n>(sorted: &[(Rank, &'n String)], holding: &Holding, server_uuid: &str) -> Vec<&'n String> {
-    let held = |name: &String| holding.held.as_ref().is_none_or(|held| held.contains(name));
+fn newest<'n>(sorted: &[(Rank, &'n String)], available: &AvailableKeys, server_uuid: &str) -> Vec<&'n String> {
+    let held = |name: &String| available.held.as_ref().is_none_or(|held| held.contains(name));
     let last = |kind: KeyUse| {
         let current = |(rank, name): &&(Rank, &'n String)| {
             rank.0 == kind && rank.1.eq_ignore_ascii_case(server_uuid) && held(name)

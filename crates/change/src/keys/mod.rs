@@ -18,7 +18,7 @@ use serde::Serialize;
 use server::{Options, Target};
 use verify::Unread;
 
-use self::{back_end::Holding, uses::KeyNeeds};
+use self::{back_end::AvailableKeys, uses::KeyNeeds};
 pub use self::{
     back_end::{BackEnd, Storage},
     entries::{KeyEntry, KeyUse},
@@ -110,14 +110,14 @@ pub fn inspect(
     let identity = session.identity().clone();
     let known = register::server_name(&identity);
     let datadir = directories.first().cloned().unwrap_or_default();
-    let holding = Holding::query(&mut session, request.keyring.as_deref(), &datadir)?;
+    let available = AvailableKeys::query(&mut session, request.keyring.as_deref(), &datadir)?;
     show("reading the headers of the server's files");
-    let needs = KeyNeeds::by_server(&mut session, &directories, &holding)?;
+    let needs = KeyNeeds::by_server(&mut session, &directories, &available)?;
     let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
     let (mut unread, mut damaged) = (needs.unread.clone(), needs.damaged.clone());
     for backup in &request.backups {
         show(&format!("reading the headers of {}", backup.display()));
-        let found = KeyNeeds::by_backup(backup, &holding)?;
+        let found = KeyNeeds::by_backup(backup, &available)?;
         unread.extend(found.unread.clone());
         damaged.extend(found.damaged.clone());
         let keys = found.by_key.into_keys().collect();
@@ -126,20 +126,20 @@ pub fn inspect(
     register.backups.retain(|path, _| !request.forgotten.iter().any(|gone| absolute(gone) == *path));
     if request.record {
         show("writing the register");
-        register = record(request, &known, &server, register, &holding, &needs)?;
+        register = record(request, &known, &server, register, &available, &needs)?;
     }
-    let keys = entries::list(&holding, &needs, &register, &known);
-    let tried = holding.readable || keys.iter().all(|key| key.used_by.is_empty());
+    let keys = entries::list(&available, &needs, &register, &known);
+    let tried = available.readable || keys.iter().all(|key| key.used_by.is_empty());
     let sound = tried && unread.is_empty() && damaged.is_empty() && keys.iter().all(KeyEntry::is_sound);
-    let remedy = remedy(&holding, tried, &keys);
-    let withdrawn = holding.keys.withdrawn().map(ToString::to_string).collect();
+    let remedy = remedy(&available, tried, &keys);
+    let withdrawn = available.keys.withdrawn().map(ToString::to_string).collect();
     Ok(Report {
         schema: SCHEMA,
         server,
         version: identity.version.to_string(),
         server_uuid: identity.server_uuid,
         datadir,
-        back_end: holding.back_end,
+        back_end: available.back_end,
         register: register::path(&request.state_dir, &known),
         last_rotated: register.last_rotated,
         unfinished: register.unfinished.is_some(),
@@ -156,9 +156,9 @@ pub fn inspect(
 }
 
 /// The next step if a key is missing or could not be tested.
-fn remedy(holding: &Holding, tried: bool, keys: &[KeyEntry]) -> Option<String> {
+fn remedy(available: &AvailableKeys, tried: bool, keys: &[KeyEntry]) -> Option<String> {
     let lost = keys.iter().any(|key| key.is_missing() || key.used_by.values().any(|uses| uses.shut > 0));
-    let message = match holding.back_end.as_ref().map(|back_end| &back_end.storage) {
+    let message = match available.back_end.as_ref().map(|back_end| &back_end.storage) {
         Some(Storage::Service { .. }) if lost => LOST_IN_SERVICE,
         _ if lost => LOST,
         _ if tried => return None,
@@ -181,13 +181,13 @@ fn record(
     known: &str,
     server: &str,
     seen: Register,
-    holding: &Holding,
+    available: &AvailableKeys,
     needs: &KeyNeeds,
 ) -> Result<Register, Error> {
     let mut ledger = Ledger::open(&request.state_dir, known)?;
     server.clone_into(&mut ledger.register.server);
     ledger.register.backups = seen.backups;
-    let held = holding.held.clone().unwrap_or_else(|| ledger.register.in_keyring());
+    let held = available.held.clone().unwrap_or_else(|| ledger.register.in_keyring());
     ledger.register.record_seen(&held, &needs.counts());
     ledger.save()?;
     Ok(ledger.register)

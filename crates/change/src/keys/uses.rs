@@ -19,7 +19,7 @@ use serde::Serialize;
 use server::dialect::directory;
 use verify::{Depth, FileResult, Plan, Settings, Unread};
 
-use super::back_end::Holding;
+use super::back_end::AvailableKeys;
 use crate::{
     Error, Session,
     rotate::{data_files, proof::key_names},
@@ -82,19 +82,19 @@ impl KeyNeeds {
     pub(super) fn by_server(
         session: &mut Session<'_>,
         locations: &[PathBuf],
-        holding: &Holding,
+        available: &AvailableKeys,
     ) -> Result<Self, Error> {
         let relay = session.variable(directory::RELAY_LOGS)?;
         let relay = relay.and_then(|base| Path::new(&base).file_name()?.to_str().map(str::to_owned));
-        Ok(Self::by_files(&Plan::scan_server(locations), holding, relay.as_deref()))
+        Ok(Self::by_files(&Plan::scan_server(locations), available, relay.as_deref()))
     }
 
     /// From the files of a backup directory. A directory without such files is an error: it may be the wrong one or not
     /// mounted, and must not count as a backup that needs no key.
-    pub(super) fn by_backup(directory: &Path, holding: &Holding) -> Result<Self, Error> {
+    pub(super) fn by_backup(directory: &Path, available: &AvailableKeys) -> Result<Self, Error> {
         let listed = std::fs::read_dir(directory);
         listed.map_err(|error| Error::Unread { path: directory.to_owned(), reason: error.to_string() })?;
-        let needs = Self::by_files(&Plan::scan(&[directory.to_owned()]), holding, None);
+        let needs = Self::by_files(&Plan::scan(&[directory.to_owned()]), available, None);
         if needs.files == 0 && needs.unread.is_empty() {
             let reason = "no file of a server here; the backup may not be mounted".to_owned();
             return Err(Error::Unread { path: directory.to_owned(), reason });
@@ -102,10 +102,10 @@ impl KeyNeeds {
         Ok(needs)
     }
 
-    fn by_files(plan: &Plan, holding: &Holding, relay: Option<&str>) -> Self {
+    fn by_files(plan: &Plan, available: &AvailableKeys, relay: Option<&str>) -> Self {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
-        let report = verify::run(plan, &holding.keys, &settings);
+        let report = verify::run(plan, &available.keys, &settings);
         let mut needs = Self { files: report.files.len() as u64, ..Self::default() };
         // A file that the server dropped meanwhile does not count.
         needs.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
@@ -113,7 +113,7 @@ impl KeyNeeds {
         needs.damaged.extend(report.files.iter().filter_map(empty));
         for file in &report.files {
             for name in key_names(file) {
-                let shut = holding.readable && (is_shut(file) || !holding.holds(&name));
+                let shut = available.readable && (is_shut(file) || !available.holds(&name));
                 needs.add(name, file_kind(file, relay), &file.path, shut);
             }
         }
@@ -248,7 +248,7 @@ mod tests {
         let table = std::fs::read(table).expect("a sample");
         let damaged = |bytes: usize| {
             std::fs::write(directory.path().join("t.ibd"), &table[..bytes]).expect("written");
-            KeyNeeds::by_backup(directory.path(), &Holding::none()).expect("read").damaged.len()
+            KeyNeeds::by_backup(directory.path(), &AvailableKeys::none()).expect("read").damaged.len()
         };
         assert_eq!([table.len(), 16384, 8192, 1].map(damaged), [0, 0, 1, 1]);
     }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn an_empty_table_may_need_any_key() {
         let directory = tempfile::tempdir().expect("made");
-        let damaged = || KeyNeeds::by_backup(directory.path(), &Holding::none()).expect("read").damaged;
+        let damaged = || KeyNeeds::by_backup(directory.path(), &AvailableKeys::none()).expect("read").damaged;
         for (name, named) in [("t.ibd", 1), ("t.frm", 1), ("binlog.000001", 2)] {
             std::fs::write(directory.path().join(name), b"").expect("written");
             assert_eq!(damaged().len(), named, "{name}");

@@ -6,7 +6,7 @@ use server::dialect::encryption::table_option;
 use super::{Table, Tool};
 use crate::{
     Error, Session,
-    encrypt::scratch::{self, SCHEMA},
+    encrypt::scratch_schema::{self, SCHEMA},
     quote,
 };
 
@@ -32,7 +32,7 @@ pub(crate) fn note(
     tool: Tool,
     table: &Table,
 ) -> Result<(), Error> {
-    change(session, executed, scratch::create_schema())?;
+    change(session, executed, scratch_schema::create_schema())?;
     let encrypted = table_option(session.identity().flavor(), true);
     change(
         session,
@@ -78,7 +78,7 @@ pub(super) fn forget(session: &mut Session<'_>, executed: &mut Vec<String>, tabl
         ),
     )?;
     change(session, executed, format!("DROP TABLE {SCHEMA}.online"))?;
-    scratch::drop_schema(session, executed)
+    scratch_schema::drop_schema(session, executed)
 }
 
 /// Removes the leftovers of tools for all recorded tables, but not the records.

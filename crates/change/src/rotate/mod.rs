@@ -17,8 +17,8 @@ mod data_keys;
 mod plan;
 pub(crate) mod proof;
 mod rotation;
+mod rotation_target;
 mod run;
-mod site;
 mod tables;
 
 use std::{

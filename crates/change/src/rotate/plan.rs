@@ -8,7 +8,7 @@ use server::{
 
 use super::{
     Copies, Error, Report, Request, backup,
-    site::Site,
+    rotation_target::RotationTarget,
     tables::{Table, Work},
 };
 use crate::{Blocks, Outcome, Session, StatementLog, Step, StepReport};
@@ -58,22 +58,22 @@ pub fn plan(
 ) -> Result<Report, Error> {
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
-    let site = Site::query(&mut session, &server, request)?;
-    let register = Ledger::read_unlocked(&request.state_dir, &site.server_uuid)?;
+    let rotation_target = RotationTarget::query(&mut session, &server, request)?;
+    let register = Ledger::read_unlocked(&request.state_dir, &rotation_target.server_uuid)?;
     if let Some(copies) = copies {
         backup::resumed(register.as_ref().and_then(|register| register.unfinished.as_ref()), &copies.file)?;
         backup::may_write_beside(&copies.file)?;
     }
-    let work = work(&mut session, &site, request)?;
+    let work = work(&mut session, &rotation_target, request)?;
     let mut report = Report::new(&server, reports(&steps(request, copies, &work)));
-    report.server_uuid = Some(site.server_uuid);
+    report.server_uuid = Some(rotation_target.server_uuid);
     report.leftovers = work.leftovers;
     Ok(report)
 }
 
 /// Tables that must be rebuilt for new keys.
-pub(super) fn work(session: &mut Session<'_>, site: &Site, request: &Request) -> Result<Work, Error> {
-    let datadir = site.datadir();
+pub(super) fn work(session: &mut Session<'_>, target: &RotationTarget, request: &Request) -> Result<Work, Error> {
+    let datadir = target.datadir();
     match request.mariadb_key_id {
         Some(id) => Work::for_mariadb(session, datadir, id),
         None => {

@@ -20,7 +20,7 @@ use super::{
     data_keys::{self, Fingerprints},
     plan::{self, Action},
     proof::{ExpectedKeys, FileScan},
-    site::{self, Site},
+    rotation_target::{self, RotationTarget},
     tables::{self, Table, Work},
 };
 use crate::{Outcome, Session, StatementLog, encrypt::undo, keyring::has_room};
@@ -55,7 +55,7 @@ pub fn run(
         }
     };
     let steps = plan::steps(request, Some(copies), &run.work);
-    report.server_uuid = Some(run.site.server_uuid.clone());
+    report.server_uuid = Some(run.target.server_uuid.clone());
     report.steps = plan::reports(&steps);
     report.leftovers.clone_from(&run.work.leftovers);
     note(&mut report, 0, Outcome::Done, began.elapsed());
@@ -88,7 +88,7 @@ struct Run<'r, 'l> {
     request: &'r Request,
     copies: &'r Copies,
     session: Session<'l>,
-    site: Site,
+    target: RotationTarget,
     ledger: Ledger,
     work: Work,
     /// A table could not be rebuilt, so waiting for its new key is useless.
@@ -116,13 +116,24 @@ impl<'r, 'l> Run<'r, 'l> {
         let server = target.to_string();
         let mut session = Session::open(target, options, log, request.lock)?;
         session.query(KEEP_SESSION)?;
-        let site = Site::query(&mut session, &server, request)?;
+        let rotation_target = RotationTarget::query(&mut session, &server, request)?;
         backup::check_writable(&copies.file)?;
-        let mut ledger = Ledger::open(&request.state_dir, &site.server_uuid)?;
-        ledger.register.server.clone_from(&site.server);
+        let mut ledger = Ledger::open(&request.state_dir, &rotation_target.server_uuid)?;
+        ledger.register.server.clone_from(&rotation_target.server);
         let resumed = backup::resumed(ledger.register.unfinished.as_ref(), &copies.file)?;
-        let work = plan::work(&mut session, &site, request)?;
-        Ok(Self { request, copies, session, site, ledger, work, failed: false, resumed, before: None, copy: None })
+        let work = plan::work(&mut session, &rotation_target, request)?;
+        Ok(Self {
+            request,
+            copies,
+            session,
+            target: rotation_target,
+            ledger,
+            work,
+            failed: false,
+            resumed,
+            before: None,
+            copy: None,
+        })
     }
 
     fn carry_out(&mut self, action: &Action, report: &mut Report, show: &dyn Fn(&str)) -> StepResult {
@@ -198,7 +209,7 @@ impl<'r, 'l> Run<'r, 'l> {
         if undo.is_empty() || self.is_rebuilt(&undo) {
             return Ok(Outcome::Skipped { reason: "no undo tablespace has an older key".to_owned() });
         }
-        let datadir = self.site.datadir().to_owned();
+        let datadir = self.target.datadir().to_owned();
         undo::renew(&mut self.session, &datadir, show, &mut executed)
     }
 
@@ -218,17 +229,17 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     fn prove_before(&mut self, report: &mut Report) -> StepResult {
-        let mut copy = KeyringCopy::read(&self.site.store)?;
+        let mut copy = KeyringCopy::read(&self.target.store)?;
         if let Some(key_id) = self.request.mariadb_key_id
             && !copy.names().contains(&mariadb_name(key_id, 1))
         {
             return Err(Error::NoSuchKey { path: copy.path().to_owned(), key_id });
         }
         for _ in 0..PROOFS {
-            site::is_current(&mut self.session, &copy)?;
+            rotation_target::is_current(&mut self.session, &copy)?;
             self.refuse_overwriting(&copy)?;
-            let proven = FileScan::prove(&self.site.directories, &copy);
-            let now = KeyringCopy::read(&self.site.store)?;
+            let proven = FileScan::prove(&self.target.directories, &copy);
+            let now = KeyringCopy::read(&self.target.store)?;
             let unchanged = now.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
@@ -241,7 +252,7 @@ impl<'r, 'l> Run<'r, 'l> {
                 _ => copy = now,
             }
         }
-        Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
+        Err(Error::KeyringChanges { path: self.target.store.path().to_owned() })
     }
 
     /// Only files that the unfinished run wrote may be replaced.
@@ -268,7 +279,7 @@ impl<'r, 'l> Run<'r, 'l> {
             |file: &&FileResult| matches!(file.tablespace, Some(TablespaceKind::FilePerTable | TablespaceKind::Undo));
         let fingerprints = || data_keys::of_all(seen.tablespaces().filter(current).map(|file| file.path.as_path()));
         let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
-        let uuid = &self.site.server_uuid;
+        let uuid = &self.target.server_uuid;
         let begun = self.resumed.clone().unwrap_or_else(|| Unfinished {
             file: self.copies.file.clone(),
             started: Timestamp::now(),
@@ -357,18 +368,20 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Rotates, unless the resumed run did and every file uses the new key.
     fn rotate(&mut self, action: &Action, kind: KeyKind) -> StepResult {
-        let newest = self.before.as_ref().and_then(|(copy, _)| copy.newest(kind, &self.site.server_uuid));
+        let newest = self.before.as_ref().and_then(|(copy, _)| copy.newest(kind, &self.target.server_uuid));
         if let Some(reason) = self.rotated_already(kind, newest.as_deref())? {
             return Ok(Outcome::Skipped { reason });
         }
         let behind = self.behind(kind, newest.as_deref())?;
-        has_room(self.site.store.path())?;
+        has_room(self.target.store.path())?;
         for statement in action.statements() {
             self.session.change(&statement)?;
         }
-        let now = KeyringCopy::read(&self.site.store)?;
-        if now.newest(kind, &self.site.server_uuid) == newest && !self.has_adopted(kind, newest.as_deref(), &behind)? {
-            return Err(Error::NoNewKey { path: self.site.store.path().to_owned(), older: newest });
+        let now = KeyringCopy::read(&self.target.store)?;
+        if now.newest(kind, &self.target.server_uuid) == newest
+            && !self.has_adopted(kind, newest.as_deref(), &behind)?
+        {
+            return Err(Error::NoNewKey { path: self.target.store.path().to_owned(), older: newest });
         }
         Ok(Outcome::Done)
     }
@@ -416,7 +429,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Backs up the current keyring as the requested file.
     fn back_up(&mut self, report: &mut Report) -> StepResult {
-        let copy = KeyringCopy::read(&self.site.store)?;
+        let copy = KeyringCopy::read(&self.target.store)?;
         let path = self.copies.file.clone();
         report.backup = Some(self.write(&path, &copy)?);
         self.copy = Some(copy);
@@ -430,11 +443,11 @@ impl<'r, 'l> Run<'r, 'l> {
             let wanted = self.wanted(&copy)?;
             let settle_timeout =
                 if self.failed { self.request.settle_timeout.min(RERUN_TIMEOUT) } else { self.request.settle_timeout };
-            let proven = FileScan::prove(&self.site.directories, &copy).and_then(|mut seen| {
+            let proven = FileScan::prove(&self.target.directories, &copy).and_then(|mut seen| {
                 seen.wait_until_settled(&wanted, &copy, &mut self.session, settle_timeout)?;
                 Ok(seen)
             });
-            let unchanged = KeyringCopy::read(&self.site.store)?.is_same(&copy);
+            let unchanged = KeyringCopy::read(&self.target.store)?.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.after = Some(after(&seen, &wanted, self.request));
@@ -450,21 +463,21 @@ impl<'r, 'l> Run<'r, 'l> {
                 _ => self.back_up(report)?,
             };
         }
-        Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
+        Err(Error::KeyringChanges { path: self.target.store.path().to_owned() })
     }
 
     fn prove_redo(&self, seen: &FileScan, wanted: &ExpectedKeys) -> Result<(), Error> {
         match &wanted.master {
             Some(key) if self.request.redo && seen.on_new_key(wanted).redo == 0 => {
-                Err(Error::RedoUnproven { server: self.site.server.clone(), key: key.clone() })
+                Err(Error::RedoUnproven { server: self.target.server.clone(), key: key.clone() })
             }
             _ => Ok(()),
         }
     }
 
     fn wanted(&mut self, copy: &KeyringCopy) -> Result<ExpectedKeys, Error> {
-        let encrypted = tables::called_encrypted(&mut self.session, self.site.datadir())?;
-        let newest = |kind, needs: bool| copy.newest(kind, &self.site.server_uuid).filter(|_| needs);
+        let encrypted = tables::called_encrypted(&mut self.session, self.target.datadir())?;
+        let newest = |kind, needs: bool| copy.newest(kind, &self.target.server_uuid).filter(|_| needs);
         Ok(ExpectedKeys {
             encrypted,
             master: newest(KeyKind::Master, self.request.master_key),
@@ -478,7 +491,7 @@ impl<'r, 'l> Run<'r, 'l> {
     fn remember(&mut self, copy: &KeyringCopy, seen: &FileScan, backup: Option<&Backup>) -> Result<(), Error> {
         let now = Timestamp::now();
         let (needed, names) = (seen.needed(), copy.names());
-        let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.site.server_uuid));
+        let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.target.server_uuid));
         let register = &mut self.ledger.register;
         let then = register.unfinished.as_ref().map(|run| [run.master_key.clone(), run.binlog_key.clone()]);
         register.record_seen(&names, &needed);

@@ -9,10 +9,10 @@
 //! Each file is kept as `FILE.sealant-before` until the proof succeeds. A run that finds such files resumes: a
 //! roll-back restores them, and not what the interrupted run has written.
 
+mod certificate_target;
 mod origin;
 mod pair_files;
 mod run;
-mod site;
 
 use std::{path::PathBuf, time::Duration};
 

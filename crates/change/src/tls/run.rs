@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 
 use super::{
     Error, Report, Request, SCHEMA,
+    certificate_target::CertificateTarget,
     pair_files::{self, Kind, Replacement},
-    site::Site,
 };
 use crate::{Confirm, Ended, LockWait, Outcome, Session, StatementLog, Step};
 
@@ -73,7 +73,7 @@ struct Installation<'w> {
     request: &'w Request,
     session: Session<'w>,
     log: &'w StatementLog,
-    site: Site,
+    target: CertificateTarget,
     files: Vec<Replacement>,
     /// SHA-256 of the new certificate.
     wanted: String,
@@ -89,19 +89,21 @@ impl<'w> Installation<'w> {
             is_good(&credentials, request)?;
         }
         let mut session = Session::open(target, options, log, LockWait::default())?;
-        let mut site = Site::query(&mut session, target, request)?;
+        let mut certificate_target = CertificateTarget::query(&mut session, target, request)?;
         let wanted = credentials.leaf().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
-        let (files, authorities) = replacements(&mut site, credentials, request)?;
-        pair_files::check(&files, site.owner.0)?;
-        let before = served(&site.outside, None, request.timeout);
+        let (files, authorities) = replacements(&mut certificate_target, credentials, request)?;
+        pair_files::check(&files, certificate_target.owner.0)?;
+        let before = served(&certificate_target.outside, None, request.timeout);
         // A server without TLS presents no certificate.
         let before = match before {
             Err(server::Error::TlsNotOffered) => None,
-            other => Some(other.map_err(|source| Error::Unseen { endpoint: site.outside.clone(), source })?),
+            other => {
+                Some(other.map_err(|source| Error::Unseen { endpoint: certificate_target.outside.clone(), source })?)
+            }
         };
         let before = before.and_then(|chain| chain.first().map(|der| files::sha256_hex(der)));
-        let steps = steps(&site, &files);
-        Ok(Self { request, session, log, site, files, wanted, authorities, before, steps })
+        let steps = steps(&certificate_target, &files);
+        Ok(Self { request, session, log, target: certificate_target, files, wanted, authorities, before, steps })
     }
 
     fn run(&mut self) -> (Report, Result<(), Error>) {
@@ -140,7 +142,7 @@ impl<'w> Installation<'w> {
         match action {
             Action::Keep => self.back_up(),
             Action::Replace => pair_files::write(&self.files, self.log),
-            Action::Reload => Ok(self.session.change(self.site.reload)?),
+            Action::Reload => Ok(self.session.change(self.target.reload)?),
             Action::Prove => self.prove(),
             Action::Forget => pair_files::remove_backups(&self.files),
         }
@@ -149,7 +151,7 @@ impl<'w> Installation<'w> {
     /// Keeps the files that go with what is served now. If that is the certificate in place, what an interrupted run has
     /// kept is older, and nobody wants it back.
     fn back_up(&self) -> Result<(), Error> {
-        let pem = pair_files::read(&self.site.certificate)?.unwrap_or_default();
+        let pem = pair_files::read(&self.target.certificate)?.unwrap_or_default();
         let ders = pki::ders_from_pem(&pem).unwrap_or_default();
         let in_place = ders.first().map(|der| files::sha256_hex(der));
         if in_place.is_some() && in_place == self.before {
@@ -164,12 +166,12 @@ impl<'w> Installation<'w> {
         if found == self.wanted {
             return Ok(());
         }
-        let endpoint = self.site.outside.clone();
+        let endpoint = self.target.outside.clone();
         Err(Error::NotServed { endpoint, found, wanted: self.wanted.clone() })
     }
 
     fn handshake(&self, authorities: Option<&[CertificateDer<'static>]>) -> Result<String, Error> {
-        let endpoint = &self.site.outside;
+        let endpoint = &self.target.outside;
         let chain = served(endpoint, authorities, self.request.timeout);
         let chain = chain.map_err(|source| Error::Unseen { endpoint: endpoint.clone(), source })?;
         Ok(chain.first().map(|der| files::sha256_hex(der)).unwrap_or_default())
@@ -191,10 +193,10 @@ impl<'w> Installation<'w> {
     fn undo(&mut self) -> Result<(), Error> {
         pair_files::restore(&self.files, self.log)?;
         if let Some(before) = &self.before {
-            self.session.change(self.site.reload)?;
+            self.session.change(self.target.reload)?;
             let found = self.handshake(None)?;
             if found != *before {
-                let endpoint = self.site.outside.clone();
+                let endpoint = self.target.outside.clone();
                 return Err(Error::NotServed { endpoint, found, wanted: before.clone() });
             }
         }
@@ -205,11 +207,11 @@ impl<'w> Installation<'w> {
         let steps = self.steps.iter().enumerate();
         Report {
             schema: SCHEMA,
-            server: self.site.server.clone(),
+            server: self.target.server.clone(),
             steps: steps
                 .map(|(number, step)| step.report(self.statements(step.action), outcome(number), 0.0))
                 .collect(),
-            notes: self.site.notes.clone(),
+            notes: self.target.notes.clone(),
             served_before: self.before.clone(),
             served_after: None,
             done: false,
@@ -218,7 +220,7 @@ impl<'w> Installation<'w> {
     }
 
     fn statements(&self, action: Action) -> Vec<String> {
-        if action == Action::Reload { vec![self.site.reload.to_owned()] } else { Vec::new() }
+        if action == Action::Reload { vec![self.target.reload.to_owned()] } else { Vec::new() }
     }
 }
 
@@ -235,24 +237,25 @@ fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
 
 /// The content of each file, and the authorities by which the handshake is verified.
 fn replacements(
-    site: &mut Site,
+    target: &mut CertificateTarget,
     credentials: Credentials,
     request: &Request,
 ) -> Result<(Vec<Replacement>, Vec<CertificateDer<'static>>), Error> {
-    let owner = Some(site.owner);
+    let owner = Some(target.owner);
     let certificate = Zeroizing::new(credentials.certificate_pem);
     let (authorities, ca_pem) = credentials.authorities.unwrap_or_default();
     let key = credentials.key.map(|(_, pem)| pem).unwrap_or_default();
     let public = WriteOptions { owner, ..WriteOptions::PUBLIC };
     let secret = WriteOptions { owner, ..WriteOptions::SECRET };
     let mut files = vec![
-        Replacement::new(Kind::Certificate, site.certificate.clone(), certificate, public)?,
-        Replacement::new(Kind::Key, site.key.clone(), key, secret)?,
+        Replacement::new(Kind::Certificate, target.certificate.clone(), certificate, public)?,
+        Replacement::new(Kind::Key, target.key.clone(), key, secret)?,
     ];
-    if let Some(path) = site.ca.clone() {
+    if let Some(path) = target.ca.clone() {
         // What is no authority's certificate is found when all files are checked.
         let old = pair_files::read(&path)?;
-        let bytes = authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut site.notes);
+        let bytes =
+            authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut target.notes);
         files.push(Replacement::new(Kind::Authorities, path, Zeroizing::new(bytes), public)?);
     }
     Ok((files, authorities))
@@ -279,10 +282,10 @@ fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, back_up: bool, notes: &mut
     new
 }
 
-fn steps(site: &Site, files: &[Replacement]) -> Vec<Step<Action>> {
+fn steps(target: &CertificateTarget, files: &[Replacement]) -> Vec<Step<Action>> {
     let names = files.iter().map(|file| format!("{} {}", file.kind, file.path.display()));
     let names = names.collect::<Vec<_>>().join(", ");
-    let outside = &site.outside;
+    let outside = &target.outside;
     vec![
         Step::quiet("keep", "keep the server's files beside them, as FILE.sealant-before", Action::Keep),
         Step::quiet("replace", &format!("replace {names}"), Action::Replace),

@@ -16,7 +16,7 @@ use crate::{
     read::{fill, length},
     verify::{
         Check, FileReport, Tally,
-        tablespace::{Owners, Part, Scratch, copy},
+        tablespace::{Owners, PageBuffers, Part, copy},
     },
 };
 
@@ -35,7 +35,7 @@ pub fn verify<R: ReadAt + ?Sized>(
     }
     let slot_bytes = u64::from(doublewrite::slot_bytes(source, page_bytes, file_bytes)?);
     let mut slot = vec![0; as_usize(slot_bytes)];
-    let mut scratch = Scratch::default();
+    let mut buffers = PageBuffers::default();
     let mut part = Part::default();
     let mut tally = Tally::default();
     for index in 0..file_bytes.div_ceil(slot_bytes) {
@@ -46,7 +46,7 @@ pub fn verify<R: ReadAt + ?Sized>(
             tally.find(Some(index), Some(offset), Check::PartialUnit, detail);
             break;
         }
-        part.count(index, offset, copy::judge(&mut slot, true, owners, &mut scratch));
+        part.count(index, offset, copy::judge(&mut slot, true, owners, &mut buffers));
     }
     part.conclude(None, slot_bytes, &mut tally);
     Ok(tally.finish(None))

@@ -21,7 +21,7 @@ use check::escaped;
 use names::{
     check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
 };
-use table::{Lines, Without, with_line, without_lines};
+use table::{Lines, RemovedLines, with_line, without_lines};
 
 /// Directory of the administrator's units, relative to the root.
 const UNITS: &str = "etc/systemd/system";
@@ -294,9 +294,9 @@ pub fn removal(root: &Path, name: &str) -> Result<Removal, Error> {
         let path = root.join(file);
         let mut foreign = Vec::new();
         let edit = Edit::text(root, &path, |text| {
-            let Without { text, gone, foreign: stays } = without_lines(text, lines);
+            let RemovedLines { text, removed, foreign: stays } = without_lines(text, lines);
             foreign = stays;
-            Ok((text, gone.iter().map(|line| format!("- {line}")).collect()))
+            Ok((text, removed.iter().map(|line| format!("- {line}")).collect()))
         })?;
         removal.foreign.extend(foreign.into_iter().map(|line| (path.clone(), line)));
         removal.edits.push(edit);

@@ -80,32 +80,32 @@ pub(super) fn with_line(text: &str, lines: Lines<'_>, line: &str) -> Result<Opti
     }
 }
 
-/// A text after removing our lines.
+/// A text without our lines, and the lines that were removed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Without {
+pub(super) struct RemovedLines {
     pub(super) text: String,
     /// Removed lines.
-    pub(super) gone: Vec<String>,
+    pub(super) removed: Vec<String>,
     /// Lines that stay because somebody else wrote them.
     pub(super) foreign: Vec<String>,
 }
 
 /// Removes the selected lines that are ours.
-pub(super) fn without_lines(text: &str, lines: Lines<'_>) -> Without {
-    let mut without = Without { text: String::new(), gone: Vec::new(), foreign: Vec::new() };
+pub(super) fn without_lines(text: &str, lines: Lines<'_>) -> RemovedLines {
+    let mut removed_lines = RemovedLines { text: String::new(), removed: Vec::new(), foreign: Vec::new() };
     for line in text.split_inclusive('\n') {
         let bare = || line.trim_end_matches('\n').to_owned();
         match (lines.matches(line), lines.is_ours(line)) {
             (true, true) => {
-                without.gone.push(bare());
+                removed_lines.removed.push(bare());
                 continue;
             }
-            (true, false) => without.foreign.push(bare()),
+            (true, false) => removed_lines.foreign.push(bare()),
             (false, _) => {}
         }
-        without.text.push_str(line);
+        removed_lines.text.push_str(line);
     }
-    without
+    removed_lines
 }
 
 #[cfg(test)]
@@ -130,14 +130,14 @@ mod tests {
         let other = "data UUID=1-2 /key luks,nofail,headless,discard";
         let foreign = "data /dev/sdb none luks";
         let changed = "data UUID=1-2 /key luks,nofail,headless,tries=1";
-        let without = without_lines(&format!("{OURS}\n{foreign}\n{other}\n{changed}"), Lines::Crypttab("data"));
-        assert_eq!(without.gone, [OURS, other]);
-        assert_eq!(without.foreign, [foreign, changed]);
-        assert_eq!(without.text, format!("{foreign}\n{changed}"));
+        let removed_lines = without_lines(&format!("{OURS}\n{foreign}\n{other}\n{changed}"), Lines::Crypttab("data"));
+        assert_eq!(removed_lines.removed, [OURS, other]);
+        assert_eq!(removed_lines.foreign, [foreign, changed]);
+        assert_eq!(removed_lines.text, format!("{foreign}\n{changed}"));
         let ours = "/dev/mapper/data /srv/data ext4 noatime,nofail,x-systemd.device-timeout=60 0 2";
         let foreign = "/dev/mapper/data /mnt ext4 noatime 0 2";
-        let without = without_lines(&format!("{ours}\n{foreign}\n"), Lines::Fstab("data"));
-        assert_eq!((without.gone, without.foreign), (vec![ours.to_owned()], vec![foreign.to_owned()]));
+        let removed_lines = without_lines(&format!("{ours}\n{foreign}\n"), Lines::Fstab("data"));
+        assert_eq!((removed_lines.removed, removed_lines.foreign), (vec![ours.to_owned()], vec![foreign.to_owned()]));
     }
 
     #[test]

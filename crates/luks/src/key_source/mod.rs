@@ -1,10 +1,10 @@
 //! Sources of a volume's key at boot, other than a file on the system's own disk: a file on a USB stick, a program,
 //! HashiCorp Vault.
 //!
-//! At boot, sticks, networks and servers may come up later than we do, so each source is retried until a deadline.
+//! At boot, devices, networks and servers may come up later than we do, so each source is retried until a deadline.
 
+mod key_device;
 mod program;
-mod stick;
 mod vault;
 
 use std::fs::File;
@@ -31,7 +31,7 @@ pub enum Source {
     /// A file that holds exactly the bytes of the key.
     File(PathBuf),
     /// The same on a device such as a USB stick, which is mounted read-only to read it.
-    Stick {
+    KeyDevice {
         /// Path of the device.
         device: PathBuf,
         /// Path of the file on it.
@@ -51,7 +51,7 @@ impl Source {
     pub fn key(&self, deadline: Instant) -> Result<Secret, Error> {
         match self {
             Self::File(path) => read_file(path, deadline),
-            Self::Stick { device, file } => stick::key(device, file, deadline),
+            Self::KeyDevice { device, file } => key_device::key(device, file, deadline),
             Self::Program(program) => program::key(program, deadline),
             Self::Vault(vault) => vault.key(deadline),
         }

@@ -10,7 +10,7 @@ use audit::outcome::Outcome;
 
 use super::findings::anchor;
 use crate::catalogue::all;
-use crate::exposure::leaks;
+use crate::exposure::exposed_data;
 use crate::fleet::Row;
 use crate::group::{begins_with_command, blind_spots, by_check, subject};
 use crate::standards::requirements;
@@ -20,14 +20,14 @@ use crate::text::{Escaped, number, visible};
 #[derive(Debug)]
 pub(super) struct Exposed<'a> {
     pub(super) title: &'static str,
-    pub(super) leaks: Vec<Leak<'a>>,
+    pub(super) exposed_data: Vec<ExposedData<'a>>,
     pub(super) closed: String,
     pub(super) unseen: String,
 }
 
 /// One kind of exposed data.
 #[derive(Debug)]
-pub(super) struct Leak<'a> {
+pub(super) struct ExposedData<'a> {
     pub(super) id: Escaped<'a>,
     pub(super) anchor: String,
     pub(super) severity: &'static str,
@@ -40,20 +40,20 @@ impl<'a> Exposed<'a> {
             DataState::AtRest => "What a stolen disk shows",
             DataState::InFlight => "What a sniffer hears",
         };
-        let leaks = leaks(outcome.findings.iter(), location);
+        let exposed_data = exposed_data(outcome.findings.iter(), location);
         Self {
             title,
-            leaks: leaks.into_iter().map(Leak::new).collect(),
+            exposed_data: exposed_data.into_iter().map(ExposedData::new).collect(),
             closed: named(rows, location, CoverageState::Encrypted),
             unseen: named(rows, location, CoverageState::Unknown),
         }
     }
 }
 
-impl<'a> Leak<'a> {
-    fn new(leak: crate::exposure::Leak<'a>) -> Self {
-        let anchor = anchor(leak.id, leak.severity);
-        Self { id: Escaped(leak.id), anchor, severity: leak.severity.as_str(), sentence: leak.sentence }
+impl<'a> ExposedData<'a> {
+    fn new(data: crate::exposure::ExposedData<'a>) -> Self {
+        let anchor = anchor(data.id, data.severity);
+        Self { id: Escaped(data.id), anchor, severity: data.severity.as_str(), sentence: data.sentence }
     }
 }
 

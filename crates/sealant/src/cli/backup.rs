@@ -96,9 +96,9 @@ impl Configured {
     }
 }
 
-/// Which host's backups.
+/// The host whose backups are meant, and the repository that has them.
 #[derive(Debug, Args)]
-pub(crate) struct Whose {
+pub(crate) struct HostSelection {
     #[command(flatten)]
     config: Configured,
     /// Backups of this host [default: the host in the configuration]
@@ -106,7 +106,7 @@ pub(crate) struct Whose {
     host: Option<String>,
 }
 
-impl Whose {
+impl HostSelection {
     /// Opens the repository; returns it with the name of the host.
     pub(crate) fn open(&self) -> Result<(Repository, String), Failure> {
         let (config, repository) = self.config.open()?;

@@ -20,7 +20,7 @@ use crate::output::render::Writer;
 
 mod steer;
 
-use steer::{Status, Which};
+use steer::{RunSelection, Status};
 
 /// Encrypt what a running server stores in plaintext, and prove it from the bytes
 ///
@@ -41,11 +41,11 @@ enum Command {
     Run(Box<Run>),
     Status(Status),
     /// Pause a run after its current step
-    Pause(Which),
+    Pause(RunSelection),
     /// Resume a paused run
-    Resume(Which),
+    Resume(RunSelection),
     /// End a run; a table that is being copied stays unchanged
-    Cancel(Which),
+    Cancel(RunSelection),
 }
 
 /// Show what would be done, in which order, and what clients would notice; change nothing
@@ -173,9 +173,9 @@ impl Encrypt {
             Command::Run(run) if run.consent.dry_run => run.common.show_plan(),
             Command::Run(run) => run.run(),
             Command::Status(status) => status.show(),
-            Command::Pause(which) => which.ask(Request::Pause, true),
-            Command::Resume(which) => which.ask(Request::Pause, false),
-            Command::Cancel(which) => which.ask(Request::Cancel, true),
+            Command::Pause(selection) => selection.ask(Request::Pause, true),
+            Command::Resume(selection) => selection.ask(Request::Pause, false),
+            Command::Cancel(selection) => selection.ask(Request::Cancel, true),
         }
     }
 }

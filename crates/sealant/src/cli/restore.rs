@@ -8,7 +8,9 @@ use ::backup::binlogs::Until;
 use ::backup::config::allowed_signers;
 use ::backup::prove::{Proof, Prover};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, Scratch};
+use ::backup::restore::{
+    BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, TemporaryDirectory,
+};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use archive::binlog::BinlogPosition;
@@ -197,8 +199,8 @@ impl Restore {
         let (found, keys) = self.find()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let point = self.until.until().map(|until| PointInTime::open(&found, until, signers.as_ref())).transpose()?;
-        let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
-        let of_scratch = || scratch.as_ref().map(Scratch::path);
+        let scratch = self.scratch.as_deref().map(TemporaryDirectory::below).transpose()?;
+        let of_scratch = || scratch.as_ref().map(TemporaryDirectory::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
             say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
@@ -214,11 +216,11 @@ impl Restore {
         let show = |bytes: u64| status.show(&format!("{} of binary logs replayed", ::verify::size(bytes)));
         let replay =
             |(point, prover): (&PointInTime, Prover)| point.replay(&found, &mut restored, into, &keys, &prover, &show);
-        let reached = point.as_ref().zip(self.prover()).map(replay);
+        let replayed = point.as_ref().zip(self.prover()).map(replay);
         status.clear();
-        let reached = reached.transpose()?;
-        reached.iter().for_each(|reached| say(&replay_messages(reached)));
-        let report = reached.iter().fold(report, RestoreReport::replayed);
+        let replayed = replayed.transpose()?;
+        replayed.iter().for_each(|replayed| say(&replay_messages(replayed)));
+        let report = replayed.iter().fold(report, RestoreReport::replayed);
         let prove = |prover| restored.prove(into, &found.opened, &keys, &prover, &|text| status.show(text));
         let proof = self.prover().filter(|_| self.prove).map(prove);
         status.clear();

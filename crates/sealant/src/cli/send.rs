@@ -138,9 +138,10 @@ impl Send {
                 if let Some(streamed) = self.running.stream()? {
                     return self.stream(&streamed, &destination);
                 }
-                let held = self.running.take(&self.keys)?;
-                let prove = || held.prove().map_err(|error| TransferError::SourceInvalid { reason: error.to_string() });
-                self.send(held.root(), &destination, &prove)
+                let guard = self.running.take(&self.keys)?;
+                let prove =
+                    || guard.prove().map_err(|error| TransferError::SourceInvalid { reason: error.to_string() });
+                self.send(guard.root(), &destination, &prove)
             }
             (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),
             (None, false) => Err(Failure::usage("give SOURCE and CODE, or --live --datadir DIR and CODE")),

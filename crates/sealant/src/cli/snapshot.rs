@@ -12,7 +12,7 @@ use report::{
     write_snapshots_table,
 };
 
-pub(crate) use self::live::{Live, held};
+pub(crate) use self::live::{Live, guard};
 use self::source::{Freezing, Keyring, Source};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};

@@ -100,12 +100,12 @@ pub enum Capability {
     WithoutMasterStatements,
 }
 
-/// A version: its three numbers.
-pub type Since = (u16, u16, u16);
+/// The three numbers of a version.
+pub type VersionTriple = (u16, u16, u16);
 
-/// A version in words: `8.0.16`.
+/// A version as text: `8.0.16`.
 #[must_use]
-pub fn since_text((major, minor, patch): Since) -> String {
+pub fn dotted_version((major, minor, patch): VersionTriple) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
@@ -117,12 +117,17 @@ pub struct Row {
     /// As documents call it.
     pub title: &'static str,
     /// First version of MySQL and Percona Server with it; `None` if there is none.
-    pub mysql: Option<Since>,
+    pub mysql: Option<VersionTriple>,
     /// First version of MariaDB with it.
-    pub mariadb: Option<Since>,
+    pub mariadb: Option<VersionTriple>,
 }
 
-const fn row(capability: Capability, title: &'static str, mysql: Option<Since>, mariadb: Option<Since>) -> Row {
+const fn row(
+    capability: Capability,
+    title: &'static str,
+    mysql: Option<VersionTriple>,
+    mariadb: Option<VersionTriple>,
+) -> Row {
     Row { capability, title, mysql, mariadb }
 }
 
@@ -177,7 +182,7 @@ pub const CAPABILITIES: [Row; 44] = [
 impl Capability {
     /// The first version of that fork with it; `None` if it has none.
     #[must_use]
-    pub fn since(self, flavor: Flavor) -> Option<Since> {
+    pub fn since(self, flavor: Flavor) -> Option<VersionTriple> {
         let row = CAPABILITIES.iter().find(|row| row.capability == self)?;
         if flavor.is_mysql_like() { row.mysql } else { row.mariadb }
     }

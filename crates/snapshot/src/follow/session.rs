@@ -8,7 +8,7 @@ use server::{
 };
 use zeroize::Zeroizing;
 
-use server::dialect::capability::{Capability, since_text};
+use server::dialect::capability::{Capability, dotted_version};
 
 use crate::Error;
 use crate::provider::{Choice, Provider};
@@ -129,7 +129,7 @@ impl Session {
         if version.can(Capability::FollowRedo) {
             return Ok(());
         }
-        let since = Capability::FollowRedo.since(version.flavor).map(since_text).unwrap_or_default();
+        let since = Capability::FollowRedo.since(version.flavor).map(dotted_version).unwrap_or_default();
         Err(Error::Unsupported {
             version: version.text.clone(),
             reason: format!("its redo log has a format that is not followed, that of {since} and newer is"),

@@ -24,9 +24,10 @@ pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
     most.mul_f64(share).max(asked.unwrap_or_default().min(LONGEST_ASKED))
 }
 
-/// Limits how many requests run at once: half as many whenever the store asks to slow down, one more each minute.
+/// Limits how many requests run at once, by additive increase and multiplicative decrease (AIMD): half as many whenever
+/// the store asks to slow down, one more after each minute in which it does not.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct ConcurrencyLimit {
     state: Mutex<State>,
     left: Condvar,
 }
@@ -41,15 +42,15 @@ struct State {
 
 /// Permission to run one request.
 #[derive(Debug)]
-pub(super) struct Permit<'g>(&'g Gate);
+pub(super) struct Permit<'l>(&'l ConcurrencyLimit);
 
-impl Gate {
+impl ConcurrencyLimit {
     pub(super) fn new() -> Self {
         Self { state: Mutex::new(State { running: 0, most: None, changed: Instant::now() }), left: Condvar::new() }
     }
 
     /// Waits until a request may run.
-    pub(super) fn enter(&self) -> Permit<'_> {
+    pub(super) fn acquire(&self) -> Permit<'_> {
         let mut state = self.lock();
         loop {
             state.grow(Instant::now());

@@ -16,7 +16,7 @@ use ureq::{
 
 use super::{
     Address, S3Fault, Settings,
-    backoff::{Gate, pause},
+    backoff::{ConcurrencyLimit, pause},
     credentials::{Credentials, Source},
     sign::{EMPTY, Signed, query_text, sign},
     xml,
@@ -39,7 +39,7 @@ pub(super) struct Client {
     pub(super) address: Address,
     agent: Agent,
     credentials: Source,
-    gate: Gate,
+    concurrency: ConcurrencyLimit,
     give_up: Duration,
     /// Seconds by which the store's clock is ahead, once a request failed for that.
     ahead: AtomicI64,
@@ -122,7 +122,7 @@ impl Client {
             address,
             agent,
             credentials: Source::new(settings.credentials.clone()),
-            gate: Gate::new(),
+            concurrency: ConcurrencyLimit::new(),
             give_up: settings.give_up,
             ahead: AtomicI64::new(0),
             was_busy: AtomicBool::new(false),
@@ -145,7 +145,7 @@ impl Client {
         let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
         loop {
             attempts = attempts.saturating_add(1);
-            let permit = self.gate.enter();
+            let permit = self.concurrency.acquire();
             let ended = self.attempt(call, upload.as_mut());
             drop(permit);
             let (fault, asked) = match ended {
@@ -277,7 +277,7 @@ impl Client {
             (404, "NoSuchBucket") => Failed::Final(S3Fault::NoBucket { bucket: self.address.bucket().to_owned() }),
             (503 | 429, _) | (_, "SlowDown" | "TooManyRequests" | "ThrottlingException") => {
                 self.was_busy.store(true, Ordering::Relaxed);
-                self.gate.slow_down();
+                self.concurrency.slow_down();
                 passing(busy(code), status == 503)
             }
             (507, _) | (_, "QuotaExceeded" | "XMinioStorageFull" | "EntityTooLarge" | "InsufficientCapacity") => {

@@ -15,7 +15,7 @@ use flate2::bufread::ZlibDecoder;
 use zeroize::Zeroizing;
 use zstd::bulk::Decompressor;
 
-use super::password::{CHANGE_USER, LONGEST_BYTES, Login, Out, PasswordKey};
+use super::password::{CHANGE_USER, ForwardedBytes, LONGEST_BYTES, Login, PasswordKey};
 use crate::greeting;
 
 /// Length, sequence number, length before compression.
@@ -64,7 +64,7 @@ impl Compressed {
     }
 
     /// Processes bytes of the client during a change of user.
-    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
+    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut ForwardedBytes) {
         self.from_client.held.extend_from_slice(bytes);
         while let Some(login) = &mut self.login {
             let (packet, plain) = match self.from_client.next() {
@@ -72,7 +72,7 @@ impl Compressed {
                 Next::Unknown => return self.end(out),
                 Next::Packet(packet, plain) => (packet, plain),
             };
-            let (ahead, mut inner) = (login.ahead(), Out::default());
+            let (ahead, mut inner) = (login.ahead(), ForwardedBytes::default());
             login.client_sends(&plain, &mut inner);
             packet.put_as(&mut out.to_server, packet.number().wrapping_sub(ahead), &plain, &inner.to_server);
             put_stored(&mut out.to_client, packet.number().wrapping_add(1), &inner.to_client);
@@ -83,7 +83,7 @@ impl Compressed {
     }
 
     /// Processes bytes of the server during a change of user.
-    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
+    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut ForwardedBytes) {
         self.from_server.held.extend_from_slice(bytes);
         while let Some(login) = &mut self.login {
             let (packet, plain) = match self.from_server.next() {
@@ -91,7 +91,7 @@ impl Compressed {
                 Next::Unknown => return self.end(out),
                 Next::Packet(packet, plain) => (packet, plain),
             };
-            let (ahead, mut inner) = (login.ahead(), Out::default());
+            let (ahead, mut inner) = (login.ahead(), ForwardedBytes::default());
             login.server_sends(&plain, &mut inner);
             packet.put_as(&mut out.to_client, packet.number().wrapping_add(ahead), &plain, &inner.to_client);
             if login.is_over() {
@@ -101,7 +101,7 @@ impl Compressed {
     }
 
     /// Ends the change of user: held bytes are passed on, and later ones pass directly.
-    pub(super) fn end(&mut self, out: &mut Out) {
+    pub(super) fn end(&mut self, out: &mut ForwardedBytes) {
         let Some(login) = self.login.take() else { return };
         self.challenge = login.into_challenge();
         let (to_client, to_server) =
@@ -343,7 +343,7 @@ mod tests {
         }
 
         fn client(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
-            let mut out = Out::default();
+            let mut out = ForwardedBytes::default();
             for piece in bytes.chunks(self.piece) {
                 if self.session.is_changing() {
                     self.session.client_sends(piece, &mut out);
@@ -356,7 +356,7 @@ mod tests {
         }
 
         fn server(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
-            let mut out = Out::default();
+            let mut out = ForwardedBytes::default();
             for piece in bytes.chunks(self.piece) {
                 if self.session.is_changing() {
                     self.session.server_sends(piece, &mut out);
@@ -483,7 +483,7 @@ mod tests {
                 }
                 // Only clients send commands.
                 assert_eq!(sides.session.is_changing(), !by_client && odd[3] == 0);
-                sides.session.end(&mut Out::default());
+                sides.session.end(&mut ForwardedBytes::default());
                 // The next change of user is recognised.
                 sides.pass(&change, &[]);
                 assert!(sides.session.is_changing());
@@ -494,7 +494,7 @@ mod tests {
         sides.pass(&change, &[]);
         sides.client(&framed(2, 0, &[2; LONGEST_BYTES])[..LONGEST_BYTES]);
         assert_eq!(sides.session.from_client.held.len(), LONGEST_BYTES);
-        let mut out = Out::default();
+        let mut out = ForwardedBytes::default();
         sides.session.end(&mut out);
         assert_eq!(out.to_server.len(), LONGEST_BYTES);
         let mut sides = Sides::new(&Arc::default(), 1000);
@@ -537,7 +537,7 @@ mod tests {
                 to_server.extend(went);
                 if is_client { &mut by_client } else { &mut by_server }.extend(bytes);
             }
-            let mut rest = Out::default();
+            let mut rest = ForwardedBytes::default();
             sides.session.end(&mut rest);
             to_client.extend(rest.to_client);
             to_server.extend(rest.to_server.iter());

@@ -31,36 +31,36 @@ pub(crate) enum LoginRefused {
     Unknown,
 }
 
-/// The start of a login, until it is known what to request from the server.
+/// Reads the start of a login, until it is known what to request from the server.
 #[derive(Debug, Default)]
-pub(crate) struct Beginning {
+pub(crate) struct LoginReader {
     came: Vec<u8>,
 }
 
 /// What is sent to the server first.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Opening {
+pub(crate) struct LoginRequest {
     /// In the clear: the request for TLS.
-    pub(crate) request: Vec<u8>,
+    pub(crate) tls_request: Vec<u8>,
     /// Encrypted: the start of the login.
     pub(crate) login: Vec<u8>,
     /// Bytes of the login that are still to come.
     pub(crate) left: usize,
 }
 
-impl Beginning {
+impl LoginReader {
     /// Processes bytes of the client. Returns how many were used, and what to send to the server
     /// once that is known.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<Opening>), LoginRefused> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<LoginRequest>), LoginRefused> {
         let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.came.len());
         let part = bytes.get(..wanted.min(bytes.len())).unwrap_or_default();
         self.came.extend_from_slice(part);
-        let opening = if part.len() == wanted { Some(opening(&self.came)?) } else { None };
-        Ok((part.len(), opening))
+        let request = if part.len() == wanted { Some(login_request(&self.came)?) } else { None };
+        Ok((part.len(), request))
     }
 }
 
-fn opening(came: &[u8]) -> Result<Opening, LoginRefused> {
+fn login_request(came: &[u8]) -> Result<LoginRequest, LoginRefused> {
     let Some(([a, b, c, 1], head)) = came.split_first_chunk() else { return Err(LoginRefused::Unknown) };
     let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
     let left = length.checked_sub(HEAD_BYTES).ok_or(LoginRefused::Unknown)?;
@@ -74,9 +74,9 @@ fn opening(came: &[u8]) -> Result<Opening, LoginRefused> {
     }
     // Servers use the capabilities in the request, so they must be the client's.
     let head = [&(capabilities | capability::SSL).to_le_bytes(), rest].concat();
-    let request = [&[HEAD_BYTES as u8, 0, 0, 1], head.as_slice()].concat();
+    let tls_request = [&[HEAD_BYTES as u8, 0, 0, 1], head.as_slice()].concat();
     let login = [&[*a, *b, *c, 2], head.as_slice()].concat();
-    Ok(Opening { request, login, left })
+    Ok(LoginRequest { tls_request, login, left })
 }
 
 /// Follows the packets of one direction whose sequence numbers have to be changed.
@@ -90,23 +90,23 @@ struct Packets {
 
 impl Packets {
     /// Takes a header, or the available part of a packet body, from `bytes`; also returns the rest.
-    fn take<'b>(&mut self, bytes: &'b [u8]) -> (Taken<'b>, &'b [u8]) {
+    fn take<'b>(&mut self, bytes: &'b [u8]) -> (PacketPart<'b>, &'b [u8]) {
         if self.left > 0 {
             let (body, rest) = bytes.split_at(self.left.min(bytes.len()));
             self.left -= body.len();
-            return (Taken::Body(body), rest);
+            return (PacketPart::Body(body), rest);
         }
         let (part, rest) = bytes.split_at((HEADER_BYTES - self.header.len()).min(bytes.len()));
         self.header.extend_from_slice(part);
-        let Some(&[a, b, c, number]) = self.header.first_chunk() else { return (Taken::Nothing, rest) };
+        let Some(&[a, b, c, number]) = self.header.first_chunk() else { return (PacketPart::Nothing, rest) };
         self.header.clear();
         self.left = u32::from_le_bytes([a, b, c, 0]) as usize;
-        (Taken::Header([a, b, c], number), rest)
+        (PacketPart::Header([a, b, c], number), rest)
     }
 }
 
-/// The part that was taken.
-enum Taken<'b> {
+/// The part of a packet that was taken.
+enum PacketPart<'b> {
     /// An incomplete header.
     Nothing,
     /// A header: length and sequence number.
@@ -123,9 +123,9 @@ pub(crate) struct FromClient {
 }
 
 impl FromClient {
-    /// Continues after an [`Opening`].
-    pub(crate) fn after(opening: &Opening) -> Self {
-        Self { packets: Packets { header: Vec::new(), left: opening.left }, over: false }
+    /// Continues after a [`LoginRequest`].
+    pub(crate) fn after(request: &LoginRequest) -> Self {
+        Self { packets: Packets { header: Vec::new(), left: request.left }, over: false }
     }
 
     /// Whether the login is over: later bytes need no processing.
@@ -139,9 +139,9 @@ impl FromClient {
             let (taken, rest) = self.packets.take(bytes);
             bytes = rest;
             match taken {
-                Taken::Nothing => {}
-                Taken::Body(body) => out.extend_from_slice(body),
-                Taken::Header([a, b, c], number) => {
+                PacketPart::Nothing => {}
+                PacketPart::Body(body) => out.extend_from_slice(body),
+                PacketPart::Header([a, b, c], number) => {
                     // A command. Some drivers send one before they know that the login succeeded.
                     self.over = number == 0;
                     let number = if self.over { 0 } else { number.wrapping_add(1) };
@@ -181,12 +181,12 @@ impl FromServer {
             let (taken, rest) = self.packets.take(bytes);
             bytes = rest;
             match taken {
-                Taken::Nothing => {}
-                Taken::Header([a, b, c], number) => {
+                PacketPart::Nothing => {}
+                PacketPart::Header([a, b, c], number) => {
                     self.fresh = true;
                     out.extend_from_slice(&[a, b, c, number.wrapping_sub(1)]);
                 }
-                Taken::Body(body) => {
+                PacketPart::Body(body) => {
                     self.last |= self.fresh && matches!(body.first(), Some(&(OK | ERROR)));
                     self.fresh = false;
                     out.extend_from_slice(body);
@@ -200,14 +200,14 @@ impl FromServer {
 /// Passes a login of these bytes, in pieces, through both directions.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn login_of(bytes: &[u8], piece: usize) {
-    let (mut beginning, mut client, mut came) = (Beginning::default(), None, Vec::new());
+    let (mut reader, mut client, mut came) = (LoginReader::default(), None, Vec::new());
     for bytes in bytes.chunks(piece) {
         let mut bytes = bytes;
         if client.is_none() {
-            let Ok((used, opening)) = beginning.take(bytes) else { return };
+            let Ok((used, request)) = reader.take(bytes) else { return };
             bytes = &bytes[used..];
-            client = opening.as_ref().map(FromClient::after);
-            came.extend(opening.map(|opening| opening.login).unwrap_or_default());
+            client = request.as_ref().map(FromClient::after);
+            came.extend(request.map(|request| request.login).unwrap_or_default());
         }
         if let Some(client) = &mut client {
             client.pass(bytes, &mut came);
@@ -242,19 +242,19 @@ mod tests {
     #[test]
     fn a_request_with_the_clients_capabilities_comes_first() {
         let login = login(0x00ff_a28d);
-        let (used, opening) = Beginning::default().take(&login).unwrap();
-        let opening = opening.unwrap();
+        let (used, request) = LoginReader::default().take(&login).unwrap();
+        let request = request.unwrap();
         assert_eq!(used, 36);
-        assert_eq!(opening.request[..8], [32, 0, 0, 1, 0x8d, 0xaa, 0xff, 0]);
-        assert_eq!(opening.request[8..], login[8..36]);
-        assert_eq!(opening.login[..8], [38, 0, 0, 2, 0x8d, 0xaa, 0xff, 0]);
-        assert_eq!(opening.login[8..], login[8..36]);
-        assert_eq!(opening.left, 6);
+        assert_eq!(request.tls_request[..8], [32, 0, 0, 1, 0x8d, 0xaa, 0xff, 0]);
+        assert_eq!(request.tls_request[8..], login[8..36]);
+        assert_eq!(request.login[..8], [38, 0, 0, 2, 0x8d, 0xaa, 0xff, 0]);
+        assert_eq!(request.login[8..], login[8..36]);
+        assert_eq!(request.left, 6);
     }
 
     #[test]
     fn clients_that_cannot_be_served_are_distinguished() {
-        let fails = |bytes: &[u8]| Beginning::default().take(bytes).unwrap_err();
+        let fails = |bytes: &[u8]| LoginReader::default().take(bytes).unwrap_err();
         assert_eq!(fails(&login(0x00ff_aa8d)), LoginRefused::Encrypts);
         assert_eq!(fails(&login(0x0000_0085)), LoginRefused::Unknown);
         assert_eq!(fails(&[0xff; 36]), LoginRefused::Unknown);
@@ -263,13 +263,13 @@ mod tests {
 
     #[test]
     fn numbers_differ_by_one_until_the_log_in_is_over() {
-        let opening = Opening { request: Vec::new(), login: Vec::new(), left: 6 };
+        let request = LoginRequest { tls_request: Vec::new(), login: Vec::new(), left: 6 };
         let sent = [b"user\0\0".to_vec(), packet(3, b"password"), packet(0, b"\x03SELECT 1"), packet(5, b"raw")];
         let expected = [b"user\0\0".to_vec(), packet(4, b"password"), packet(0, b"\x03SELECT 1"), packet(5, b"raw")];
         let came = [packet(3, b"\x01\x04"), packet(5, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
         let shown = [packet(2, b"\x01\x04"), packet(4, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
         for piece in [1, 2, 3, 7, 1000] {
-            let (mut client, mut server) = (FromClient::after(&opening), FromServer::default());
+            let (mut client, mut server) = (FromClient::after(&request), FromServer::default());
             let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
             sent.concat().chunks(piece).for_each(|bytes| client.pass(bytes, &mut to_server));
             came.concat().chunks(piece).for_each(|bytes| server.pass(bytes, &mut to_client));
@@ -281,8 +281,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_keep_their_length(bytes: Vec<u8>, piece in 1_usize..50, left in 0_usize..100) {
-            let opening = Opening { request: Vec::new(), login: Vec::new(), left };
-            let (mut client, mut server) = (FromClient::after(&opening), FromServer::default());
+            let request = LoginRequest { tls_request: Vec::new(), login: Vec::new(), left };
+            let (mut client, mut server) = (FromClient::after(&request), FromServer::default());
             let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
             for bytes in bytes.chunks(piece) {
                 client.pass(bytes, &mut to_server);
@@ -291,9 +291,9 @@ mod tests {
             // Except for an incomplete header.
             prop_assert!(bytes.len() - to_server.len() < HEADER_BYTES);
             prop_assert!(bytes.len() - to_client.len() < HEADER_BYTES);
-            let mut beginning = Beginning::default();
+            let mut reader = LoginReader::default();
             for bytes in bytes.chunks(piece) {
-                match beginning.take(bytes) {
+                match reader.take(bytes) {
                     Ok((used, None)) => prop_assert_eq!(used, bytes.len()),
                     _ => break,
                 }

@@ -77,9 +77,9 @@ fn new_key() -> Result<(OaepPrivateDecryptingKey, String), aws_lc_rs::error::Uns
     Ok((OaepPrivateDecryptingKey::new(key)?, pem))
 }
 
-/// Output for both sides.
+/// Bytes to forward to either side.
 #[derive(Default)]
-pub(super) struct Out {
+pub(super) struct ForwardedBytes {
     pub(super) to_client: Vec<u8>,
     /// May contain a password.
     pub(super) to_server: Zeroizing<Vec<u8>>,
@@ -101,13 +101,14 @@ enum Stage {
     Over,
 }
 
-/// How the session can be followed after the login, with the challenge for changes of user.
-pub(super) enum Afterwards {
+/// How packets are framed after the login, with the challenge for changes of user.
+pub(super) enum FramingAfterLogin {
     /// Plain packets.
     Packets(Vec<u8>),
     /// Compressed packets.
     Compressed(Vec<u8>),
-    Nothing,
+    /// The session cannot be followed.
+    Unknown,
 }
 
 /// A login that is followed.
@@ -147,14 +148,14 @@ impl Login {
         Self { challenge, stage: Stage::Watching, ..Self::new(key) }
     }
 
-    /// How the session can be followed after the login.
-    pub(super) fn afterwards(self) -> Afterwards {
+    /// How packets are framed after the login.
+    pub(super) fn framing_after_login(self) -> FramingAfterLogin {
         match (self.encrypted, self.compressed) {
-            (true, _) => Afterwards::Nothing,
-            (false, false) => Afterwards::Packets(self.challenge),
+            (true, _) => FramingAfterLogin::Unknown,
+            (false, false) => FramingAfterLogin::Packets(self.challenge),
             // Otherwise the start of the first compressed packet is unknown.
-            (false, true) if self.done => Afterwards::Compressed(self.challenge),
-            (false, true) => Afterwards::Nothing,
+            (false, true) if self.done => FramingAfterLogin::Compressed(self.challenge),
+            (false, true) => FramingAfterLogin::Unknown,
         }
     }
 
@@ -174,7 +175,7 @@ impl Login {
     }
 
     /// Processes bytes of the server.
-    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
+    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut ForwardedBytes) {
         self.from_server.extend_from_slice(bytes);
         while let Some((number, body)) = self.next(|login| &mut login.from_server) {
             put(&mut out.to_client, number.wrapping_add(self.ahead()), &body);
@@ -207,7 +208,7 @@ impl Login {
     }
 
     /// Processes bytes of the client.
-    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
+    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut ForwardedBytes) {
         self.from_client.extend_from_slice(bytes);
         while let Some((number, body)) = self.next(|login| &mut login.from_client) {
             let body = Zeroizing::new(body);
@@ -225,7 +226,7 @@ impl Login {
         self.release_held(out);
     }
 
-    fn client_said(&mut self, number: u8, body: &[u8], out: &mut Out) {
+    fn client_said(&mut self, number: u8, body: &[u8], out: &mut ForwardedBytes) {
         if self.stage == Stage::Wanted
             && body == ASKS
             && let Some((_, pem)) = self.key.get()
@@ -277,7 +278,7 @@ impl Login {
     }
 
     /// Passes held bytes on unchanged once the login is over.
-    fn release_held(&mut self, out: &mut Out) {
+    fn release_held(&mut self, out: &mut ForwardedBytes) {
         if self.is_over() {
             out.to_client.append(&mut self.from_server);
             out.to_server.append(&mut self.from_client);
@@ -285,7 +286,7 @@ impl Login {
     }
 
     /// The server has closed its side.
-    pub(super) fn server_ends(&mut self, out: &mut Out) {
+    pub(super) fn server_ends(&mut self, out: &mut ForwardedBytes) {
         self.stage = Stage::Over;
         self.release_held(out);
     }
@@ -346,8 +347,8 @@ pub(super) mod tests {
             self.both(bytes, Login::client_sends)
         }
 
-        fn both(&mut self, bytes: &[u8], side: impl Fn(&mut Login, &[u8], &mut Out)) -> (Vec<u8>, Vec<u8>) {
-            let mut out = Out::default();
+        fn both(&mut self, bytes: &[u8], side: impl Fn(&mut Login, &[u8], &mut ForwardedBytes)) -> (Vec<u8>, Vec<u8>) {
+            let mut out = ForwardedBytes::default();
             bytes.chunks(self.piece).for_each(|bytes| side(&mut self.login, bytes, &mut out));
             (out.to_client, out.to_server.to_vec())
         }
@@ -408,7 +409,9 @@ pub(super) mod tests {
         sides.server(&greeting());
         sides.client(&packet(1, b"\x0d\xa2\0\0 and so on"));
         sides.server(&packet(2, b"\0ok"));
-        let Afterwards::Packets(challenge) = sides.login.afterwards() else { panic!("they can be read") };
+        let FramingAfterLogin::Packets(challenge) = sides.login.framing_after_login() else {
+            panic!("they can be read")
+        };
         assert_eq!(challenge, CHALLENGE);
         let change = packet(0, b"\x11two\0");
         assert!(is_change_of_user(&change) && !is_change_of_user(&change[..7]));
@@ -429,14 +432,17 @@ pub(super) mod tests {
             sides.server(&greeting);
             sides.client(&packet(1, &[capabilities, b" and so on"].concat()));
             sides.server(end);
-            sides.login.afterwards()
+            sides.login.framing_after_login()
         };
         let (plain, zlib, zstd) = ([0x0d, 0xa2, 0, 0], [0x2d, 0xa2, 0, 0], [0x0d, 0xa2, 0, 4]);
         let ok = packet(2, b"\0ok");
-        assert!(matches!(after(&plain, &ok), Afterwards::Packets(_)));
-        assert!(matches!(after(&zlib, &ok), Afterwards::Compressed(challenge) if challenge == CHALLENGE));
-        assert!(matches!(after(&zstd, &ok), Afterwards::Packets(_)));
-        assert!(matches!(after(&zlib, &[ok, vec![1]].concat()), Afterwards::Nothing), "it says more than it should");
+        assert!(matches!(after(&plain, &ok), FramingAfterLogin::Packets(_)));
+        assert!(matches!(after(&zlib, &ok), FramingAfterLogin::Compressed(challenge) if challenge == CHALLENGE));
+        assert!(matches!(after(&zstd, &ok), FramingAfterLogin::Packets(_)));
+        assert!(
+            matches!(after(&zlib, &[ok, vec![1]].concat()), FramingAfterLogin::Unknown),
+            "it says more than it should"
+        );
     }
 
     proptest! {
@@ -447,7 +453,7 @@ pub(super) mod tests {
             let (also_client, also_server) = sides.client(&client);
             to_client.extend(also_client);
             to_server.extend(also_server);
-            let mut rest = Out::default();
+            let mut rest = ForwardedBytes::default();
             sides.login.server_ends(&mut rest);
             to_client.extend(rest.to_client);
             to_server.extend(rest.to_server.iter());

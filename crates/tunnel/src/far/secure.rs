@@ -26,7 +26,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use super::login::{Beginning, FromClient, FromServer, Opening};
+use super::login::{FromClient, FromServer, LoginReader, LoginRequest};
 use crate::{Log, greeting, greeting::HEADER_BYTES};
 
 /// Maximum length of a greeting; usual ones have 100 to 200 bytes.
@@ -63,7 +63,7 @@ type Handshake = Pin<Box<dyn Future<Output = io::Result<Session>> + Send + Sync>
 
 enum Stage {
     /// The server has sent its greeting; the client has not logged in.
-    Greeted(TcpStream, Beginning),
+    Greeted(TcpStream, LoginReader),
     /// The start of the login has arrived, and the TLS handshake is running.
     Securing(Handshake),
     /// Everything is encrypted.
@@ -100,7 +100,7 @@ impl Secure {
             Stage::Closed
         } else if greeting::offers_tls(&mut first) {
             greeting::hide_tls(&mut first);
-            Stage::Greeted(stream, Beginning::default())
+            Stage::Greeted(stream, LoginReader::default())
         } else {
             return Err(io::Error::other("it offers no TLS, and clear text is not allowed there"));
         };
@@ -111,23 +111,23 @@ impl Secure {
     pub(super) async fn tried(self) -> io::Result<()> {
         let Stage::Greeted(stream, _) = self.stage else { return Ok(()) };
         // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION.
-        let mut request = vec![32, 0, 0, 1, 0, 0x8a, 0, 0, 0, 0, 0, 1, 45];
-        request.resize(HEADER_BYTES + 32, 0);
-        let opening = Opening { request, login: Vec::new(), left: 0 };
-        let mut session = self.security.session(stream, opening).await?;
+        let mut tls_request = vec![32, 0, 0, 1, 0, 0x8a, 0, 0, 0, 0, 0, 1, 45];
+        tls_request.resize(HEADER_BYTES + 32, 0);
+        let request = LoginRequest { tls_request, login: Vec::new(), left: 0 };
+        let mut session = self.security.session(stream, request).await?;
         let _ = timeout(Duration::from_secs(1), session.tls.shutdown()).await;
         Ok(())
     }
 
     /// Processes the start of the client's login.
     fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Stage::Greeted(_, beginning) = &mut self.stage else { return Ok(0) };
-        match beginning.take(bytes) {
+        let Stage::Greeted(_, reader) = &mut self.stage else { return Ok(0) };
+        match reader.take(bytes) {
             Ok((count, None)) => Ok(count),
-            Ok((count, Some(opening))) => {
+            Ok((count, Some(request))) => {
                 if let Stage::Greeted(stream, _) = std::mem::replace(&mut self.stage, Stage::Closed) {
                     let security = self.security.clone();
-                    let securing = async move { security.session(stream, opening).await };
+                    let securing = async move { security.session(stream, request).await };
                     self.stage = Stage::Securing(Box::pin(securing));
                 }
                 Ok(count)
@@ -163,20 +163,20 @@ impl Secure {
 }
 
 impl Security {
-    async fn session(&self, mut stream: TcpStream, opening: Opening) -> io::Result<Session> {
+    async fn session(&self, mut stream: TcpStream, request: LoginRequest) -> io::Result<Session> {
         let late = || {
             let text = format!("the TLS handshake did not complete within {} s", self.limit.as_secs());
             io::Error::new(io::ErrorKind::TimedOut, text)
         };
         let securing = async {
-            stream.write_all(&opening.request).await?;
+            stream.write_all(&request.tls_request).await?;
             TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), stream).await
         };
         let tls = timeout(self.limit, securing).await.map_err(|_| late())??;
         check_expiry(tls.get_ref().1)?;
-        let from_client = FromClient::after(&opening);
+        let from_client = FromClient::after(&request);
         let from_server = FromServer::default();
-        Ok(Session { tls, to_server: opening.login, from_client, from_server, closing: false })
+        Ok(Session { tls, to_server: request.login, from_client, from_server, closing: false })
     }
 }
 

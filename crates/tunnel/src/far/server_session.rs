@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::{
-    copier::{LastSpoke, Side},
+    copier::{LastSender, Side},
     message::Kind,
 };
 
 /// The far end's side of a session. The session is over when both sides have ended their sending.
 pub(crate) struct ServerSession<'b> {
-    last_spoke: LastSpoke,
+    last_sender: LastSender,
     /// Set once the client has sent something.
     busy: &'b AtomicBool,
     next_asked: bool,
@@ -18,7 +18,7 @@ pub(crate) struct ServerSession<'b> {
 impl<'b> ServerSession<'b> {
     /// `busy` is set once the client has begun to use the server connection.
     pub(crate) const fn new(busy: &'b AtomicBool) -> Self {
-        Self { last_spoke: LastSpoke::Client, busy, next_asked: false }
+        Self { last_sender: LastSender::Client, busy, next_asked: false }
     }
 
     /// Whether the next server connection was requested already.
@@ -31,12 +31,12 @@ impl Side for ServerSession<'_> {
     const ENDS_WITH_BOTH: bool = true;
 
     fn received(&mut self, bytes: &[u8]) {
-        self.last_spoke.client(bytes);
+        self.last_sender.client(bytes);
         self.busy.store(true, Relaxed);
     }
 
     fn read(&mut self, _bytes: &[u8]) {
-        self.last_spoke.server();
+        self.last_sender.server();
     }
 
     fn expects_local_end(&self) -> bool {
@@ -44,7 +44,7 @@ impl Side for ServerSession<'_> {
     }
 
     fn needs_no_answer(&self) -> bool {
-        self.last_spoke.is_quit()
+        self.last_sender.is_quit()
     }
 
     /// If the near end has ended its sending side, it learns of the end of the session, and needs no message about this

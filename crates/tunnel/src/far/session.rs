@@ -150,7 +150,7 @@ async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Pe
 async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), Error> {
     let mut stop = shared.stop.clone();
     loop {
-        link.rest();
+        link.release_buffers();
         let message = tokio::select! {
             biased;
             message = link.receive() => Some(message?),

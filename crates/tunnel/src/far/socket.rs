@@ -10,7 +10,7 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    password::{Out, PasswordKey},
+    password::{ForwardedBytes, PasswordKey},
     watcher::Watch,
 };
 use crate::wire::Wire;
@@ -22,13 +22,13 @@ const PIECE_BYTES: usize = 4096;
 pub(crate) struct AtSocket {
     wire: Wire,
     watch: Watch,
-    out: Out,
+    out: ForwardedBytes,
 }
 
 impl AtSocket {
     /// For a connection whose greeting was not yet read.
     pub(super) fn new(wire: Wire, key: &Arc<PasswordKey>) -> Self {
-        Self { wire, watch: Watch::new(key), out: Out::default() }
+        Self { wire, watch: Watch::new(key), out: ForwardedBytes::default() }
     }
 
     pub(crate) async fn readable(&self) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     compressed::Compressed,
-    password::{Afterwards, Login, Out, PasswordKey, is_change_of_user},
+    password::{ForwardedBytes, FramingAfterLogin, Login, PasswordKey, is_change_of_user},
 };
 
 /// A session, followed from the server's greeting on.
@@ -59,7 +59,7 @@ impl Watch {
     }
 
     /// Processes bytes of the client.
-    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
+    pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut ForwardedBytes) {
         match &mut self.state {
             State::Login(login) => login.client_sends(bytes, out),
             State::Compressed(session) => session.client_sends(bytes, out),
@@ -69,7 +69,7 @@ impl Watch {
     }
 
     /// Processes bytes of the server.
-    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
+    pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut ForwardedBytes) {
         match &mut self.state {
             State::Login(login) => login.server_sends(bytes, out),
             State::Compressed(session) => session.server_sends(bytes, out),
@@ -79,7 +79,7 @@ impl Watch {
     }
 
     /// The server has closed its side.
-    pub(super) fn server_ends(&mut self, out: &mut Out) {
+    pub(super) fn server_ends(&mut self, out: &mut ForwardedBytes) {
         match std::mem::replace(&mut self.state, State::Blind) {
             State::Login(mut login) => login.server_ends(out),
             State::Compressed(mut session) => session.end(out),
@@ -92,12 +92,12 @@ impl Watch {
             return;
         }
         let State::Login(login) = std::mem::replace(&mut self.state, State::Blind) else { return };
-        self.state = match login.afterwards() {
-            Afterwards::Packets(challenge) => State::Packets(challenge),
-            Afterwards::Compressed(challenge) => {
+        self.state = match login.framing_after_login() {
+            FramingAfterLogin::Packets(challenge) => State::Packets(challenge),
+            FramingAfterLogin::Compressed(challenge) => {
                 State::Compressed(Box::new(Compressed::new(Arc::clone(&self.key), challenge)))
             }
-            Afterwards::Nothing => State::Blind,
+            FramingAfterLogin::Unknown => State::Blind,
         };
     }
 }
@@ -108,7 +108,7 @@ impl Watch {
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn watch_of(mut input: &[u8]) -> bool {
     static KEY: std::sync::OnceLock<Arc<PasswordKey>> = std::sync::OnceLock::new();
-    let (mut watch, mut out) = (Watch::new(KEY.get_or_init(Arc::default)), Out::default());
+    let (mut watch, mut out) = (Watch::new(KEY.get_or_init(Arc::default)), ForwardedBytes::default());
     let (mut by_client, mut by_server) = (Vec::new(), Vec::new());
     while let Some((head, rest)) = input.split_first() {
         let (piece, behind) = rest.split_at(rest.len().min(usize::from(head & 0x7f)));
@@ -125,7 +125,7 @@ pub(crate) fn watch_of(mut input: &[u8]) -> bool {
 #[cfg(any(test, feature = "fuzzing"))]
 impl Watch {
     /// Feeds a piece as one end of a connection does.
-    fn piece(&mut self, is_client: bool, piece: &[u8], out: &mut Out) {
+    fn piece(&mut self, is_client: bool, piece: &[u8], out: &mut ForwardedBytes) {
         match (self.holds(), is_client) {
             (true, true) => self.client_sends(piece, out),
             (true, false) => self.server_sends(piece, out),

@@ -1,7 +1,7 @@
 //! A client's session, at the near end.
 
 use crate::{
-    copier::{LastSpoke, Side},
+    copier::{LastSender, Side},
     message::Kind,
 };
 
@@ -17,7 +17,7 @@ enum Requested {
 
 /// The near end's side of a session. The far end decides when it is over.
 pub(crate) struct ClientSession<F> {
-    last_spoke: LastSpoke,
+    last_sender: LastSender,
     requested: Requested,
     /// Called when the client is done and the session will end at once. Returns whether the far end shall open the next
     /// server connection at once.
@@ -27,8 +27,8 @@ pub(crate) struct ClientSession<F> {
 impl<F: Fn() -> bool> ClientSession<F> {
     /// `greeted`: the client has received the server's first packet.
     pub(crate) const fn new(greeted: bool, ending: F) -> Self {
-        let last_spoke = if greeted { LastSpoke::Server } else { LastSpoke::Client };
-        Self { last_spoke, requested: Requested::Nothing, ending }
+        let last_sender = if greeted { LastSender::Server } else { LastSender::Client };
+        Self { last_sender, requested: Requested::Nothing, ending }
     }
 }
 
@@ -36,15 +36,15 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
     const ENDS_WITH_BOTH: bool = false;
 
     fn received(&mut self, _bytes: &[u8]) {
-        self.last_spoke.server();
+        self.last_sender.server();
     }
 
     fn read(&mut self, bytes: &[u8]) {
-        self.last_spoke.client(bytes);
+        self.last_sender.client(bytes);
     }
 
     fn expects_local_end(&self) -> bool {
-        self.last_spoke.is_quit()
+        self.last_sender.is_quit()
     }
 
     fn needs_no_answer(&self) -> bool {
@@ -57,7 +57,7 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
         }
         // If the client closes without `COM_QUIT`, it is unknown when its server connection will be free: the server
         // may work on its statement for long, and learns of the end only when it answers.
-        if self.last_spoke.is_quit() && (self.ending)() {
+        if self.last_sender.is_quit() && (self.ending)() {
             self.requested = Requested::Attach;
             return vec![Kind::Fin, Kind::Attach];
         }

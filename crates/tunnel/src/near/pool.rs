@@ -59,7 +59,7 @@ pub(super) enum Ready {
 
 /// Origin of a link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(super) struct LinkOrigin {
     /// Index of the far end.
     pub(super) far: usize,
     /// Generation of the certificates: counts reloads.
@@ -222,8 +222,8 @@ impl Pool {
                     break;
                 }
                 state.opening += 1;
-                let made = Made { far, certificates: state.certificates };
-                tokio::spawn(task::run(Arc::clone(self), made));
+                let origin = LinkOrigin { far, certificates: state.certificates };
+                tokio::spawn(task::run(Arc::clone(self), origin));
             }
             coming += 1;
         }
@@ -261,9 +261,9 @@ impl Pool {
     }
 
     /// Next step of a link without a server connection.
-    pub(super) fn next(pool: &Arc<Self>, made: Made) -> Next {
+    pub(super) fn next(pool: &Arc<Self>, origin: LinkOrigin) -> Next {
         let mut state = pool.lock();
-        if !state.wants(made) {
+        if !state.wants(origin) {
             return Next::Close;
         }
         let now = Instant::now();
@@ -278,27 +278,27 @@ impl Pool {
             return Next::Close;
         }
         let (tell, announced) = oneshot::channel();
-        state.idle.push(Waiting { far: made.far, tell });
+        state.idle.push(Waiting { far: origin.far, tell });
         pool.show(&state);
         Next::Rest(announced)
     }
 
     /// A server connection is ready.
-    pub(super) fn attached(pool: &Arc<Self>, made: Made, took: Duration) -> Ready {
+    pub(super) fn attached(pool: &Arc<Self>, origin: LinkOrigin, took: Duration) -> Ready {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
         state.demand.fetched(took);
-        pool.is_up(&mut state, made.far);
+        pool.is_up(&mut state, origin.far);
         state.refused_until = None;
         if let Some(client) = state.next_client() {
             state.in_session += 1;
             return Ready::Serve(client);
         }
-        if !state.wants(made) {
+        if !state.wants(origin) {
             return Ready::Recycle;
         }
         let (tell, announced) = oneshot::channel();
-        state.warm.push_back(Waiting { far: made.far, tell });
+        state.warm.push_back(Waiting { far: origin.far, tell });
         pool.show(&state);
         Ready::Rest(announced)
     }
@@ -334,11 +334,11 @@ impl Pool {
 
     /// A client has closed its side, so its link will soon be free. Returns whether the link should then open the next
     /// server connection.
-    pub(super) fn ending(&self, made: Made) -> bool {
+    pub(super) fn ending(&self, origin: LinkOrigin) -> bool {
         let mut state = self.lock();
         state.ending += 1;
         let wanted = self.ahead(&mut state, Instant::now()) + state.clients.len();
-        let again = state.wants(made) && state.warm.len() + state.attaching < wanted;
+        let again = state.wants(origin) && state.warm.len() + state.attaching < wanted;
         state.attaching += usize::from(again);
         again
     }
@@ -535,8 +535,8 @@ impl Pool {
 
 impl State {
     /// Whether a link may serve another session.
-    fn wants(&self, made: Made) -> bool {
-        !self.stopping && self.active() == Some(made.far) && self.certificates == made.certificates
+    fn wants(&self, origin: LinkOrigin) -> bool {
+        !self.stopping && self.active() == Some(origin.far) && self.certificates == origin.certificates
     }
 
     /// Minimum and maximum number of ready server connections. If a far end limits them, the server

@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     client_session::ClientSession,
-    pool::{Made, Next, Order, Pool, Ready},
+    pool::{LinkOrigin, Next, Order, Pool, Ready},
 };
 use crate::{
     Error,
@@ -32,13 +32,13 @@ use crate::{
 const PING_EVERY: Duration = Duration::from_secs(45);
 
 /// Opens a link and serves sessions as long as the pool wants it.
-pub(super) async fn run(pool: Arc<Pool>, made: Made) {
-    let mut link = match open(&pool, made.far).await {
+pub(super) async fn run(pool: Arc<Pool>, origin: LinkOrigin) {
+    let mut link = match open(&pool, origin.far).await {
         Ok(link) => link,
-        Err(error) => return Pool::not_opened(&pool, made.far, &error.to_string()),
+        Err(error) => return Pool::not_opened(&pool, origin.far, &error.to_string()),
     };
     pool.opened();
-    if matches!(serve(&pool, made, &mut link).await, Ok(())) {
+    if matches!(serve(&pool, origin, &mut link).await, Ok(())) {
         link.close().await;
     }
 }
@@ -121,7 +121,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
 }
 
 /// Serves one session after the other. An error means that the link is broken.
-async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Error> {
+async fn serve(pool: &Arc<Pool>, origin: LinkOrigin, link: &mut Link) -> Result<(), Error> {
     // A link that was used before may have failed in the meantime; that says nothing about the far end.
     let mut used = false;
     // When the next server connection was requested, if it was.
@@ -130,8 +130,8 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
         let began = match asked {
             Some(began) => began,
             None => {
-                link.rest();
-                match Pool::next(pool, made) {
+                link.release_buffers();
+                match Pool::next(pool, origin) {
                     Next::Close => return Ok(()),
                     Next::Attach => {}
                     Next::Rest(order_receiver) => {
@@ -147,10 +147,10 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
             }
         };
         asked = match attach(pool, link, asked.is_none()).await {
-            Ok(Attached::Greeting(first)) if greeting::is_error(&first) => refused(pool, made, link, first).await?,
-            Ok(Attached::Greeting(first)) => session(pool, made, link, first, began.elapsed()).await?,
+            Ok(Attached::Greeting(first)) if greeting::is_error(&first) => refused(pool, origin, link, first).await?,
+            Ok(Attached::Greeting(first)) => session(pool, origin, link, first, began.elapsed()).await?,
             Ok(Attached::Nothing(why)) => {
-                Pool::not_attached(pool, made.far, &why);
+                Pool::not_attached(pool, origin.far, &why);
                 None
             }
             Ok(Attached::Leaving) => {
@@ -160,7 +160,7 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
             Err(error) => {
                 match used {
                     true => Pool::lost(pool),
-                    false => Pool::not_attached(pool, made.far, &error.to_string()),
+                    false => Pool::not_attached(pool, origin.far, &error.to_string()),
                 }
                 return Err(error);
             }
@@ -263,9 +263,14 @@ async fn release(link: &mut Link) -> Result<(), Error> {
 }
 
 /// Passes the server's own error to a waiting client.
-async fn refused(pool: &Arc<Pool>, made: Made, link: &mut Link, first: Vec<u8>) -> Result<Option<Instant>, Error> {
-    match Pool::refused(pool, made.far) {
-        Some(client) => relay(pool, made, link, client, first).await,
+async fn refused(
+    pool: &Arc<Pool>,
+    origin: LinkOrigin,
+    link: &mut Link,
+    first: Vec<u8>,
+) -> Result<Option<Instant>, Error> {
+    match Pool::refused(pool, origin.far) {
+        Some(client) => relay(pool, origin, link, client, first).await,
         None => release(link).await.map(|()| None),
     }
 }
@@ -274,7 +279,7 @@ async fn refused(pool: &Arc<Pool>, made: Made, link: &mut Link, first: Vec<u8>) 
 /// requested, if it was.
 async fn session(
     pool: &Arc<Pool>,
-    made: Made,
+    origin: LinkOrigin,
     link: &mut Link,
     mut first: Vec<u8>,
     took: Duration,
@@ -282,11 +287,11 @@ async fn session(
     if pool.shared().options.hide_tls {
         greeting::hide_tls(&mut first);
     }
-    match Pool::attached(pool, made, took) {
-        Ready::Serve(client) => relay(pool, made, link, client, first).await,
+    match Pool::attached(pool, origin, took) {
+        Ready::Serve(client) => relay(pool, origin, link, client, first).await,
         Ready::Recycle => recycle(pool, link).await,
         Ready::Rest(mut order_receiver) => {
-            link.rest();
+            link.release_buffers();
             let order = tokio::select! {
                 biased;
                 order = &mut order_receiver => order.unwrap_or(Order::Close),
@@ -314,7 +319,7 @@ async fn session(
                 }
             };
             match order {
-                Order::Serve(client) => relay(pool, made, link, client, first).await,
+                Order::Serve(client) => relay(pool, origin, link, client, first).await,
                 Order::Attach | Order::Close => recycle(pool, link).await,
             }
         }
@@ -329,7 +334,7 @@ async fn recycle(pool: &Pool, link: &mut Link) -> Result<Option<Instant>, Error>
 /// A client's session. Returns when the next server connection was requested, if it was.
 async fn relay(
     pool: &Arc<Pool>,
-    made: Made,
+    origin: LinkOrigin,
     link: &mut Link,
     mut client: Local,
     first: Vec<u8>,
@@ -338,7 +343,7 @@ async fn relay(
     count(&counters.sessions_total);
     let announced = OnceLock::new();
     let ending = || {
-        let again = pool.ending(made);
+        let again = pool.ending(origin);
         announced.set(again.then(Instant::now)).is_ok() && again
     };
     let ended = {

@@ -164,7 +164,7 @@ fn fix(sql: &SqlFacts) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const COLUMNS: &[&str] = &["name", "status", "type", "library"];
     const INNODB: &[&str] = &["InnoDB", "ACTIVE", "STORAGE ENGINE", ""];
@@ -197,6 +197,6 @@ mod tests {
     #[test]
     fn an_empty_or_missing_list_is_unknown() {
         assert_eq!(mysql().answer("plugins", COLUMNS, &[]).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     use super::super::tests::{alice_but, with};
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn pam_without_tls_fails() {
@@ -93,6 +93,6 @@ mod tests {
     fn accounts_that_cannot_be_read_are_unknown() {
         assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
         assert_eq!(with(mysql(), &[]).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

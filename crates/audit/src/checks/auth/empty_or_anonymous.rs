@@ -80,7 +80,7 @@ mod tests {
     use super::super::tests::{ALICE, alice_but, with};
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn empty_passwords_and_empty_names_fail() {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn the_command_fits_the_version() {
         let empty = alice_but(&[("empty_credential", "Y"), ("plugin", "mysql_native_password")]);
-        let old = with(Made::server("5.6.24", "Source distribution"), &[&empty]).judge(&CHECK);
+        let old = with(FactsBuilder::server("5.6.24", "Source distribution"), &[&empty]).judge(&CHECK);
         assert!(old[0].remediation.as_ref().unwrap().starts_with("SET PASSWORD FOR"));
         assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
     }

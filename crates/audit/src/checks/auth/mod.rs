@@ -154,7 +154,7 @@ fn roles_of_all(sql: &SqlFacts) -> Vec<Key> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use crate::testing::Made;
+    use crate::testing::FactsBuilder;
 
     /// Columns of the answer that tests fill.
     pub(in crate::checks) const COLUMNS: &[&str] =
@@ -165,7 +165,7 @@ pub(super) mod tests {
         ["alice", "10.0.0.%", "caching_sha2_password", "ANY", "N", "N", "N", "N", "N", "N"];
 
     /// Adds accounts.
-    pub(in crate::checks) fn with(made: Made, accounts: &[&[&str]]) -> Made {
+    pub(in crate::checks) fn with(made: FactsBuilder, accounts: &[&[&str]]) -> FactsBuilder {
         made.answer("accounts", COLUMNS, accounts)
     }
 

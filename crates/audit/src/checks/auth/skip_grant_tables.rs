@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::facts::host::{OptionEntry, Process};
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn process(argument: &str) -> Process {
         Process {
@@ -127,14 +127,14 @@ mod tests {
         }
     }
 
-    fn granted() -> Made {
+    fn granted() -> FactsBuilder {
         mysql().answer("grants", &["grant"], &[&["GRANT PROCESS ON *.* TO `audit`@`%`"]])
     }
 
     #[test]
     fn an_absent_variable_proves_nothing() {
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
         assert_eq!(granted().statuses(&CHECK), [Pass]);
     }
 

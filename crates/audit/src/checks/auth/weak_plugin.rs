@@ -102,17 +102,17 @@ mod tests {
     use super::super::tests::{ALICE, alice_but, with};
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn native_and_old_passwords_fail() {
         let native = alice_but(&[("plugin", "mysql_native_password")]);
-        let found = with(Made::server("8.0.36", "MySQL Community Server - GPL"), &[&native]).judge(&CHECK);
+        let found = with(FactsBuilder::server("8.0.36", "MySQL Community Server - GPL"), &[&native]).judge(&CHECK);
         assert_eq!((found[0].status, found[0].severity), (Fail, Severity::Medium));
         let unnamed = alice_but(&[("plugin", "")]);
         assert_eq!(with(mariadb(), &[&unnamed]).statuses(&CHECK), [Fail]);
         let old = alice_but(&[("plugin", "mysql_old_password")]);
-        let server = with(Made::server("5.6.24", "Source distribution"), &[&old]);
+        let server = with(FactsBuilder::server("5.6.24", "Source distribution"), &[&old]);
         assert_eq!(server.judge(&CHECK)[0].severity, Severity::High);
     }
 
@@ -120,7 +120,7 @@ mod tests {
     fn sha256_is_weak_only_where_there_is_better() {
         let sha256 = alice_but(&[("plugin", "sha256_password")]);
         assert_eq!(with(mysql(), &[&sha256]).statuses(&CHECK), [Fail]);
-        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)");
         assert_eq!(with(old, &[&sha256]).statuses(&CHECK), [Pass]);
     }
 

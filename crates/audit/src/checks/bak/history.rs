@@ -125,7 +125,7 @@ pub(super) mod testing {
 
     use super::super::tests::in_set;
     use super::*;
-    use crate::testing::{Made, NOW};
+    use crate::testing::{FactsBuilder, NOW};
 
     pub(in crate::checks::bak) fn hours_ago(hours: i64) -> Timestamp {
         NOW.parse::<Timestamp>().unwrap() - hours.hours()
@@ -147,13 +147,13 @@ pub(super) mod testing {
     }
 
     /// Adds a receipt to the backup directory.
-    pub(in crate::checks::bak) fn with_receipt(made: Made, receipt: BackupReceipt) -> Made {
+    pub(in crate::checks::bak) fn with_receipt(made: FactsBuilder, receipt: BackupReceipt) -> FactsBuilder {
         let name = archive::names::receipt(&receipt.host, receipt.number);
         in_set(made, &name, Content::BackupReceipt { receipt: Box::new(receipt) })
     }
 
     /// Adds a damaged receipt to the backup directory.
-    pub(in crate::checks::bak) fn with_damaged_receipt(made: Made) -> Made {
+    pub(in crate::checks::bak) fn with_damaged_receipt(made: FactsBuilder) -> FactsBuilder {
         let content = Content::Unreadable { why: "it is not a receipt of a backup".to_owned() };
         in_set(made, &archive::names::receipt("db1", 3), content)
     }

@@ -104,7 +104,7 @@ mod tests {
     use super::super::tests::{backup, in_set};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn identity(fingerprint: &str) -> Content {
         Content::AgeIdentity { recipients: vec![fingerprint.to_owned()] }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_identity_of_a_recipient_fails_wherever_it_lies() {
-        let made = || with_receipt(Made::nothing(), receipt(7, hours_ago(1)));
+        let made = || with_receipt(FactsBuilder::nothing(), receipt(7, hours_ago(1)));
         assert_eq!(made().statuses(&CHECK), [Pass]);
         let on_host = made().file("key.txt", identity("0011223344556677")).judge(&CHECK);
         assert_eq!((on_host.len(), on_host[0].status), (1, Fail));
@@ -122,14 +122,14 @@ mod tests {
 
     #[test]
     fn beside_age_files_every_identity_fails() {
-        let age = || in_set(Made::nothing(), "full.age", backup(&["age"], Some(false)));
+        let age = || in_set(FactsBuilder::nothing(), "full.age", backup(&["age"], Some(false)));
         assert_eq!(age().statuses(&CHECK), [Pass]);
         assert_eq!(in_set(age(), "key.txt", identity("ffff223344556677")).statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn without_encrypted_files_nothing_is_judged() {
-        let alone = in_set(Made::nothing(), "key.txt", identity("ffff223344556677"));
+        let alone = in_set(FactsBuilder::nothing(), "key.txt", identity("ffff223344556677"));
         assert_eq!(alone.statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
     }

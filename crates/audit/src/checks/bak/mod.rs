@@ -96,7 +96,7 @@ pub(super) fn unseen_root(root: &Root) -> Unseen {
 pub(super) mod tests {
     use super::*;
     use crate::facts::files::BackupFile;
-    use crate::testing::Made;
+    use crate::testing::FactsBuilder;
 
     /// A dump or archive of these layers.
     pub(in crate::checks) fn backup(layers: &[&str], readable: Option<bool>) -> Content {
@@ -105,7 +105,7 @@ pub(super) mod tests {
     }
 
     /// Adds a file of a backup directory.
-    pub(in crate::checks) fn in_set(made: Made, name: &str, content: Content) -> Made {
+    pub(in crate::checks) fn in_set(made: FactsBuilder, name: &str, content: Content) -> FactsBuilder {
         let mut made = made.file(name, content);
         let files: &mut FileFacts = made.0.files.as_mut().unwrap();
         let file = files.files.last_mut().unwrap();

@@ -77,10 +77,10 @@ mod tests {
     use crate::facts::backup::RecordedRestore;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn with_restore(days: i64, proven: bool, number: u64) -> Made {
-        let made = with_receipt(Made::nothing(), receipt(1, hours_ago(3000)));
+    fn with_restore(days: i64, proven: bool, number: u64) -> FactsBuilder {
+        let made = with_receipt(FactsBuilder::nothing(), receipt(1, hours_ago(3000)));
         let of = receipt(number, hours_ago(0)).sha256;
         let restores = vec![RecordedRestore { receipt: of, ended: hours_ago(24 * days), proven }];
         in_set(made, "restores.json", Content::RestoreRecords { restores })
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn without_records_nothing_is_known() {
-        let made = with_receipt(Made::nothing(), receipt(1, hours_ago(1)));
+        let made = with_receipt(FactsBuilder::nothing(), receipt(1, hours_ago(1)));
         assert_eq!(made.statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
     }
 }

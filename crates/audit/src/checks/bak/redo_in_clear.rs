@@ -86,11 +86,11 @@ mod tests {
     use super::super::tests::{backup, in_set};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, binary_log, mysql, redo, tablespace};
+    use crate::testing::{FactsBuilder, binary_log, mysql, redo, tablespace};
 
     #[test]
     fn clear_logs_beside_encrypted_tables_fail() {
-        let set = || in_set(Made::nothing(), "app/t.ibd", tablespace("encrypted", 10, 0));
+        let set = || in_set(FactsBuilder::nothing(), "app/t.ibd", tablespace("encrypted", 10, 0));
         let found = in_set(set(), "ib_logfile0", redo(0, 9)).judge(&CHECK);
         assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "ib_logfile0"));
         assert_eq!(in_set(set(), "#innodb_redo/#ib_redo1", redo(0, 9)).statuses(&CHECK), [Fail]);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn sets_without_encrypted_tables_are_not_concerned() {
-        let dump = in_set(Made::nothing(), "dump.sql", backup(&["sql"], Some(true)));
+        let dump = in_set(FactsBuilder::nothing(), "dump.sql", backup(&["sql"], Some(true)));
         assert_eq!(dump.statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
     }

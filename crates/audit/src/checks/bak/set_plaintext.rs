@@ -118,22 +118,22 @@ mod tests {
     use super::super::tests::{backup, in_set};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     #[test]
     fn readable_dumps_fail_wherever_they_lie() {
-        let in_data = Made::nothing().file("dump.sql.gz", backup(&["gzip", "sql"], Some(true))).judge(&CHECK);
+        let in_data = FactsBuilder::nothing().file("dump.sql.gz", backup(&["gzip", "sql"], Some(true))).judge(&CHECK);
         assert_eq!(
             (in_data[0].status, in_data[0].artefact.as_str(), in_data[0].grade),
             (Fail, "dump.sql.gz", Some(Grade::Bytes))
         );
-        let given = in_set(Made::nothing(), "full.xbstream", backup(&["xbstream", "innodb"], Some(true)));
+        let given = in_set(FactsBuilder::nothing(), "full.xbstream", backup(&["xbstream", "innodb"], Some(true)));
         assert_eq!(given.statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn encrypted_ones_pass_and_unknown_ones_are_unknown() {
-        let age = in_set(Made::nothing(), "full.age", backup(&["age"], Some(false)));
+        let age = in_set(FactsBuilder::nothing(), "full.age", backup(&["age"], Some(false)));
         assert_eq!(age.statuses(&CHECK), [Pass]);
         assert_eq!(in_set(age, "blob", backup(&["tar"], None)).statuses(&CHECK), [Unknown]);
     }
@@ -142,15 +142,18 @@ mod tests {
     fn an_encrypted_disk_covers_a_dump_with_a_note() {
         use crate::facts::host::DiskLayer;
         let layer = DiskLayer::Encrypted { by: "dm-crypt CRYPT-LUKS2".to_owned() };
-        let made =
-            in_set(Made::nothing(), "dump.sql", backup(&["sql"], Some(true))).path("/backup", Role::Backup, layer);
+        let made = in_set(FactsBuilder::nothing(), "dump.sql", backup(&["sql"], Some(true))).path(
+            "/backup",
+            Role::Backup,
+            layer,
+        );
         let found = made.judge(&CHECK);
         assert_eq!((found[0].status, found[0].severity), (Pass, Severity::Info));
     }
 
     #[test]
     fn nothing_found_is_not_a_pass() {
-        assert_eq!(Made::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
     }
 }

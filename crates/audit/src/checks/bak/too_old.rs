@@ -54,20 +54,20 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     #[test]
     fn the_newest_good_backup_counts() {
-        let young = with_receipt(Made::nothing(), receipt(1, hours_ago(25)));
+        let young = with_receipt(FactsBuilder::nothing(), receipt(1, hours_ago(25)));
         assert_eq!(young.statuses(&CHECK), [Pass]);
-        let old = with_receipt(Made::nothing(), receipt(1, hours_ago(26)));
+        let old = with_receipt(FactsBuilder::nothing(), receipt(1, hours_ago(26)));
         assert_eq!(old.statuses(&CHECK), [Fail]);
         let mut damaged = receipt(2, hours_ago(1));
         damaged.damaged_pages = 1;
         let found = with_receipt(old, damaged.clone()).judge(&CHECK);
         assert_eq!((found.len(), found[0].status), (1, Fail));
         assert!(found[0].message.contains("26 hours"), "{}", found[0].message);
-        let none_good = with_receipt(Made::nothing(), damaged).judge(&CHECK);
+        let none_good = with_receipt(FactsBuilder::nothing(), damaged).judge(&CHECK);
         assert!(none_good[0].message.contains("none of the 1 backups"), "{}", none_good[0].message);
     }
 
@@ -75,15 +75,16 @@ mod tests {
     fn hosts_are_judged_apart() {
         let mut other = receipt(9, hours_ago(1));
         other.host = "db2".to_owned();
-        let found = with_receipt(with_receipt(Made::nothing(), receipt(1, hours_ago(100))), other).judge(&CHECK);
+        let found =
+            with_receipt(with_receipt(FactsBuilder::nothing(), receipt(1, hours_ago(100))), other).judge(&CHECK);
         let judged: Vec<_> = found.iter().map(|finding| (finding.artefact.as_str(), finding.status)).collect();
         assert_eq!(judged, [("backups of db1", Fail), ("backups of db2", Pass)]);
     }
 
     #[test]
     fn without_receipts_nothing_is_judged_and_a_damaged_one_is_unknown() {
-        assert_eq!(Made::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(with_damaged_receipt(Made::nothing()).statuses(&CHECK), [Unknown]);
+        assert_eq!(with_damaged_receipt(FactsBuilder::nothing()).statuses(&CHECK), [Unknown]);
     }
 }

@@ -73,12 +73,12 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn with(change: fn(&mut BackupReceipt)) -> Made {
+    fn with(change: fn(&mut BackupReceipt)) -> FactsBuilder {
         let mut newest = receipt(2, hours_ago(1));
         change(&mut newest);
-        with_receipt(with_receipt(Made::nothing(), receipt(1, hours_ago(25))), newest)
+        with_receipt(with_receipt(FactsBuilder::nothing(), receipt(1, hours_ago(25))), newest)
     }
 
     #[test]
@@ -95,14 +95,14 @@ mod tests {
     fn an_older_backup_with_flaws_does_not_count() {
         let mut damaged = receipt(1, hours_ago(25));
         damaged.damaged_pages = 7;
-        let made = with_receipt(with_receipt(Made::nothing(), receipt(2, hours_ago(1))), damaged);
+        let made = with_receipt(with_receipt(FactsBuilder::nothing(), receipt(2, hours_ago(1))), damaged);
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn without_receipts_nothing_is_judged_and_a_damaged_one_is_unknown() {
-        assert_eq!(Made::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::nothing().file("ca.pem", Content::Structure).statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(with_damaged_receipt(Made::nothing()).statuses(&CHECK), [Unknown]);
+        assert_eq!(with_damaged_receipt(FactsBuilder::nothing()).statuses(&CHECK), [Unknown]);
     }
 }

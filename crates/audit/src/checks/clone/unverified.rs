@@ -59,9 +59,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(ca: &str) -> Made {
+    fn with(ca: &str) -> FactsBuilder {
         mysql()
             .answer("plugins", &["name", "status", "type"], &[&["clone", "ACTIVE", "CLONE"]])
             .variable("clone_ssl_ca", ca)

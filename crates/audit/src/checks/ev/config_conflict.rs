@@ -105,9 +105,9 @@ mod tests {
     use super::*;
     use crate::facts::host::OptionEntry;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb};
+    use crate::testing::{FactsBuilder, mariadb};
 
-    fn with(key: &str, value: Option<&str>) -> Made {
+    fn with(key: &str, value: Option<&str>) -> FactsBuilder {
         let entry = OptionEntry {
             file: "/etc/my.cnf".to_owned(),
             line: 3,

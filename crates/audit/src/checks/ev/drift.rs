@@ -93,13 +93,13 @@ mod tests {
     use super::*;
     use crate::finding::Finding;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn made(local_infile: &str) -> Made {
+    fn made(local_infile: &str) -> FactsBuilder {
         mysql().variable("local_infile", local_infile)
     }
 
-    fn since(then: &Made, now: &Made) -> Vec<Finding> {
+    fn since(then: &FactsBuilder, now: &FactsBuilder) -> Vec<Finding> {
         let only = vec!["exp-local-infile".to_owned(), "ev-drift".to_owned()];
         let rules = Rules { baseline: Some(then.0.clone()), only, ..Rules::default() };
         let check = crate::checks::find("exp-local-infile").unwrap();

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace_with};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace_with};
 
     fn log(encryption: BinlogEncryption) -> Content {
         let log = BinlogHead { encryption, server_version: None, created: None, file_bytes: 1000 };
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_temporary_tablespace_without_rows_contradicts_nothing() {
         let made = |rows| {
-            let percona = Made::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
+            let percona = FactsBuilder::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
             let space = tablespace_with("plain", 0, rows, |scan| scan.kind = TablespaceKind::SessionTemporary);
             percona.variable("innodb_temp_tablespace_encrypt", "ON").file("#innodb_temp/temp_1.ibt", space)
         };
@@ -186,6 +186,9 @@ mod tests {
     #[test]
     fn one_side_alone_proves_nothing() {
         assert_eq!(mysql().variable("binlog_encryption", "ON").statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().file("bin.000001", log(BinlogEncryption::Clear)).statuses(&CHECK), [Unknown]);
+        assert_eq!(
+            FactsBuilder::nothing().file("bin.000001", log(BinlogEncryption::Clear)).statuses(&CHECK),
+            [Unknown]
+        );
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::facts::host::{OptionEntry, Process};
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     fn process() -> Process {
         Process {
@@ -211,16 +211,16 @@ mod tests {
         }
     }
 
-    fn set_at_run_time(made: Made, source: &str) -> Made {
+    fn set_at_run_time(made: FactsBuilder, source: &str) -> FactsBuilder {
         let name = "require_secure_transport";
         made.variable(name, "ON").answer("variable_sources", &["name", "source", "path"], &[&[name, source, ""]])
     }
 
-    fn started(made: Made) -> Made {
+    fn started(made: FactsBuilder) -> FactsBuilder {
         made.host(|host| host.process = Some(process()))
     }
 
-    fn with_option(made: Made, value: &str) -> Made {
+    fn with_option(made: FactsBuilder, value: &str) -> FactsBuilder {
         let entry = OptionEntry {
             file: "/etc/my.cnf".to_owned(),
             line: 3,
@@ -255,16 +255,19 @@ mod tests {
     fn what_cannot_be_read_is_unknown() {
         assert_eq!(set_at_run_time(mysql(), "DYNAMIC").statuses(&CHECK), [Unknown]);
         assert_eq!(set_at_run_time(mariadb(), "SQL").statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn old_servers_are_judged_by_option_files() {
-        let old = || Made::server("5.7.44", "MySQL Community Server (GPL)").variable("require_secure_transport", "ON");
+        let old = || {
+            FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)").variable("require_secure_transport", "ON")
+        };
         assert_eq!(started(old()).statuses(&CHECK), [Fail]);
         assert_eq!(with_option(started(old()), "ON").statuses(&CHECK), [Pass]);
         assert_eq!(old().statuses(&CHECK), [Unknown]);
-        let off = Made::server("5.7.44", "MySQL Community Server (GPL)").variable("require_secure_transport", "OFF");
+        let off =
+            FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)").variable("require_secure_transport", "OFF");
         assert_eq!(off.statuses(&CHECK), [Pass]);
     }
 }

@@ -163,9 +163,9 @@ fn fix(sql: &SqlFacts, variable: &str) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn listening(made: Made, listeners: &[&str]) -> Made {
+    fn listening(made: FactsBuilder, listeners: &[&str]) -> FactsBuilder {
         let listeners = listeners.iter().map(|l| (*l).to_owned()).collect();
         made.host(|host| {
             host.process = Some(Process {
@@ -223,6 +223,6 @@ mod tests {
         let made = mysql().variable("skip_networking", "ON").variable("bind_address", "*");
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -126,22 +126,22 @@ const fn supported(flavor: Flavor) -> &'static str {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn dates_decide() {
         assert_eq!(mysql().statuses(&CHECK), [Pass]);
         assert_eq!(mariadb().statuses(&CHECK), [Pass]);
         for old in ["5.6.24", "5.7.44", "8.0.36"] {
-            assert_eq!(Made::server(old, "MySQL Community Server - GPL").statuses(&CHECK), [Fail], "{old}");
+            assert_eq!(FactsBuilder::server(old, "MySQL Community Server - GPL").statuses(&CHECK), [Fail], "{old}");
         }
-        assert_eq!(Made::server("10.5.23-MariaDB", "").statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::server("10.5.23-MariaDB", "").statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn a_line_we_do_not_know_is_unknown() {
-        assert_eq!(Made::server("26.10.0", "MySQL Community Server - GPL").statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::server("26.10.0", "MySQL Community Server - GPL").statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 
     #[test]

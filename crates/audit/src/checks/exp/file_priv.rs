@@ -96,9 +96,9 @@ mod tests {
     use crate::checks::auth::tests::{ALICE, alice_but, with};
     use crate::facts::sql::Outcome;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn null(mut made: Made) -> Made {
+    fn null(mut made: FactsBuilder) -> FactsBuilder {
         let answer = made.0.sql.as_mut().unwrap().answers.get_mut("variables").unwrap();
         if let Outcome::Rows { rows, .. } = &mut answer.outcome {
             rows.push(vec![Some("secure_file_priv".to_owned()), None]);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_directory_is_made_before_it_is_named() {
-        for made in [mariadb(), Made::server("5.6.24", "Source distribution")] {
+        for made in [mariadb(), FactsBuilder::server("5.6.24", "Source distribution")] {
             let found = made.variable("secure_file_priv", "").judge(&CHECK);
             let fix = found[0].remediation.as_deref().unwrap();
             assert!(

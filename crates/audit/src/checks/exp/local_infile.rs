@@ -40,13 +40,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn the_variable_decides() {
         assert_eq!(mariadb().variable("local_infile", "ON").statuses(&CHECK), [Fail]);
         assert_eq!(mysql().variable("local_infile", "OFF").statuses(&CHECK), [Pass]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

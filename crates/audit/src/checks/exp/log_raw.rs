@@ -82,7 +82,7 @@ fn asked_for(host: &HostFacts) -> Option<Evidence> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn the_variable_decides_where_there_is_one() {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_old_server_without_the_variable_is_unknown_from_afar() {
-        let old = || Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let old = || FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)");
         assert_eq!(old().statuses(&CHECK), [Unknown]);
         assert_eq!(old().host(|_| {}).statuses(&CHECK), [Unknown]);
     }

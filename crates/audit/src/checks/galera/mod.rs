@@ -118,10 +118,10 @@ fn quote(sql: &SqlFacts, transfer: &Transfer<'_>, ruling: Ruling) -> Ruling {
 #[cfg(test)]
 pub(super) mod tests {
     use crate::facts::host::OptionEntry;
-    use crate::testing::{Made, mariadb};
+    use crate::testing::{FactsBuilder, mariadb};
 
     /// A node with these provider options.
-    pub(in crate::checks) fn node(options: &str) -> Made {
+    pub(in crate::checks) fn node(options: &str) -> FactsBuilder {
         mariadb()
             .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
             .variable("wsrep_on", "ON")
@@ -129,7 +129,7 @@ pub(super) mod tests {
     }
 
     /// A node with this method and these lines of option files.
-    pub(in crate::checks) fn transferring(method: &str, lines: &[(&str, &str, &str)]) -> Made {
+    pub(in crate::checks) fn transferring(method: &str, lines: &[(&str, &str, &str)]) -> FactsBuilder {
         let entry = |(group, key, value): &(&str, &str, &str)| OptionEntry {
             file: "/etc/mysql/my.cnf".to_owned(),
             line: 7,

@@ -87,7 +87,7 @@ mod tests {
     use super::super::tests::node;
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn the_value_of_socket_ssl_decides_not_its_presence() {
@@ -114,7 +114,7 @@ mod tests {
             read_by_server,
             ..Default::default()
         };
-        let fix = |made: Made| made.judge(&CHECK)[0].remediation.clone().unwrap();
+        let fix = |made: FactsBuilder| made.judge(&CHECK)[0].remediation.clone().unwrap();
         let lines = vec![line("gcache.size=1G", true), line("gcache.size=4G; socket.ssl=no", true), line("a=b", false)];
         let with_file = node("gcache.size = 4G").variable("ssl_ca", "/ca.pem").host(|host| host.options = lines);
         assert!(fix(with_file).starts_with(
@@ -143,6 +143,6 @@ mod tests {
         let off = mariadb().variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so").variable("wsrep_on", "OFF");
         assert_eq!(off.statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -72,9 +72,9 @@ fn set_recovery(sql: &SqlFacts, set: Remedy) -> Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn in_group(states: &[&str]) -> Made {
+    fn in_group(states: &[&str]) -> FactsBuilder {
         let rows: Vec<[&str; 3]> = states.iter().map(|state| ["db", "3306", *state]).collect();
         let rows: Vec<&[&str]> = rows.iter().map(<[&str; 3]>::as_slice).collect();
         mysql()
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_member_leaves_its_group_and_comes_back() {
         let set = || Remedy::statement("SET x = 1");
-        let out = |made: &Made| while_out(made.0.sql.as_ref().unwrap(), set()).to_string();
+        let out = |made: &FactsBuilder| while_out(made.0.sql.as_ref().unwrap(), set()).to_string();
         assert_eq!(out(&mysql()), "SET x = 1");
         assert_eq!(out(&in_group(&["OFFLINE"])), "SET x = 1");
         assert!(out(&in_group(&["ONLINE"])).contains("bootstrap_group = ON; START GROUP_REPLICATION"));
@@ -93,7 +93,7 @@ mod tests {
             out(&in_group(&["ONLINE", "RECOVERING"])),
             "STOP GROUP_REPLICATION; SET x = 1; START GROUP_REPLICATION -- on one member after the other"
         );
-        let all = |made: &Made| while_all_are_out(made.0.sql.as_ref().unwrap(), set()).to_string();
+        let all = |made: &FactsBuilder| while_all_are_out(made.0.sql.as_ref().unwrap(), set()).to_string();
         assert!(all(&in_group(&["ONLINE", "ONLINE"])).contains("bootstrap_group = ON"));
         assert_eq!(all(&in_group(&["OFFLINE"])), "SET x = 1 -- the same on every member");
     }

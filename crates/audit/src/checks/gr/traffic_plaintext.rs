@@ -71,9 +71,9 @@ pub(super) fn unseen(sql: &SqlFacts, name: &str) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(mode: &str, recovery: &str) -> Made {
+    fn with(mode: &str, recovery: &str) -> FactsBuilder {
         mysql()
             .answer("plugins", &["name", "status", "type"], &[&["group_replication", "ACTIVE", "GROUP REPLICATION"]])
             .variable("group_replication_ssl_mode", mode)
@@ -94,6 +94,6 @@ mod tests {
             mysql().answer("plugins", &["name", "status", "type"], &[&["group_replication", "DISABLED", ""]]);
         assert_eq!(inactive.statuses(&CHECK), [NotApplicable]);
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

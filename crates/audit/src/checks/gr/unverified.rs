@@ -83,9 +83,9 @@ fn switch(
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn with(mode: &str, recovery: &str, verify: &str) -> Made {
+    fn with(mode: &str, recovery: &str, verify: &str) -> FactsBuilder {
         mysql()
             .answer("plugins", &["name", "status", "type"], &[&["group_replication", "ACTIVE", "GROUP REPLICATION"]])
             .variable("group_replication_ssl_mode", mode)
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_fix_names_the_authority_and_restarts_the_group() {
-        let fixes = |made: Made| -> Vec<String> {
+        let fixes = |made: FactsBuilder| -> Vec<String> {
             made.judge(&CHECK).into_iter().map(|finding| finding.remediation.unwrap()).collect()
         };
         let [messages, recovery] =

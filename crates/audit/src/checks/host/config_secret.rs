@@ -122,7 +122,7 @@ fn unseen(file: &str, why: &str) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn entry(key: &str, secret: bool) -> OptionEntry {
         OptionEntry {
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    fn secret(kind: &str, mode: Option<u32>) -> Made {
+    fn secret(kind: &str, mode: Option<u32>) -> FactsBuilder {
         mysql().host(|host| {
             host.secrets.push(SecretLocation { location: "/root/x".to_owned(), kind: kind.to_owned(), mode })
         })

@@ -153,7 +153,7 @@ mod tests {
     use super::super::tests::process;
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     #[test]
     fn asked_for_fails_unless_the_kernel_forbids_it() {
@@ -185,6 +185,6 @@ mod tests {
     #[test]
     fn missing_input_is_unknown() {
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

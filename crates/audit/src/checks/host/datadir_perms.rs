@@ -179,20 +179,20 @@ mod tests {
     use super::super::tests::process;
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, binary_log, tablespace};
+    use crate::testing::{FactsBuilder, binary_log, tablespace};
 
     fn directory(mode: u32) -> DirectoryFact {
         DirectoryFact { path: "/var/lib/mysql".to_owned(), role: Role::Data, mode, uid: 999, gid: 999 }
     }
 
-    fn with_directory(made: Made, mode: u32) -> Made {
+    fn with_directory(made: FactsBuilder, mode: u32) -> FactsBuilder {
         let mut made = made;
         made.0.files.as_mut().unwrap().directories.push(directory(mode));
         made
     }
 
-    fn open() -> Made {
-        Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.mode = 0o644)
+    fn open() -> FactsBuilder {
+        FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.mode = 0o644)
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn open_directories_fail() {
-        let closed = || Made::nothing().file("binlog.000001", binary_log(true));
+        let closed = || FactsBuilder::nothing().file("binlog.000001", binary_log(true));
         assert_eq!(with_directory(closed(), 0o755).judge(&CHECK)[0].severity, Severity::Medium);
         assert_eq!(with_directory(closed(), 0o777).judge(&CHECK)[0].severity, Severity::High);
         assert_eq!(with_directory(closed(), 0o751).statuses(&CHECK), [Pass]);
@@ -217,13 +217,14 @@ mod tests {
     #[test]
     fn public_files_do_not_count() {
         let certificates = Content::Certificates { certificates: Vec::new() };
-        let made = Made::nothing().file("ca.pem", certificates).last_file(|file| file.mode = 0o644);
+        let made = FactsBuilder::nothing().file("ca.pem", certificates).last_file(|file| file.mode = 0o644);
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn files_of_another_user_fail() {
-        let made = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.uid = 1000);
+        let made =
+            FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).last_file(|file| file.uid = 1000);
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(made.host(|host| host.process = Some(process())).statuses(&CHECK), [Fail]);
     }
@@ -231,13 +232,13 @@ mod tests {
     #[test]
     fn modes_of_links_are_ignored() {
         let link = Content::Link { target: "/elsewhere/t.ibd".to_owned() };
-        let made = Made::nothing().file("demo/t.ibd", link).last_file(|file| file.mode = 0o777);
+        let made = FactsBuilder::nothing().file("demo/t.ibd", link).last_file(|file| file.mode = 0o777);
         assert_eq!(made.file("demo/u.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn many_open_files_are_closed_by_name() {
-        let mut made = Made::nothing();
+        let mut made = FactsBuilder::nothing();
         for i in 0..230 {
             made = made.file(&format!("demo/t{i}.ibd"), tablespace("plain", 0, 4)).last_file(|file| file.mode = 0o644);
         }
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn a_directory_that_leads_to_data_is_not_closed() {
         let outer = DirectoryFact { path: "/var".to_owned(), ..directory(0o755) };
-        let mut made = Made::nothing().file("ibdata1", tablespace("plain", 0, 4));
+        let mut made = FactsBuilder::nothing().file("ibdata1", tablespace("plain", 0, 4));
         made.0.files.as_mut().unwrap().directories.push(outer);
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(with_directory(made, 0o755).statuses(&CHECK), [Fail]);
@@ -260,6 +261,6 @@ mod tests {
 
     #[test]
     fn nothing_read_is_unknown() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -90,7 +90,7 @@ fn some(clear: &[&Artefact<'_>]) -> String {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mysql, tablespace};
 
     #[test]
     fn clear_tables_on_an_encrypted_disk_are_worth_a_note() {
@@ -106,7 +106,7 @@ mod tests {
             mysql().file("demo/t.ibd", tablespace("plain", 0, 4)).disk(DiskLayer::Plain).statuses(&CHECK),
             [NotApplicable]
         );
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
         assert_eq!(mysql().encrypted_disk().statuses(&CHECK), [Unknown]);
     }
 }

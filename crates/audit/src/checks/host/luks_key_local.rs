@@ -68,9 +68,9 @@ fn unseen(file: &str, why: &str) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn with(key_layer: Option<DiskLayer>) -> Made {
+    fn with(key_layer: Option<DiskLayer>) -> FactsBuilder {
         let key_file = key_layer.as_ref().map(|_| "/boot/key".to_owned());
         mysql().host(|host| host.crypttab = Some(vec![CrypttabEntry { name: "data".to_owned(), key_file, key_layer }]))
     }

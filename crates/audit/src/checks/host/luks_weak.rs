@@ -34,7 +34,7 @@ mod tests {
     use crate::checks::host::luks_damaged;
     use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding, Swap};
     use crate::finding::Status::{self, Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn found(code: &str, severity: &str) -> LuksFinding {
         LuksFinding { code: code.to_owned(), severity: severity.to_owned(), detail: "slot 0".to_owned() }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     /// A server whose data lies on dm-0.
-    fn on(disk: LuksDisk) -> Made {
+    fn on(disk: LuksDisk) -> FactsBuilder {
         let made = mysql().disk(DiskLayer::Encrypted { by: "dm-crypt LUKS2 data".to_owned() });
         made.host(|host| {
             host.paths.iter_mut().for_each(|path| path.chain = vec!["dm-0".to_owned(), "sda".to_owned()]);
@@ -59,7 +59,7 @@ mod tests {
         })
     }
 
-    fn both(made: &dyn Fn() -> Made) -> (Vec<Status>, Vec<Status>) {
+    fn both(made: &dyn Fn() -> FactsBuilder) -> (Vec<Status>, Vec<Status>) {
         (made().statuses(&CHECK), made().statuses(&luks_damaged::CHECK))
     }
 

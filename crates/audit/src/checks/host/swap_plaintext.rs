@@ -103,9 +103,9 @@ mod tests {
     use super::super::tests::process;
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn with(layer: DiskLayer) -> Made {
+    fn with(layer: DiskLayer) -> FactsBuilder {
         mysql().host(|host| host.swaps.push(Swap { name: "/dev/sda2".to_owned(), layer }))
     }
 

@@ -260,7 +260,7 @@ mod tests {
     use crate::facts::register::RegisteredCopy;
     use crate::finding::Finding;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     fn tried_with(proof: Proof) -> Vec<Finding> {
         let mut made = mysql().file("demo/t.ibd", space(3, UUID));
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn without_a_copy_it_is_never_proven() {
-        let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
         assert_eq!(found[0].status, Unknown);
         let remedy = found[0].remediation.as_ref().unwrap();
         for variant in ["[[waiver]]", "sealant verify DIR --keyring COPY", "--keyring-copy", "--key-file-copy"] {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     /// A register with one copy that holds these keys, and a key store with those.
-    fn with_register(state: CopyState, copied: &[&str], held: &[&str]) -> Made {
+    fn with_register(state: CopyState, copied: &[&str], held: &[&str]) -> FactsBuilder {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let copy = RegisteredCopy {
             path: "/safe/k.age".to_owned(),
@@ -343,7 +343,7 @@ mod tests {
         let passes = with_register(CopyState::Stands, &[&used], &[&used]).judge(&CHECK);
         assert_eq!(passes[0].status, Pass);
         assert!(passes[0].message.contains("/safe/k.age, by the register /state/keys.json"), "{}", passes[0].message);
-        let unknown = |made: Made| {
+        let unknown = |made: FactsBuilder| {
             let found = made.judge(&CHECK);
             assert_eq!((found.len(), found[0].status), (1, Unknown));
             found[0].message.clone()

@@ -111,9 +111,9 @@ mod tests {
     use super::super::tests::UUID;
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with_keys(numbers: &[u32]) -> Made {
+    fn with_keys(numbers: &[u32]) -> FactsBuilder {
         let names: Vec<String> = numbers.iter().map(|n| format!("MySQLReplicationKey_{UUID}_{n}")).collect();
         let rows: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str(), ""]).collect();
         let rows: Vec<&[&str]> = rows.iter().map(Vec::as_slice).collect();

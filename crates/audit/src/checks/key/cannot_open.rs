@@ -426,11 +426,11 @@ mod tests {
     use super::super::tests::{UUID, json, mariadb_keys, space};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql, tablespace, tablespace_with};
+    use crate::testing::{FactsBuilder, mysql, tablespace, tablespace_with};
 
     const KEYRING: &str = "component_keyring_file";
 
-    fn proven(opens: Option<bool>) -> Made {
+    fn proven(opens: Option<bool>) -> FactsBuilder {
         let mut made = mysql().file("demo/t.ibd", space(2, UUID)).file(KEYRING, json(&[1, 2]));
         made.0.files.as_mut().unwrap().key_proofs.push(KeyProof {
             path: "/var/lib/mysql/demo/t.ibd".to_owned(),
@@ -444,7 +444,8 @@ mod tests {
 
     #[test]
     fn a_key_that_no_file_holds_fails() {
-        let found = Made::nothing().file("demo/t.ibd", space(3, UUID)).file(KEYRING, json(&[1, 2])).judge(&CHECK);
+        let found =
+            FactsBuilder::nothing().file("demo/t.ibd", space(3, UUID)).file(KEYRING, json(&[1, 2])).judge(&CHECK);
         assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "demo/t.ibd"));
         let foreign = space(2, "11111111-e4cd-11f1-8c02-02fc00000001");
         assert_eq!(mysql().file("demo/t.ibd", foreign).file(KEYRING, json(&[2])).statuses(&CHECK), [Fail]);
@@ -455,7 +456,7 @@ mod tests {
         let encryption = BinlogEncryption::Percona { scheme: 1, key_version: innodb::KeyVersion(0) };
         let log = innodb::binlog::BinlogHead { encryption, server_version: None, created: None, file_bytes: 9 };
         let made = || mysql().file("binlog.000001", Content::BinaryLog { log: log.clone(), events: None });
-        let failures = |made: Made| made.judge(&CHECK).iter().filter(|found| found.status == Fail).count();
+        let failures = |made: FactsBuilder| made.judge(&CHECK).iter().filter(|found| found.status == Fail).count();
         assert_eq!(failures(made().file(KEYRING, json(&[1, 2]))), 1);
         let keyring = include_bytes!("../../../../../testdata/keyring/percona57-plugin-file");
         let summary = inspect(keyring).unwrap();
@@ -537,7 +538,7 @@ mod tests {
                 }
             })
         };
-        let made = |id| Made::nothing().file("demo/t.ibd", needs(id)).file("keys.txt", mariadb_keys());
+        let made = |id| FactsBuilder::nothing().file("demo/t.ibd", needs(id)).file("keys.txt", mariadb_keys());
         assert_eq!(made(7).statuses(&CHECK), [Fail]);
         assert_eq!(made(2).statuses(&CHECK), [Unknown]);
         let tried = |opens| {

@@ -124,13 +124,13 @@ mod tests {
     use crate::facts::files::Content;
     use crate::facts::host::Role;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn clear_keys_fail_by_bytes() {
         let found = mysql().file("component_keyring_file", json(&[1])).judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
-        assert_eq!(Made::nothing().file("keys.txt", mariadb_keys()).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().file("keys.txt", mariadb_keys()).statuses(&CHECK), [Fail]);
         assert_eq!(mysql().file("component_keyring_file", json(&[])).statuses(&CHECK), [Pass]);
     }
 
@@ -156,6 +156,6 @@ mod tests {
         assert_eq!(set[0].status, Pass);
         assert!(!format!("{:?}", set[0].evidence).contains("/etc/pw"));
         assert_eq!(with_plugins(mariadb(), &[["aws_key_management", "ENCRYPTION"]]).statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -158,7 +158,7 @@ mod tests {
     use super::super::tests::{json, with_component, with_plugins};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn key_file(mode: u32, gid: u32) -> FileMode {
         FileMode {
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    fn with(file: FileMode) -> Made {
+    fn with(file: FileMode) -> FactsBuilder {
         mysql().host(|host| host.modes.push(file))
     }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_file_in_the_data_directory_is_judged_without_a_server() {
-        let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
         assert_eq!(found[0].status, Fail);
         assert!(found[0].remediation.as_ref().unwrap().contains("chmod 0600"));
     }

@@ -124,9 +124,9 @@ mod tests {
     use super::*;
     use crate::facts::host::OptionEntry;
     use crate::finding::Status::{Fail, NotApplicable, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(filekey: &str) -> Made {
+    fn with(filekey: &str) -> FactsBuilder {
         mariadb().variable("file_key_management_filename", "/etc/mysql/keys.enc").variable(VARIABLE, filekey)
     }
 

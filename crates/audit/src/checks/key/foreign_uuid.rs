@@ -67,11 +67,11 @@ mod tests {
     use super::super::tests::{UUID, space};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const OTHER: &str = "11111111-e4cd-11f1-8c02-02fc00000001";
 
-    fn with(uuid: &str) -> Made {
+    fn with(uuid: &str) -> FactsBuilder {
         let mut made = mysql().file("demo/a.ibd", space(1, uuid));
         made.0.sql.as_mut().unwrap().identity.server_uuid = Some(UUID.to_owned());
         made
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn auto_cnf_gives_the_uuid_offline() {
-        let mut made = Made::nothing().file("demo/a.ibd", space(1, OTHER));
+        let mut made = FactsBuilder::nothing().file("demo/a.ibd", space(1, OTHER));
         assert_eq!(made.statuses(&CHECK), [Unknown]);
         made.0.files.as_mut().unwrap().server_uuid = Some(UUID.to_owned());
         assert_eq!(made.statuses(&CHECK), [Fail]);
@@ -95,6 +95,6 @@ mod tests {
     #[test]
     fn mariadb_has_no_uuid() {
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

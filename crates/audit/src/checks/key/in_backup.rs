@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::facts::files::BackupFile;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn archive(holds_keys: bool) -> Content {
         Content::Backup {
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn an_archive_with_keys_fails_and_one_without_passes() {
-        assert_eq!(Made::nothing().file("b.tar.gz", archive(true)).statuses(&CHECK), [Fail]);
-        assert_eq!(Made::nothing().file("b.tar.gz", archive(false)).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("b.tar.gz", archive(true)).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().file("b.tar.gz", archive(false)).statuses(&CHECK), [Pass]);
     }
 
     #[test]
@@ -154,15 +154,16 @@ mod tests {
 
     #[test]
     fn a_directory_without_its_server_is_a_copy() {
-        let made = |made: Made| made.file("demo/t.ibd", space(1, UUID)).file("component_keyring_file", json(&[1]));
-        assert_eq!(made(Made::nothing()).statuses(&CHECK), [Fail]);
+        let made =
+            |made: FactsBuilder| made.file("demo/t.ibd", space(1, UUID)).file("component_keyring_file", json(&[1]));
+        assert_eq!(made(FactsBuilder::nothing()).statuses(&CHECK), [Fail]);
         assert_eq!(made(mysql()).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().file("demo/t.ibd", space(1, UUID)).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", space(1, UUID)).statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn without_a_backup_nothing_is_proven() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().file("component_keyring_file", json(&[1])).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("component_keyring_file", json(&[1])).statuses(&CHECK), [Unknown]);
     }
 }

@@ -72,7 +72,7 @@ mod tests {
     use super::super::tests::{json, with_component, with_plugins};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn files_fail_and_services_pass() {
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn offline_a_key_file_decides() {
-        let made = Made::nothing().file("component_keyring_file", json(&[1]));
+        let made = FactsBuilder::nothing().file("component_keyring_file", json(&[1]));
         assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -234,7 +234,7 @@ mod tests {
     use super::super::tests::{UUID, json, with_component, with_plugins};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, NOW, mariadb, mysql};
+    use crate::testing::{FactsBuilder, NOW, mariadb, mysql};
 
     fn days_ago(days: i64) -> i64 {
         NOW.parse::<Timestamp>().unwrap().as_second() - days * DAY_SECONDS
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    fn with_log(content: Content) -> Made {
+    fn with_log(content: Content) -> FactsBuilder {
         with_component(mysql(), "Active", "/k").variable("log_bin", "ON").file("binlog.000001", content)
     }
 
@@ -302,7 +302,7 @@ mod tests {
 
     /// Keys in the register by number, days since they were first seen, and whether they were replaced; and days since
     /// the last rotation.
-    fn with_register(held: &[u32], keys: &[(u32, i64, bool)], rotated_days_ago: Option<i64>) -> Made {
+    fn with_register(held: &[u32], keys: &[(u32, i64, bool)], rotated_days_ago: Option<i64>) -> FactsBuilder {
         let at = |days| Timestamp::from_second(days_ago(days)).unwrap();
         let mut made = with_component(mysql(), "Active", "/k").file("component_keyring_file", json(held));
         made.0.files.as_mut().unwrap().files[0].modified = days_ago(1);
@@ -351,6 +351,6 @@ mod tests {
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
         let none = with_plugins(mysql(), &[]).answer("keyring_status", &["key", "value"], &[]);
         assert_eq!(none.statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -393,7 +393,7 @@ pub(super) mod tests {
     use keyring::inspect;
 
     use super::*;
-    use crate::testing::{Made, tablespace_with};
+    use crate::testing::{FactsBuilder, tablespace_with};
 
     /// Server uuid of the tests.
     pub(in crate::checks) const UUID: &str = "95b2f013-e4cd-11f1-8c02-02fc00000001";
@@ -449,14 +449,14 @@ pub(super) mod tests {
     }
 
     /// Makes the server name an active file component.
-    pub(in crate::checks) fn with_component(made: Made, status: &str, path: &str) -> Made {
+    pub(in crate::checks) fn with_component(made: FactsBuilder, status: &str, path: &str) -> FactsBuilder {
         let rows: &[&[&str]] =
             &[&["Component_name", "component_keyring_file"], &["Component_status", status], &["Data_file", path]];
         with_plugins(made, &[]).answer("keyring_status", &["key", "value"], rows)
     }
 
     /// Makes the server list its plug-ins, InnoDB among them.
-    pub(in crate::checks) fn with_plugins(made: Made, plugins: &[[&str; 2]]) -> Made {
+    pub(in crate::checks) fn with_plugins(made: FactsBuilder, plugins: &[[&str; 2]]) -> FactsBuilder {
         let mut rows = vec![vec!["InnoDB", "ACTIVE", "STORAGE ENGINE", ""]];
         rows.extend(plugins.iter().map(|[name, kind]| vec![*name, "ACTIVE", *kind, ""]));
         let rows: Vec<&[&str]> = rows.iter().map(Vec::as_slice).collect();

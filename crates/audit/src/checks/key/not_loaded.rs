@@ -139,7 +139,7 @@ mod tests {
     use super::super::tests::{with_component, with_plugins};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const STATUS: &[&str] = &["key", "value"];
 
@@ -168,7 +168,9 @@ mod tests {
 
     #[test]
     fn plugins_count_by_type() {
-        let old = |plugins: &[[&str; 2]]| with_plugins(Made::server("5.7.44", "MySQL Community Server (GPL)"), plugins);
+        let old = |plugins: &[[&str; 2]]| {
+            with_plugins(FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)"), plugins)
+        };
         assert_eq!(old(&[["keyring_file", "KEYRING"]]).statuses(&CHECK), [Pass]);
         assert_eq!(old(&[["keyring_udf", "DAEMON"]]).statuses(&CHECK), [Fail]);
         assert_eq!(with_plugins(mariadb(), &[["file_key_management", "ENCRYPTION"]]).statuses(&CHECK), [Pass]);
@@ -179,11 +181,11 @@ mod tests {
     fn what_was_refused_is_unknown() {
         assert_eq!(with_plugins(mysql(), &[]).refused("keyring_status", 1142).statuses(&CHECK), [Unknown]);
         assert_eq!(mysql().answer("plugins", &["name"], &[]).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn a_server_without_encryption_is_not_concerned() {
-        assert_eq!(Made::server("5.6.24", "Source distribution").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::server("5.6.24", "Source distribution").statuses(&CHECK), [NotApplicable]);
     }
 }

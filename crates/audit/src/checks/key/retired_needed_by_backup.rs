@@ -133,7 +133,7 @@ mod tests {
     use super::super::tests::json;
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn a_retired_key_is_reported_and_a_single_one_passes() {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn without_a_keyring_to_look_into_it_is_unknown() {
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
     }
 }

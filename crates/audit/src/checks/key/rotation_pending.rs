@@ -123,9 +123,9 @@ fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(encrypted: &str, oldest: &str, rotating: &str) -> Made {
+    fn with(encrypted: &str, oldest: &str, rotating: &str) -> FactsBuilder {
         let columns =
             ["space_id", "name", "type", "encrypted", "key_id", "current_key_version", "min_key_version", "rotating"];
         mariadb().answer("tablespaces", &columns, &[&["5", "demo/t", "Single", encrypted, "1", "2", oldest, rotating]])
@@ -144,6 +144,6 @@ mod tests {
         assert_eq!(with("N", "0", "0").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
         assert_eq!(mariadb().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -177,7 +177,7 @@ mod tests {
     use super::super::tests::{json, with_component, with_plugins};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     fn on(path: &str, role: Role, device: &str, chain: &[&str]) -> PathOnDisk {
         PathOnDisk {
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    fn located(key: PathOnDisk) -> Made {
+    fn located(key: PathOnDisk) -> FactsBuilder {
         let data = on("/var/lib/mysql", Role::Data, "8:1", &["sda1", "sda"]);
         with_component(mysql(), "Active", "/keys/k").host(|host| host.paths = vec![data, key])
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn inside_the_data_directory_fails_by_path_and_by_bytes() {
         assert_eq!(with_component(mysql(), "Active", "/var/lib/mysql/k").statuses(&CHECK), [Fail]);
-        let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
     }
 
@@ -219,6 +219,6 @@ mod tests {
     fn from_afar_another_path_proves_nothing() {
         assert_eq!(with_component(mysql(), "Active", "/keys/k").statuses(&CHECK), [Unknown]);
         assert_eq!(with_plugins(mysql(), &[["keyring_okv", "KEYRING"]]).statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn the_mode_decides_where_there_is_one() {
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(mysql().variable("block_encryption_mode", "aes-256-cbc").statuses(&CHECK), [Pass]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
-        let new = Made::server("11.8.6-MariaDB", "").variable("block_encryption_mode", "aes-128-ecb");
+        let new = FactsBuilder::server("11.8.6-MariaDB", "").variable("block_encryption_mode", "aes-128-ecb");
         assert_eq!(new.statuses(&CHECK), [Fail]);
     }
 }

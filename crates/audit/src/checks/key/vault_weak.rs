@@ -141,9 +141,9 @@ mod tests {
     use super::super::tests::with_plugins;
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn config(text: &str, mode: u32) -> Made {
+    fn config(text: &str, mode: u32) -> FactsBuilder {
         let mut made =
             mysql().file("keyring_vault.conf", Content::KeyStore { summary: inspect(text.as_bytes()).unwrap() });
         made.0.files.as_mut().unwrap().files[0].mode = mode;

@@ -121,12 +121,12 @@ mod tests {
     use super::super::tests::with_plugins;
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const COLUMNS: &[&str] =
         &["space_id", "name", "type", "encrypted", "key_id", "current_key_version", "min_key_version"];
 
-    fn with(plugin: &str, key_id: &str, version: &str) -> Made {
+    fn with(plugin: &str, key_id: &str, version: &str) -> FactsBuilder {
         let row = ["5", "demo/t", "Single", "Y", key_id, version, version];
         with_plugins(mariadb(), &[[plugin, "ENCRYPTION"]]).answer("tablespaces", COLUMNS, &[&row])
     }

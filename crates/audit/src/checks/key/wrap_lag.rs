@@ -140,13 +140,13 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace};
 
     const OTHER: &str = "11111111-e4cd-11f1-8c02-02fc00000001";
 
     #[test]
     fn an_older_key_than_another_space_has_fails() {
-        let made = Made::nothing().file("demo/a.ibd", space(2, UUID)).file("demo/b.ibd", space(1, UUID));
+        let made = FactsBuilder::nothing().file("demo/a.ibd", space(2, UUID)).file("demo/b.ibd", space(1, UUID));
         let found = made.judge(&CHECK);
         assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/b.ibd"));
         assert!(format!("{:?}", found[0].evidence).contains("6c434300000001"));

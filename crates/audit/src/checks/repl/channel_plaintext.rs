@@ -92,7 +92,7 @@ mod tests {
     use super::super::tests::{channel, no_channel};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn channels_without_tls_fail_by_name() {
@@ -108,7 +108,10 @@ mod tests {
         let unverified = |made| channel(made, &[("ssl_verify", "No")]);
         assert_eq!(unverified(mariadb()).statuses(&CHECK), [Unknown]);
         assert_eq!(unverified(mysql()).statuses(&CHECK), [Pass]);
-        assert_eq!(unverified(Made::server("5.6.51", "MySQL Community Server (GPL)")).statuses(&CHECK), [Unknown]);
+        assert_eq!(
+            unverified(FactsBuilder::server("5.6.51", "MySQL Community Server (GPL)")).statuses(&CHECK),
+            [Unknown]
+        );
     }
 
     #[test]
@@ -133,6 +136,6 @@ mod tests {
     #[test]
     fn refusal_is_unknown() {
         assert_eq!(mysql().refused("replica_channels", 1142).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -65,9 +65,9 @@ fn name_replicas(sql: &SqlFacts, unseen: Unseen) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(command: &str, kind: &str) -> Made {
+    fn with(command: &str, kind: &str) -> FactsBuilder {
         let columns = ["thread_id", "user", "host", "command", "connection_type"];
         mysql().answer("connections", &columns, &[&["9", "repl", "10.0.0.2", command, kind]])
     }

@@ -54,13 +54,13 @@ fn named(sql: &SqlFacts, channel: &str) -> (String, String) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const COLUMNS: &[&str] =
         &["channel", "host", "port", "user", "ssl_allowed", "ssl_verify", "ssl_ca", "get_public_key", "io_state"];
 
     /// A channel with TLS and verification, with some columns changed.
-    pub(in crate::checks) fn channel(made: Made, changes: &[(&str, &str)]) -> Made {
+    pub(in crate::checks) fn channel(made: FactsBuilder, changes: &[(&str, &str)]) -> FactsBuilder {
         let mut row = ["", "10.0.0.1", "3306", "repl", "YES", "YES", "/etc/mysql/ca.pem", "NO", "ON"];
         for (column, value) in changes {
             let at = COLUMNS.iter().position(|name| name == column).unwrap();
@@ -70,21 +70,27 @@ pub(super) mod tests {
     }
 
     /// An answer without any channel.
-    pub(in crate::checks) fn no_channel(made: Made) -> Made {
+    pub(in crate::checks) fn no_channel(made: FactsBuilder) -> FactsBuilder {
         made.answer("replica_channels", COLUMNS, &[])
     }
 
     #[test]
     fn statements_fit_the_version() {
-        let statement =
-            |made: Made, channel| change(&made.0.sql.unwrap(), channel, &["SSL=1", "GET_PUBLIC_KEY=0"]).to_string();
+        let statement = |made: FactsBuilder, channel| {
+            change(&made.0.sql.unwrap(), channel, &["SSL=1", "GET_PUBLIC_KEY=0"]).to_string()
+        };
         assert_eq!(
             statement(mysql(), "east"),
             "STOP REPLICA FOR CHANNEL 'east'; CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, GET_SOURCE_PUBLIC_KEY=0 \
              FOR CHANNEL 'east'; START REPLICA FOR CHANNEL 'east'"
         );
-        assert!(statement(Made::server("8.0.22", ""), "").starts_with("STOP REPLICA; CHANGE MASTER TO MASTER_SSL=1"));
-        assert!(statement(Made::server("5.7.44", ""), "").starts_with("STOP SLAVE; CHANGE MASTER TO MASTER_SSL=1"));
+        assert!(
+            statement(FactsBuilder::server("8.0.22", ""), "")
+                .starts_with("STOP REPLICA; CHANGE MASTER TO MASTER_SSL=1")
+        );
+        assert!(
+            statement(FactsBuilder::server("5.7.44", ""), "").starts_with("STOP SLAVE; CHANGE MASTER TO MASTER_SSL=1")
+        );
         let restarted = restart_applier(mysql().0.sql.as_ref().unwrap(), "east").to_string();
         assert_eq!(
             restarted,

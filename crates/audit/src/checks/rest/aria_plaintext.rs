@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace};
     use innodb::aria::{AriaCounts, AriaScan};
 
     fn aria(encrypted: u64, clear: u64) -> Content {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn one_table_of_mysql_does_not_hide_what_mariadb_wrote() {
-        let made = Made::nothing()
+        let made = FactsBuilder::nothing()
             .file("demo/copied.ibd", tablespace("plain", 0, 3))
             .file("demo/own.ibd", tablespace("mariadb-plain", 0, 3))
             .file("demo/second.ibd", tablespace("mariadb-plain", 0, 3))
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn encrypted_and_empty_tables_pass() {
-        let made = Made::nothing().file("demo/a.MAD", aria(4, 0)).file("demo/b.MAD", aria(0, 0));
+        let made = FactsBuilder::nothing().file("demo/a.MAD", aria(4, 0)).file("demo/b.MAD", aria(0, 0));
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
@@ -192,7 +192,7 @@ mod tests {
         let table = |clear| {
             let Content::AriaData { mut scan } = aria(3, clear) else { unreachable!("a table was made") };
             scan.counts.unrecognised = 1;
-            Made::nothing().file("demo/a.MAD", Content::AriaData { scan }).statuses(&CHECK)
+            FactsBuilder::nothing().file("demo/a.MAD", Content::AriaData { scan }).statuses(&CHECK)
         };
         assert_eq!((table(0), table(1)), (vec![Unknown], vec![Fail]));
     }
@@ -226,6 +226,6 @@ mod tests {
     #[test]
     fn mysql_has_none() {
         assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

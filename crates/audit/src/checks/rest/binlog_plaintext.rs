@@ -169,7 +169,7 @@ pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, binary_log, mariadb, mysql};
+    use crate::testing::{FactsBuilder, binary_log, mariadb, mysql};
 
     const COLUMNS: &[&str] = &["name", "size", "encrypted"];
 
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(made.variable("encrypt_binlog", "ON").statuses(&CHECK), [Unknown]);
         let made = mariadb().variable("log_bin", "ON").variable("encrypt_binlog", "OFF");
         assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Declared));
-        let old = Made::server("5.7.44", "MySQL Community Server (GPL)").variable("log_bin", "ON");
+        let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)").variable("log_bin", "ON");
         assert!(old.judge(&CHECK)[0].message.contains("cannot"));
     }
 
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn bytes_alone() {
-        assert_eq!(Made::nothing().file("binlog.000001", binary_log(true)).statuses(&CHECK), [Fail]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("binlog.000001", binary_log(true)).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

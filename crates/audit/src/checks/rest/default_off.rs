@@ -83,7 +83,7 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn mysql_by_its_default() {
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn old_servers_have_no_default_and_a_missing_variable_is_unknown() {
-        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

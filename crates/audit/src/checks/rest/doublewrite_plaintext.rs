@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql, tablespace, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mysql, tablespace, tablespace_with};
     use innodb::doublewrite::DoublewriteScan;
     use innodb::tablespace::{DoublewriteCopies, SpacePages, TablespaceKind};
 
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    fn with_table(what: &str) -> Made {
+    fn with_table(what: &str) -> FactsBuilder {
         mysql().file("demo/t.ibd", tablespace(what, 9, 0))
     }
 
@@ -253,8 +253,9 @@ mod tests {
 
     #[test]
     fn nothing_encrypted_is_not_applicable() {
-        let clear =
-            Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 9)).file("#ib_16384_0.dblwr", file(&[(7, 3)]));
+        let clear = FactsBuilder::nothing()
+            .file("demo/t.ibd", tablespace("plain", 0, 9))
+            .file("#ib_16384_0.dblwr", file(&[(7, 3)]));
         assert_eq!(clear.statuses(&CHECK), [NotApplicable]);
     }
 

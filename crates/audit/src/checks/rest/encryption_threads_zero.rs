@@ -91,9 +91,9 @@ fn names(clear: &[&Artefact<'_>]) -> String {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace};
 
-    fn with(tables: &str, threads: &str) -> Made {
+    fn with(tables: &str, threads: &str) -> FactsBuilder {
         mariadb().variable("innodb_encrypt_tables", tables).variable(THREADS, threads)
     }
 

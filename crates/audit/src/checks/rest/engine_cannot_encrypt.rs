@@ -154,7 +154,7 @@ mod tests {
     use crate::facts::files::{Content, Root};
     use crate::facts::host::Role;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mysql, tablespace};
 
     const COLUMNS: &[&str] = &["schema", "table", "engine"];
 
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_or_walked_is_unknown() {
         let closed = || Content::Unreadable { why: "denied".to_owned() };
-        assert_eq!(Made::nothing().file("demo/t.MYD", closed()).statuses(&CHECK), [Unknown]);
-        let mut made = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1));
+        assert_eq!(FactsBuilder::nothing().file("demo/t.MYD", closed()).statuses(&CHECK), [Unknown]);
+        let mut made = FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 1));
         made.0.files.as_mut().unwrap().roots.push(Root {
             path: "/var/lib/mysql/closed".to_owned(),
             role: Role::Data,
@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn bytes_alone() {
-        assert_eq!(Made::nothing().file("demo/t.ARZ", isam()).statuses(&CHECK), [Fail]);
-        assert_eq!(Made::nothing().file("demo/t.ARZ", isam()).encrypted_disk().statuses(&CHECK), [Pass]);
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Pass]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ARZ", isam()).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ARZ", isam()).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -90,11 +90,11 @@ fn pass(files: &FileFacts) -> Ruling {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, tablespace};
+    use crate::testing::{FactsBuilder, tablespace};
 
     #[test]
     fn each_key_fails_by_file() {
-        let found = Made::nothing().file("demo/enc.cfp", Content::ExportKey).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("demo/enc.cfp", Content::ExportKey).judge(&CHECK);
         assert_eq!(
             (found[0].status, found[0].severity, found[0].artefact.as_str()),
             (Fail, Severity::Critical, "demo/enc.cfp")
@@ -104,11 +104,13 @@ mod tests {
 
     #[test]
     fn none_passes_and_what_was_not_read_is_unknown() {
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Pass]);
         assert_eq!(
-            Made::nothing().file("demo/t.cfp", Content::Unreadable { why: "denied".to_owned() }).statuses(&CHECK),
+            FactsBuilder::nothing()
+                .file("demo/t.cfp", Content::Unreadable { why: "denied".to_owned() })
+                .statuses(&CHECK),
             [Unknown]
         );
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

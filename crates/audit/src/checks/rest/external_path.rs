@@ -89,7 +89,7 @@ fn failure(path: &PathOnDisk, by: &str) -> Ruling {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     #[test]
     fn a_plain_path_beside_an_encrypted_one_fails() {
@@ -104,6 +104,6 @@ mod tests {
     #[test]
     fn a_plain_data_directory_is_another_checks() {
         assert_eq!(mysql().disk(DiskLayer::Plain).statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

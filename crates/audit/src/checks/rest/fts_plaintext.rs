@@ -68,7 +68,7 @@ pub(super) fn is_auxiliary(space: &Artefact<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mysql};
 
     #[test]
     fn an_auxiliary_table_is_listed_once() {
@@ -83,8 +83,11 @@ mod tests {
     #[test]
     fn a_server_that_cannot_says_so_and_names_what_helps() {
         let rows: &[&[&str]] = &[&["9", "demo/FTS_0000000000000037_DELETED", "Single", "N"]];
-        let made =
-            Made::server("5.7.22", "MySQL Community Server (GPL)").answer("tablespaces", TABLESPACE_COLUMNS, rows);
+        let made = FactsBuilder::server("5.7.22", "MySQL Community Server (GPL)").answer(
+            "tablespaces",
+            TABLESPACE_COLUMNS,
+            rows,
+        );
         let fix = made.judge(&CHECK).remove(0).remediation.unwrap();
         assert!(fix.contains("drop the index") && !fix.contains("ALTER TABLE"), "{fix}");
     }

@@ -110,11 +110,11 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace};
     use innodb::galera::{CacheScan, Preamble};
     use innodb::randomness::StreamSample;
 
-    fn node(options: &str) -> Made {
+    fn node(options: &str) -> FactsBuilder {
         mariadb()
             .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
             .variable("wsrep_provider_options", options)
@@ -139,13 +139,16 @@ mod tests {
         assert_eq!(node("").file("galera.cache", cache(None, 3, 9)).statuses(&CHECK), [Fail]);
         assert_eq!(node("").file("galera.cache", cache(None, 3, 0)).statuses(&CHECK), [Fail]);
         assert_eq!(node("").file("galera.cache", cache(Some(true), 3, 0)).statuses(&CHECK), [Pass]);
-        assert_eq!(Made::nothing().file("galera.cache", cache(None, 0, 1)).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(
+            FactsBuilder::nothing().file("galera.cache", cache(None, 0, 1)).encrypted_disk().statuses(&CHECK),
+            [Pass]
+        );
         assert_eq!(node("").file("galera.cache", cache(None, 3, 9)).disk(DiskLayer::Memory).statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn the_old_cache_goes_when_another_disk_has_the_new_one() {
-        let fix = |made: Made| made.judge(&CHECK)[0].remediation.clone().unwrap();
+        let fix = |made: FactsBuilder| made.judge(&CHECK)[0].remediation.clone().unwrap();
         let text = fix(node("gcache.size = 1G").file("galera.cache", cache(None, 3, 9)));
         assert!(text.contains("gcache.dir=GCACHE_DIRECTORY") && text.contains("shred -u /"), "{text}");
         assert!(text.contains("no option that encrypts"), "{text}");
@@ -163,7 +166,10 @@ mod tests {
     fn no_node_is_not_applicable() {
         assert_eq!(mariadb().variable("wsrep_provider", "none").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(
+            FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK),
+            [NotApplicable]
+        );
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

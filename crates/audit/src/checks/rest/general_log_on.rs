@@ -177,7 +177,7 @@ fn pass(sql: &SqlFacts) -> Ruling {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mysql, tablespace};
 
     fn general() -> Content {
         Content::TextLog { log: "general".to_owned() }
@@ -209,13 +209,13 @@ mod tests {
     fn an_old_file_fails() {
         let made = mysql().variable("general_log", "OFF").file("db1.log", general());
         assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
-        assert_eq!(Made::nothing().file("db1.log", general()).statuses(&CHECK), [Fail]);
-        assert_eq!(Made::nothing().file("db1.log", general()).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("db1.log", general()).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().file("db1.log", general()).encrypted_disk().statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn without_server_or_file_it_is_unknown() {
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().file("t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [Unknown]);
     }
 }

@@ -52,7 +52,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql};
 
     #[test]
     fn clear_fails_and_encrypted_passes() {
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn old_servers_can_only_move_the_tables() {
-        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)");
         let found = old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["9", "ts", "General", "N"]]).judge(&CHECK);
         assert!(found[0].remediation.as_ref().unwrap().contains("innodb_file_per_table"));
     }

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
     use innodb::SpaceId;
     use innodb::tablespace::TablespaceKind;
 
@@ -245,13 +245,16 @@ mod tests {
             .judge(&CHECK);
         assert!(found[0].status == Fail && found[0].message.contains("19 pages of the change buffer"));
         assert!(found[0].remediation.as_ref().unwrap().contains("innodb_change_buffering = 'none'"));
-        assert_eq!(Made::nothing().file("ibdata1", ibdata1(|scan| scan.clear_undo_pages = 2)).statuses(&CHECK), [Fail]);
+        assert_eq!(
+            FactsBuilder::nothing().file("ibdata1", ibdata1(|scan| scan.clear_undo_pages = 2)).statuses(&CHECK),
+            [Fail]
+        );
         assert_eq!(mysql().file("ibdata1", ibdata1(|scan| scan.clear_index_pages = 2)).statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn the_dictionary_of_old_servers_is_no_table_of_a_user() {
-        let old = Made::server("5.7.44", "MySQL Community Server (GPL)");
+        let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)");
         let made = old.file("ibdata1", ibdata1(|scan| scan.clear_index_pages = 9));
         assert_eq!(made.statuses(&CHECK), [Pass]);
         assert_eq!(made.variable("innodb_undo_tablespaces", "0").statuses(&CHECK), [Fail]);

@@ -147,14 +147,14 @@ fn audit_log(sql: &SqlFacts) -> Option<Ruling> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn a_slow_log_fails_by_file_then_by_variable() {
         let log = || Content::TextLog { log: "slow".to_owned() };
-        let found = Made::nothing().file("db1-slow.log", log()).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("db1-slow.log", log()).judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
-        assert_eq!(Made::nothing().file("db1-slow.log", log()).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("db1-slow.log", log()).encrypted_disk().statuses(&CHECK), [Pass]);
         assert_eq!(mysql().variable("slow_query_log", "ON").statuses(&CHECK), [Fail]);
     }
 
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn audit_logs_are_clear_unless_aes() {
-        let read = |made: Made| made.file("error.log", Content::TextLog { log: "error".to_owned() });
+        let read = |made: FactsBuilder| made.file("error.log", Content::TextLog { log: "error".to_owned() });
         let made = || read(mysql()).variable("slow_query_log", "OFF").variable("audit_log_file", "audit.log");
         assert_eq!(made().statuses(&CHECK), [Fail]);
         assert_eq!(made().variable("audit_log_encryption", "AES").statuses(&CHECK), [Pass]);
@@ -179,6 +179,6 @@ mod tests {
 
     #[test]
     fn no_server_and_no_file_is_unknown() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

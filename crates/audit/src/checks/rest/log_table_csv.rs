@@ -123,7 +123,7 @@ fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mysql, tablespace};
 
     fn csv() -> Content {
         Content::PlainTable { engine: "CSV".to_owned() }
@@ -131,18 +131,20 @@ mod tests {
 
     #[test]
     fn filled_tables_fail_and_empty_ones_pass() {
-        assert_eq!(Made::nothing().file("mysql/slow_log.CSV", csv()).statuses(&CHECK), [Fail]);
-        let empty = Made::nothing().file("mysql/slow_log.CSV", Content::Empty).last_file(|file| file.size_bytes = 0);
+        assert_eq!(FactsBuilder::nothing().file("mysql/slow_log.CSV", csv()).statuses(&CHECK), [Fail]);
+        let empty =
+            FactsBuilder::nothing().file("mysql/slow_log.CSV", Content::Empty).last_file(|file| file.size_bytes = 0);
         assert_eq!(empty.statuses(&CHECK), [Pass]);
-        let other = Made::nothing().file("mysql/general_log.MYD", Content::PlainTable { engine: "MyISAM".to_owned() });
+        let other =
+            FactsBuilder::nothing().file("mysql/general_log.MYD", Content::PlainTable { engine: "MyISAM".to_owned() });
         assert_eq!(other.statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn no_file_of_theirs_is_no_proof() {
-        let part = Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1));
+        let part = FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 1));
         assert_eq!(part.statuses(&CHECK), [Unknown]);
-        let others = Made::nothing().file("mysql/user.frm", Content::Structure);
+        let others = FactsBuilder::nothing().file("mysql/user.frm", Content::Structure);
         assert_eq!(others.statuses(&CHECK), [NotApplicable]);
     }
 

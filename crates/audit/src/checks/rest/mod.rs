@@ -3,7 +3,7 @@
 use server::dialect::encryption::{Encrypts, switches};
 
 use crate::access;
-use crate::artefact::{Artefact, Promise, State};
+use crate::artefact::{Artefact, DeclaredEncryption, State};
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{FileFact, FileFacts};
@@ -87,10 +87,10 @@ pub(super) fn judge_all<'c>(
 }
 
 fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, state: State, grade: Grade, terms: &Terms<'_>) -> Ruling {
-    let promised = artefact.promise().is_some_and(|promise| promise != Promise::None);
+    let is_declared = artefact.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None);
     let how = match state {
         State::Partly => "is partly in clear",
-        _ if promised || artefact.contradicted() => "is reported as encrypted and is not",
+        _ if is_declared || artefact.contradicted() => "is reported as encrypted and is not",
         _ => "is not encrypted",
     };
     let ruling = Ruling::fail(&artefact.name, grade, format!("{} {how}", artefact.name)).fix((terms.fix)(artefact));

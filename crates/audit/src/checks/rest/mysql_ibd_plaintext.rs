@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
     use innodb::SpaceId;
     use innodb::tablespace::TablespaceKind;
 
@@ -79,21 +79,21 @@ mod tests {
     #[test]
     fn other_servers_have_none() {
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
     }
 
     #[test]
     fn not_listed_is_unknown() {
         assert_eq!(mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[]).statuses(&CHECK), [Unknown]);
         assert_eq!(mysql().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
         let part = tablespace_with("plain", 0, 1, |scan| scan.page0.server_version = Some(80036));
-        assert_eq!(Made::nothing().file("demo/t.ibd", part).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", part).statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn a_server_too_old_to_encrypt_it_gets_the_advice_to_upgrade() {
-        let old = Made::server("8.0.13", "MySQL Community Server - GPL");
+        let old = FactsBuilder::server("8.0.13", "MySQL Community Server - GPL");
         let found =
             old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]]).judge(&CHECK);
         assert!(found[0].remediation.as_ref().unwrap().contains("8.0.16"));

@@ -92,9 +92,9 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql, tablespace};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mysql, tablespace};
 
-    fn server() -> Made {
+    fn server() -> FactsBuilder {
         mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]])
     }
 
@@ -115,6 +115,6 @@ mod tests {
         let made = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["3", "demo/z", "Single", "Y"]]);
         assert_eq!(made.file("demo/old.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [Unknown]);
         assert_eq!(server().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -197,9 +197,9 @@ mod tests {
     use crate::checks::proof::made::{proof, unsound};
     use crate::facts::files::{Content, KeyProof};
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mysql, tablespace};
 
-    fn with(proof: Proof) -> Made {
+    fn with(proof: Proof) -> FactsBuilder {
         let mut made = mysql().file("demo/t.ibd", tablespace("encrypted", 10, 0));
         made.0.files.as_mut().unwrap().proof = Some(proof);
         made

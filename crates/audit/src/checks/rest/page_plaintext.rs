@@ -2,7 +2,7 @@
 
 use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
 use crate::access;
-use crate::artefact::{Artefact, Kind, Promise, State};
+use crate::artefact::{Artefact, DeclaredEncryption, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, table as quoted_table};
 use crate::facts::{Seen, Unseen};
@@ -73,8 +73,8 @@ fn holds_clear_pages(space: &Artefact<'_>) -> bool {
 
 fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     let counts = space.scan().map(|scan| scan.counts).unwrap_or_default();
-    let promised = space.promise().is_some_and(|promise| promise != Promise::None);
-    let called = promised || space.reported == Some(State::Encrypted);
+    let is_declared = space.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None);
+    let called = is_declared || space.reported == Some(State::Encrypted);
     let mut text = format!(
         "{} is {}, and {} of {} pages read hold data in clear",
         space.name,
@@ -160,7 +160,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mysql, tablespace, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mysql, tablespace, tablespace_with};
     use innodb::tablespace::TablespaceKind;
 
     #[test]
@@ -181,10 +181,10 @@ mod tests {
             scan.complete = false;
             scan.counts.total = 900;
         });
-        let found = Made::nothing().file("demo/t.ibd", sample).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("demo/t.ibd", sample).judge(&CHECK);
         assert_eq!(found[0].status, Pass);
         assert!(found[0].message.contains("a sample of 5 of 900"));
-        let found = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 0)).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 0)).judge(&CHECK);
         assert!(found[0].message.contains("all 5 pages"));
     }
 
@@ -196,23 +196,26 @@ mod tests {
             scan.complete = false;
             scan.counts.total = 900;
         });
-        assert_eq!(Made::nothing().file("demo/t.ibd", head).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", head).statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn nothing_encrypted_is_not_applicable_and_nothing_seen_unknown() {
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(
+            FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 4)).statuses(&CHECK),
+            [NotApplicable]
+        );
         assert_eq!(mysql().refused("tablespaces", 1227).statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn a_conversion_of_mariadb_that_has_begun_fails() {
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("begun", 3, 4)).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", tablespace("begun", 3, 4)).statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn an_encrypted_disk_below_passes_with_a_note() {
-        let made = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 3, 4)).encrypted_disk();
+        let made = FactsBuilder::nothing().file("demo/t.ibd", tablespace("encrypted", 3, 4)).encrypted_disk();
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 }

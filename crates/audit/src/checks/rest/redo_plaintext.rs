@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, redo};
+    use crate::testing::{FactsBuilder, mariadb, mysql, redo};
 
     #[test]
     fn clear_blocks_fail_by_file_although_the_switch_is_on() {
@@ -207,15 +207,16 @@ mod tests {
     fn encrypted_blocks_pass() {
         let made = mysql().variable("innodb_redo_log_encrypt", "ON").file("#innodb_redo/#ib_redo1", redo(9, 0));
         assert_eq!(made.statuses(&CHECK), [Pass]);
-        assert_eq!(Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn empty_files_alone_prove_nothing() {
         let blank = || redo(0, 0);
-        assert_eq!(Made::nothing().file("#innodb_redo/#ib_redo1", blank()).statuses(&CHECK), [Unknown]);
-        let spare =
-            Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).file("#innodb_redo/#ib_redo2_tmp", blank());
+        assert_eq!(FactsBuilder::nothing().file("#innodb_redo/#ib_redo1", blank()).statuses(&CHECK), [Unknown]);
+        let spare = FactsBuilder::nothing()
+            .file("#innodb_redo/#ib_redo1", redo(9, 0))
+            .file("#innodb_redo/#ib_redo2_tmp", blank());
         assert_eq!(spare.statuses(&CHECK), [Pass]);
     }
 
@@ -233,7 +234,7 @@ mod tests {
             assert!(format!("{found:?}").contains("it has no header"));
         }
         let in_use = |name: &str| {
-            let made = Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).file(name, zeroed(0));
+            let made = FactsBuilder::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).file(name, zeroed(0));
             made.statuses(&CHECK)
         };
         assert_eq!(in_use("#innodb_redo/#ib_redo2"), [Unknown]);
@@ -245,21 +246,21 @@ mod tests {
         assert_eq!(mysql().variable("innodb_redo_log_encrypt", "ON").statuses(&CHECK), [Unknown]);
         assert_eq!(mariadb().variable("innodb_encrypt_log", "ON").statuses(&CHECK), [Pass]);
         let percona =
-            Made::server("5.7.44-48", "Percona Server (GPL)").variable("innodb_redo_log_encrypt", "MASTER_KEY");
+            FactsBuilder::server("5.7.44-48", "Percona Server (GPL)").variable("innodb_redo_log_encrypt", "MASTER_KEY");
         assert_eq!(percona.statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn a_server_without_the_switch_cannot() {
-        let found = Made::server("5.7.44", "MySQL Community Server (GPL)").judge(&CHECK);
+        let found = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)").judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
     }
 
     #[test]
     fn no_file_and_no_server_is_unknown() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
         assert_eq!(
-            Made::nothing().file("ibdata1", crate::testing::tablespace("plain", 0, 1)).statuses(&CHECK),
+            FactsBuilder::nothing().file("ibdata1", crate::testing::tablespace("plain", 0, 1)).statuses(&CHECK),
             [Unknown]
         );
     }

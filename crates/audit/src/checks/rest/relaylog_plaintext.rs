@@ -102,22 +102,25 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, binary_log, mysql};
+    use crate::testing::{FactsBuilder, binary_log, mysql};
 
     #[test]
     fn relay_logs_are_recognised_by_name_and_directory() {
-        let made =
-            Made::nothing().file("db1-relay-bin.000002", binary_log(true)).file("binlog.000001", binary_log(false));
+        let made = FactsBuilder::nothing()
+            .file("db1-relay-bin.000002", binary_log(true))
+            .file("binlog.000001", binary_log(false));
         let found = made.judge(&CHECK);
         assert_eq!((found.len(), found[0].status), (1, Fail));
-        let made = Made::nothing().file("r.000002", binary_log(false)).last_file(|file| file.role = Role::RelayLog);
+        let made =
+            FactsBuilder::nothing().file("r.000002", binary_log(false)).last_file(|file| file.role = Role::RelayLog);
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn a_fix_lets_go_of_the_last_logs_too() {
-        let log =
-            |made: Made, name: &str| made.file(name, binary_log(true)).judge(&CHECK)[0].remediation.clone().unwrap();
+        let log = |made: FactsBuilder, name: &str| {
+            made.file(name, binary_log(true)).judge(&CHECK)[0].remediation.clone().unwrap()
+        };
         let channel = |state: &str| {
             mysql().variable("binlog_encryption", "ON").answer(
                 "replica_channels",

@@ -251,10 +251,10 @@ fn without_password(sql: &SqlFacts) -> [String; 3] {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, redo, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, redo, tablespace_with};
     use innodb::tablespace::TablespaceKind;
 
-    fn replica(encrypted: &str) -> Made {
+    fn replica(encrypted: &str) -> FactsBuilder {
         mysql().answer("replica_credentials", &["channel", "user", "password_stored"], &[&["", "repl", "Y"]]).answer(
             "tablespaces",
             TABLESPACE_COLUMNS,
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_asked_is_unknown() {
-        let channel = |made: Made| made.answer("replica_channels", &["channel"], &[&[""]]);
+        let channel = |made: FactsBuilder| made.answer("replica_channels", &["channel"], &[&[""]]);
         assert_eq!(channel(mysql()).refused("replica_credentials", 1142).statuses(&CHECK), [Unknown]);
         assert_eq!(channel(mariadb()).statuses(&CHECK), [Unknown]);
     }
@@ -305,8 +305,8 @@ mod tests {
     #[test]
     fn bytes_alone_pass_only_with_an_encrypted_dictionary() {
         let dictionary = |what| tablespace_with(what, 9, 0, |scan| scan.kind = TablespaceKind::Dictionary);
-        assert_eq!(Made::nothing().file("mysql.ibd", dictionary("encrypted")).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("mysql.ibd", dictionary("encrypted")).statuses(&CHECK), [Pass]);
         let clear = tablespace_with("plain", 0, 9, |scan| scan.kind = TablespaceKind::Dictionary);
-        assert_eq!(Made::nothing().file("mysql.ibd", clear).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("mysql.ibd", clear).statuses(&CHECK), [Unknown]);
     }
 }

@@ -75,9 +75,9 @@ fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(schemas: &[&[&str]]) -> Made {
+    fn with(schemas: &[&[&str]]) -> FactsBuilder {
         mysql().answer("schemas", &["schema", "default_encryption"], schemas).answer(
             "grants",
             &["grant"],

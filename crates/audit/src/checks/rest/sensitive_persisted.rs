@@ -121,7 +121,7 @@ mod tests {
     fn a_closed_file_is_not_an_absent_one() {
         let closed = || Content::Unreadable { why: "denied".to_owned() };
         assert_eq!(mysql().variable(NAME, "ON").file("mysqld-auto.cnf", closed()).statuses(&CHECK), [Unknown]);
-        let alone = crate::testing::Made::nothing().file("mysqld-auto.cnf", closed());
+        let alone = crate::testing::FactsBuilder::nothing().file("mysqld-auto.cnf", closed());
         assert_eq!(alone.statuses(&CHECK), [Unknown]);
     }
 

@@ -116,9 +116,9 @@ fn dictionary(artefacts: &Artefacts<'_>) -> Option<(State, Grade)> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql};
 
-    fn with_dictionary(encrypted: &str) -> Made {
+    fn with_dictionary(encrypted: &str) -> FactsBuilder {
         mysql().answer("histograms", &["schema", "table", "column"], &[&["demo", "t", "name"]]).answer(
             "tablespaces",
             TABLESPACE_COLUMNS,
@@ -139,7 +139,7 @@ mod tests {
         let made = mysql().answer("histograms", &["schema", "table", "column"], &[]);
         assert_eq!(made.statuses(&CHECK), [Unknown]);
         assert_eq!(made.answer("grants", &["grant"], &[&["GRANT SELECT ON *.* TO `a`@`b`"]]).statuses(&CHECK), [Pass]);
-        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mariadb().statuses(&CHECK), [Unknown]);
     }
 }

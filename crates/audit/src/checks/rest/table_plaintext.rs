@@ -95,7 +95,7 @@ mod tests {
     use crate::facts::host::Role;
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, tablespace, tablespace_with};
     use innodb::page::checksum::Checksum;
     use innodb::tablespace::{TablespaceKind, TablespaceScan, Truncation};
 
@@ -128,27 +128,30 @@ mod tests {
 
     #[test]
     fn a_directory_alone_is_judged_by_its_bytes() {
-        let made = Made::nothing().file("a@002db/t@0020x.ibd", tablespace("plain", 0, 3));
+        let made = FactsBuilder::nothing().file("a@002db/t@0020x.ibd", tablespace("plain", 0, 3));
         let found = made.judge(&CHECK);
         assert_eq!(found[0].status, Fail);
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `a-b`.`t x` ENCRYPTION='Y'"));
-        let made = Made::nothing().file("demo/t.ibd", tablespace("mariadb", 4, 0));
+        let made = FactsBuilder::nothing().file("demo/t.ibd", tablespace("mariadb", 4, 0));
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }
 
     #[test]
     fn damaged_and_empty_files_are_unknown() {
         let cut = Content::UnidentifiedTablespace { why: "no page 0".to_owned(), unwritten: false };
-        let made = Made::nothing().file("demo/cut.ibd", cut).file("demo/none.ibd", Content::Empty);
+        let made = FactsBuilder::nothing().file("demo/cut.ibd", cut).file("demo/none.ibd", Content::Empty);
         assert_eq!(made.statuses(&CHECK), [Unknown, Unknown]);
     }
 
     #[test]
-    fn a_promise_that_no_page_keeps_is_no_encryption() {
-        let forged = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 5));
+    fn a_declaration_that_no_page_confirms_is_no_encryption() {
+        let forged = FactsBuilder::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 5));
         assert!(forged.judge(&CHECK)[0].message.contains("is reported as encrypted and is not"));
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 1)).statuses(&CHECK), [Fail]);
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 0)).statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 1)).statuses(&CHECK), [Fail]);
+        assert_eq!(
+            FactsBuilder::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 0)).statuses(&CHECK),
+            [Unknown]
+        );
     }
 
     #[test]
@@ -171,7 +174,7 @@ mod tests {
                 scan.kind = TablespaceKind::System;
                 scan.page0.checksum = checksum;
             };
-            Made::nothing().file("demo/t.ibd", tablespace_with("plain", 0, 5, scan)).judge(&CHECK)
+            FactsBuilder::nothing().file("demo/t.ibd", tablespace_with("plain", 0, 5, scan)).judge(&CHECK)
         };
         assert_eq!((zero_id(Checksum::Mismatch)[0].status, zero_id(Checksum::Mismatch).len()), (Fail, 1));
         assert!(zero_id(Checksum::Crc32).iter().all(|found| found.status != Fail));
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_walked_may_hide_clear_tables() {
-        let hidden = |mut made: Made| {
+        let hidden = |mut made: FactsBuilder| {
             let root = Root {
                 path: "/var/lib/mysql/demo".to_owned(),
                 role: Role::Data,
@@ -199,7 +202,7 @@ mod tests {
             made
         };
         let file = || tablespace("encrypted", 4, 0);
-        assert_eq!(hidden(Made::nothing().file("other/t.ibd", file())).statuses(&CHECK), [Unknown]);
+        assert_eq!(hidden(FactsBuilder::nothing().file("other/t.ibd", file())).statuses(&CHECK), [Unknown]);
         let listed = mysql().answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "other/t", "Single", "Y"]]);
         assert_eq!(hidden(listed.file("other/t.ibd", file())).statuses(&CHECK), [Pass]);
     }
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn a_link_out_of_a_directory_is_unknown() {
         let link = |target: &str| Content::Link { target: target.to_owned() };
-        let made = || Made::nothing().file("demo/u.ibd", tablespace("encrypted", 4, 0));
+        let made = || FactsBuilder::nothing().file("demo/u.ibd", tablespace("encrypted", 4, 0));
         assert_eq!(made().file("demo/t.ibd", link("/elsewhere/t.ibd")).statuses(&CHECK), [Unknown]);
         assert_eq!(made().file("db2", link("/elsewhere/db2")).statuses(&CHECK), [Unknown]);
         assert_eq!(made().file("demo/t.ibd", link("u.ibd")).statuses(&CHECK), [Pass]);
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_copy_is_not_altered_but_looked_at() {
-        let found = Made::nothing().file("demo/t.ibd.old", tablespace("plain", 0, 3)).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("demo/t.ibd.old", tablespace("plain", 0, 3)).judge(&CHECK);
         assert!(found[0].remediation.as_ref().unwrap().contains("shred"));
     }
 
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn servers_too_old_get_the_advice_to_upgrade() {
-        let old = Made::server("5.6.24", "Source distribution");
+        let old = FactsBuilder::server("5.6.24", "Source distribution");
         let found = old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "N"]]).judge(&CHECK);
         assert!(found[0].remediation.as_ref().unwrap().contains("upgrade"));
     }

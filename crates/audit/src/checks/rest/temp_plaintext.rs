@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace, tablespace_with};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace, tablespace_with};
     use innodb::tablespace::TablespaceKind;
 
     fn ibtmp1(encrypted: u64, clear: u64) -> Content {
@@ -176,7 +176,10 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_unknown_and_a_stopped_server_has_none() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(
+            FactsBuilder::nothing().file("demo/t.ibd", tablespace("plain", 0, 1)).statuses(&CHECK),
+            [NotApplicable]
+        );
     }
 }

@@ -223,9 +223,9 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql, tablespace};
+    use crate::testing::{FactsBuilder, mariadb, mysql, tablespace};
 
-    fn with_spill(mut made: Made, looks_random: Option<bool>) -> Made {
+    fn with_spill(mut made: FactsBuilder, looks_random: Option<bool>) -> FactsBuilder {
         made = made.file("demo/t.ibd", tablespace("plain", 0, 1));
         made.0.files.as_mut().unwrap().unlinked.push(UnlinkedFile {
             path: "/proc/7/fd/44".to_owned(),
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_temporary_table_with_a_name_counts_too() {
-        let clear = |made: Made| {
+        let clear = |made: FactsBuilder| {
             let content = Content::Unknown { looks_random: Some(false) };
             made.file("#sql-temptable-7-5-0.MAD", content).last_file(|file| file.role = Role::Temporary)
         };
@@ -276,13 +276,13 @@ mod tests {
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
         assert_eq!(with_spill(mysql(), Some(true)).statuses(&CHECK), [Unknown]);
         assert_eq!(mysql().path("/tmp", Role::Temporary, DiskLayer::Plain).statuses(&CHECK), [Fail]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 
     #[test]
     fn percona_has_other_switches() {
         let made = |files: &str, changes: &str| {
-            let percona = Made::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
+            let percona = FactsBuilder::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
             percona.variable("encrypt_tmp_files", files).variable("innodb_encrypt_online_alter_logs", changes)
         };
         assert_eq!(made("ON", "ON").statuses(&CHECK), [Pass]);

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
+    use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
     use innodb::tablespace::TablespaceKind;
 
     fn undo(what: &str, encrypted: u64, clear: u64) -> Content {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn clear_and_partly_clear_fail() {
-        assert_eq!(Made::nothing().file("undo_001", undo("plain", 0, 9)).statuses(&CHECK), [Fail]);
+        assert_eq!(FactsBuilder::nothing().file("undo_001", undo("plain", 0, 9)).statuses(&CHECK), [Fail]);
         let found = mysql()
             .variable("innodb_undo_log_encrypt", "ON")
             .answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "innodb_undo_001", "Undo", "Y"]])

@@ -73,7 +73,7 @@ fn channel_enabled(sql: &SqlFacts) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn dedicated_settings_pass_and_fallback_fails() {
@@ -92,6 +92,6 @@ mod tests {
     fn servers_without_an_admin_port_are_not_concerned() {
         assert_eq!(mysql().variable("admin_address", "").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
+        assert_eq!(FactsBuilder::server("5.7.44", "").statuses(&CHECK), [NotApplicable]);
     }
 }

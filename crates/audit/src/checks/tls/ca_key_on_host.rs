@@ -99,7 +99,7 @@ fn is_authority_key(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     #[test]
     fn names_of_authorities_keys_are_recognised() {
@@ -114,15 +114,15 @@ mod tests {
     #[test]
     fn a_key_of_the_authority_in_the_data_directory_fails() {
         let key = |encrypted| Content::PrivateKey { encrypted };
-        let found = Made::nothing().file("ca-key.pem", key(false)).judge(&CHECK);
+        let found = FactsBuilder::nothing().file("ca-key.pem", key(false)).judge(&CHECK);
         assert_eq!(
             (found[0].status, found[0].artefact.as_str(), found[0].severity),
             (Fail, "ca-key.pem", Severity::High)
         );
-        assert_eq!(Made::nothing().file("ca-key.pem", key(true)).judge(&CHECK)[0].severity, Severity::Medium);
-        assert_eq!(Made::nothing().file("server-key.pem", key(false)).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("ca-key.pem", key(true)).judge(&CHECK)[0].severity, Severity::Medium);
+        assert_eq!(FactsBuilder::nothing().file("server-key.pem", key(false)).statuses(&CHECK), [Pass]);
         // A file of that name without a key does not count.
-        assert_eq!(Made::nothing().file("ca-key.pem", Content::Empty).statuses(&CHECK), [Pass]);
+        assert_eq!(FactsBuilder::nothing().file("ca-key.pem", Content::Empty).statuses(&CHECK), [Pass]);
     }
 
     #[test]

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     fn ending(day: &str) -> Certificate {
         Certificate { not_after: format!("{day}T00:00:00Z").parse().unwrap(), sha256: day.repeat(4), ..certificate() }
@@ -210,11 +210,11 @@ mod tests {
     #[test]
     fn a_server_without_tls_is_not_concerned_and_offline_files_do_not_pass() {
         assert_eq!(mariadb().variable("have_ssl", "DISABLED").statuses(&CHECK), [NotApplicable]);
-        let lying =
-            Made::nothing().file("server-cert.pem", Content::Certificates { certificates: vec![certificate()] });
+        let lying = FactsBuilder::nothing()
+            .file("server-cert.pem", Content::Certificates { certificates: vec![certificate()] });
         assert_eq!(lying.statuses(&CHECK), [Unknown]);
-        let expired =
-            Made::nothing().file("server-cert.pem", Content::Certificates { certificates: vec![ending("2026-01-02")] });
+        let expired = FactsBuilder::nothing()
+            .file("server-cert.pem", Content::Certificates { certificates: vec![ending("2026-01-02")] });
         assert_eq!(expired.statuses(&CHECK), [Fail, Unknown]);
     }
 

@@ -96,9 +96,9 @@ mod tests {
     use super::super::made::{certificate, good_tls, probed};
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn sending(certificate: Certificate, names: &[&str]) -> Made {
+    fn sending(certificate: Certificate, names: &[&str]) -> FactsBuilder {
         let mut made = probed(mysql(), Some(TlsProbe { certificates: vec![certificate], ..good_tls() }));
         made.0.client_names = names.iter().map(|name| (*name).to_owned()).collect();
         made

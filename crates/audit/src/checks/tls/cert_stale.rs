@@ -145,9 +145,9 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with_file(made: Made, certificate: Certificate) -> Made {
+    fn with_file(made: FactsBuilder, certificate: Certificate) -> FactsBuilder {
         // A relative name is below the data directory.
         let mut made = made.variable("ssl_cert", "server-cert.pem");
         made.0.sql.as_mut().unwrap().identity.datadir = "/var/lib/mysql/".to_owned();
@@ -193,6 +193,6 @@ mod tests {
     #[test]
     fn a_certificate_in_memory_cannot_be_stale() {
         assert_eq!(probed(mariadb().variable("ssl_cert", ""), Some(good_tls())).statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -103,9 +103,9 @@ mod tests {
     use crate::facts::files::Content;
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn sending(certificate: Certificate) -> Made {
+    fn sending(certificate: Certificate) -> FactsBuilder {
         probed(mysql(), Some(TlsProbe { certificates: vec![certificate], ..good_tls() }))
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_unknown_and_no_tls_not_concerned() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
         assert_eq!(probed(mysql(), None).statuses(&CHECK), [NotApplicable]);
     }
 }

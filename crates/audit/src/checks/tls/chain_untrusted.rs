@@ -111,14 +111,14 @@ mod tests {
     use crate::facts::files::Content;
     use crate::facts::wire::ChainTrust;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn with_ca(ca: Certificate) -> Made {
+    fn with_ca(ca: Certificate) -> FactsBuilder {
         let made = probed(mysql().variable("ssl_ca", "/var/lib/mysql/ca.pem"), Some(good_tls()));
         made.file("ca.pem", Content::Certificates { certificates: vec![ca] })
     }
 
-    fn verified(error: Option<&str>) -> Made {
+    fn verified(error: Option<&str>) -> FactsBuilder {
         let mut made = with_ca(authority());
         let error = error.map(str::to_owned);
         made.0.wire.as_mut().unwrap().chain = Some(ChainTrust { ca_file: "/var/lib/mysql/ca.pem".to_owned(), error });

@@ -184,9 +184,9 @@ fn unread(file: &str, why: &str) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{self, Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(made: Made, lines: &[(&str, &str)]) -> Made {
+    fn with(made: FactsBuilder, lines: &[(&str, &str)]) -> FactsBuilder {
         let entry = |(number, (group, text)): (usize, &(&str, &str))| {
             let (key, value) = text.split_once('=').map_or((*text, None), |(key, value)| (key, Some(value.to_owned())));
             OptionEntry {
@@ -203,7 +203,7 @@ mod tests {
         made.host(|host| host.options = entries)
     }
 
-    fn status(made: Made, lines: &[(&str, &str)]) -> Status {
+    fn status(made: FactsBuilder, lines: &[(&str, &str)]) -> Status {
         with(made, lines).statuses(&CHECK)[0]
     }
 
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(status(mariadb(), &[("client", "ssl")]), Fail);
         assert_eq!(status(mariadb(), &[("client", "ssl-ca=/etc/ca.pem")]), Fail);
         assert_eq!(status(mariadb(), &[("client", "ssl"), ("client", "ssl-verify-server-cert")]), Pass);
-        let eleven = || Made::server("11.8.6-MariaDB", "");
+        let eleven = || FactsBuilder::server("11.8.6-MariaDB", "");
         assert_eq!(status(eleven(), &[("client", "ssl")]), Pass);
         assert_eq!(
             with(eleven(), &[("client", "ssl"), ("client", "disable-ssl-verify-server-cert")]).statuses(&CHECK),

@@ -71,7 +71,7 @@ mod tests {
     use super::super::made::{classic, good_tls, probed};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn the_greeting_outranks_what_the_server_declares() {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn without_a_server_nothing_is_known() {
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 
     #[test]

@@ -189,9 +189,9 @@ fn nothing_read(path: &str) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
-    fn named(mode: Option<u32>, gid: u32, acl: bool) -> Made {
+    fn named(mode: Option<u32>, gid: u32, acl: bool) -> FactsBuilder {
         let entry = FileMode {
             path: "/etc/mysql/server-key.pem".to_owned(),
             what: "tls key".to_owned(),
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn keys_in_the_data_directory_are_judged_offline() {
         let lying = |mode| {
-            let mut made = Made::nothing().file("client-key.pem", Content::PrivateKey { encrypted: false });
+            let mut made = FactsBuilder::nothing().file("client-key.pem", Content::PrivateKey { encrypted: false });
             let file = &mut made.0.files.as_mut().unwrap().files[0];
             file.mode = mode;
             made
@@ -240,6 +240,6 @@ mod tests {
     #[test]
     fn a_server_without_key_file_is_not_concerned() {
         assert_eq!(mysql().variable("ssl_key", "").statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

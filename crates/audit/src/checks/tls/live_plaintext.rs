@@ -88,12 +88,12 @@ fn client_option(connections: &[&Connection<'_>]) -> &'static str {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const COLUMNS: &[&str] =
         &["thread_id", "user", "host", "command", "connection_type", "client_name", "client_version", "program"];
 
-    fn with(made: Made, rows: &[&[&str]]) -> Made {
+    fn with(made: FactsBuilder, rows: &[&[&str]]) -> FactsBuilder {
         made.answer("connections", COLUMNS, rows)
     }
 

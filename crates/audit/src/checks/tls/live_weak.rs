@@ -82,12 +82,12 @@ fn hidden(sql: &SqlFacts) -> Unseen {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     const CLIENTS: &[&str] =
         &["thread_id", "user", "host", "command", "connection_type", "client_name", "client_version", "program"];
 
-    fn with(rows: &[&[&str]]) -> Made {
+    fn with(rows: &[&[&str]]) -> FactsBuilder {
         let client: &[&str] = &["7", "app", "10.0.0.9:50001", "Sleep", "SSL/TLS", "libmysql", "5.7.11", ""];
         mysql().answer("connections", CLIENTS, &[client]).answer(
             "session_tls",
@@ -112,6 +112,6 @@ mod tests {
     fn an_empty_table_is_no_evidence() {
         assert_eq!(with(&[]).statuses(&CHECK), [Unknown]);
         assert_eq!(mariadb().statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -136,7 +136,7 @@ pub(crate) mod made {
     use server::tls::{TlsVersion, suites};
 
     use crate::facts::wire::{Listener, WireFacts};
-    use crate::testing::Made;
+    use crate::testing::FactsBuilder;
 
     /// A healthy certificate for db.example.
     pub(crate) fn certificate() -> Certificate {
@@ -225,7 +225,7 @@ pub(crate) mod made {
     }
 
     /// The facts with a probed main port.
-    pub(crate) fn probed(mut made: Made, tls: Option<TlsProbe>) -> Made {
+    pub(crate) fn probed(mut made: FactsBuilder, tls: Option<TlsProbe>) -> FactsBuilder {
         made.0.wire = Some(WireFacts { classic: Some(classic("10.0.0.5:3306", tls)), ..WireFacts::default() });
         made
     }

@@ -85,7 +85,7 @@ mod tests {
     use super::super::made::{good_tls, probed, tls};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mysql};
+    use crate::testing::{FactsBuilder, mysql};
 
     #[test]
     fn the_handshake_tells() {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn without_a_probe_the_variable_tells() {
-        let old = Made::server("5.7.44", "").variable("tls_version", "TLSv1.2").judge(&CHECK);
+        let old = FactsBuilder::server("5.7.44", "").variable("tls_version", "TLSv1.2").judge(&CHECK);
         assert_eq!(old[0].status, Fail);
         assert!(old[0].remediation.as_deref().unwrap().contains("upgrade"));
         assert_eq!(mysql().variable("tls_version", "TLSv1.3").statuses(&CHECK), [Pass]);

@@ -76,9 +76,9 @@ mod tests {
     use super::*;
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn tried(made: Made, login: PlainLogin) -> Made {
+    fn tried(made: FactsBuilder, login: PlainLogin) -> FactsBuilder {
         let mut made = probed(made, Some(good_tls()));
         made.0.wire.as_mut().unwrap().plain_login = Some(login);
         made
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_version_without_the_switch_cannot_refuse() {
-        let found = Made::server("5.6.24", "MySQL Community Server (GPL)").judge(&CHECK);
+        let found = FactsBuilder::server("5.6.24", "MySQL Community Server (GPL)").judge(&CHECK);
         assert_eq!(found[0].status, Fail);
         assert!(found[0].message.contains("cannot require TLS"));
     }
@@ -121,6 +121,6 @@ mod tests {
     fn sockets_only_is_not_concerned_and_offline_is_unknown() {
         let made = mysql().variable("require_secure_transport", "OFF").variable("skip_networking", "ON");
         assert_eq!(made.statuses(&CHECK), [NotApplicable]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::checks::auth::tests::{alice_but, with};
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn a_remote_account_without_require_fails_on_both_families() {
@@ -79,8 +79,8 @@ mod tests {
         }
     }
 
-    fn made_again(made: &Made) -> Made {
-        Made(made.0.clone())
+    fn made_again(made: &FactsBuilder) -> FactsBuilder {
+        FactsBuilder(made.0.clone())
     }
 
     #[test]
@@ -107,6 +107,6 @@ mod tests {
     fn accounts_that_cannot_be_read_are_unknown() {
         assert_eq!(mysql().refused("accounts", 1142).statuses(&CHECK), [Unknown]);
         assert_eq!(with(mysql(), &[]).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -127,7 +127,7 @@ mod tests {
     use super::super::made::{good_tls, probed, tls};
     use super::*;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
     #[test]
     fn handshakes_outrank_the_variable() {
@@ -142,14 +142,14 @@ mod tests {
 
     #[test]
     fn without_a_probe_the_variable_tells() {
-        let old =
-            Made::server("5.7.44", "MySQL Community Server (GPL)").variable("tls_version", "TLSv1,TLSv1.1,TLSv1.2");
+        let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)")
+            .variable("tls_version", "TLSv1,TLSv1.1,TLSv1.2");
         let found = old.judge(&CHECK);
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
         assert!(found[0].remediation.as_deref().unwrap().starts_with("tls_version = TLSv1.2 under [mysqld]"));
         assert_eq!(mysql().variable("tls_version", "TLSv1.2,TLSv1.3").statuses(&CHECK), [Pass]);
         assert_eq!(mariadb().variable("tls_version", "").statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 
     #[test]

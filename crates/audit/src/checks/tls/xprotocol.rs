@@ -162,9 +162,9 @@ mod tests {
     use crate::facts::host::Process;
     use crate::facts::wire::{Listener, WireFacts};
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{FactsBuilder, mariadb, mysql};
 
-    fn with(bind: &str, x_bind: &str) -> Made {
+    fn with(bind: &str, x_bind: &str) -> FactsBuilder {
         mysql()
             .variable("bind_address", bind)
             .variable("mysqlx_bind_address", x_bind)
@@ -172,7 +172,7 @@ mod tests {
             .answer("plugins", &["name", "status", "type"], &[&["mysqlx", "ACTIVE", "DAEMON"]])
     }
 
-    fn listening(made: Made, listeners: &[&str]) -> Made {
+    fn listening(made: FactsBuilder, listeners: &[&str]) -> FactsBuilder {
         let process = Process {
             pid: 1,
             found_by: String::new(),
@@ -228,6 +228,6 @@ mod tests {
         assert_eq!(none.statuses(&CHECK), [NotApplicable]);
         assert_eq!(with("*", "*").variable("skip_networking", "ON").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().refused("plugins", 1227).statuses(&CHECK), [Unknown]);
-        assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
+        assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::Site;
+use super::TestBed;
 use crate::{
     ClientKind, Error, Experiment, Proxy, Relay, Route, Security, TlsSettings, TlsVersion, Unit, ssh_forward,
     stunnel_pair, tunnel_pair,
@@ -23,14 +23,14 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub(super) fn new(site: &Site<'_>, round_trip: u16, missing: &mut Vec<String>) -> Result<Self, Error> {
+    pub(super) fn new(test_bed: &TestBed<'_>, round_trip: u16, missing: &mut Vec<String>) -> Result<Self, Error> {
         let time = Duration::from_millis(round_trip.into());
-        let server = site.daemon.address();
+        let server = test_bed.daemon.address();
         let relay = (round_trip > 0).then(|| Relay::start(server, time)).transpose().map_err(Error::Port)?;
-        let (directory, certificates) = (site.directory, &site.certificates);
-        let tunnel = tunnel_pair(&site.suite.program, directory, certificates, &site.daemon.socket(), time)?;
+        let (directory, certificates) = (test_bed.directory, &test_bed.certificates);
+        let tunnel = tunnel_pair(&test_bed.suite.program, directory, certificates, &test_bed.daemon.socket(), time)?;
         let mut proxies = Vec::new();
-        if !site.suite.no_peers {
+        if !test_bed.suite.no_peers {
             let peers = [
                 ("ssh -L", ssh_forward(directory, server, time)),
                 ("stunnel", stunnel_pair(directory, certificates, server, time)),
@@ -54,24 +54,25 @@ impl Network {
         Experiment::new(name).unit(unit)
     }
 
-    fn route<'s>(&self, site: &'s Site<'_>, name: impl Into<String>, client: ClientKind) -> Route<'s> {
-        let address = self.relay.as_ref().map_or_else(|| site.daemon.address(), Relay::address);
+    fn route<'s>(&self, test_bed: &'s TestBed<'_>, name: impl Into<String>, client: ClientKind) -> Route<'s> {
+        let address = self.relay.as_ref().map_or_else(|| test_bed.daemon.address(), Relay::address);
         Route { name: name.into(), address, client, certificate: None }
     }
 
     pub(super) fn connection_routes<'s>(
         &self,
-        site: &'s Site<'_>,
+        test_bed: &'s TestBed<'_>,
         missing: &mut Vec<String>,
     ) -> Result<Vec<Route<'s>>, Error> {
-        let mut routes = vec![self.route(site, PLAIN, ClientKind::Driver(Security::Plain))];
+        let mut routes = vec![self.route(test_bed, PLAIN, ClientKind::Driver(Security::Plain))];
         // What a key costs does not depend on the way.
-        let pairs = if self.round_trip == 0 { site.pairs.as_slice() } else { site.pairs.get(..1).unwrap_or_default() };
+        let pairs =
+            if self.round_trip == 0 { test_bed.pairs.as_slice() } else { test_bed.pairs.get(..1).unwrap_or_default() };
         for (key, pair) in pairs {
             for (version, resumes) in KINDS {
                 let name = format!("{version} {key}{}", if resumes { ", resumed" } else { "" });
-                let route = self.route(site, name, driver(site, version, resumes)?);
-                let route = Route { certificate: Some((&site.daemon, pair.clone())), ..route };
+                let route = self.route(test_bed, name, driver(test_bed, version, resumes)?);
+                let route = Route { certificate: Some((&test_bed.daemon, pair.clone())), ..route };
                 if route.is_possible()? {
                     routes.push(route);
                 } else {
@@ -79,33 +80,35 @@ impl Network {
                 }
             }
         }
-        routes.extend(self.programs(site));
+        routes.extend(self.programs(test_bed));
         routes.extend(self.proxied());
         Ok(routes)
     }
 
     /// The command-line client, where only the processor counts.
-    fn programs<'s>(&self, site: &'s Site<'_>) -> Vec<Route<'s>> {
-        let Some((program, mariadb)) = site.client.as_ref().filter(|_| self.round_trip == 0) else { return Vec::new() };
+    fn programs<'s>(&self, test_bed: &'s TestBed<'_>) -> Vec<Route<'s>> {
+        let Some((program, mariadb)) = test_bed.client.as_ref().filter(|_| self.round_trip == 0) else {
+            return Vec::new();
+        };
         let route = |(name, options)| {
             let client = ClientKind::Program { program: program.clone(), options };
-            let certificate = site.pairs.first().map(|(_, pair)| (&site.daemon, pair.clone()));
-            Route { certificate, ..self.route(site, name, client) }
+            let certificate = test_bed.pairs.first().map(|(_, pair)| (&test_bed.daemon, pair.clone()));
+            Route { certificate, ..self.route(test_bed, name, client) }
         };
-        client_options(*mariadb, &site.certificates.ca).into_iter().map(route).collect()
+        client_options(*mariadb, &test_bed.certificates.ca).into_iter().map(route).collect()
     }
 
     /// For clients that do no TLS themselves.
-    pub(super) fn clear_routes<'s>(&self, site: &'s Site<'_>) -> Vec<Route<'s>> {
-        let mut routes = vec![self.route(site, PLAIN, ClientKind::Driver(Security::Plain))];
+    pub(super) fn clear_routes<'s>(&self, test_bed: &'s TestBed<'_>) -> Vec<Route<'s>> {
+        let mut routes = vec![self.route(test_bed, PLAIN, ClientKind::Driver(Security::Plain))];
         routes.extend(self.proxied());
         routes
     }
 
-    pub(super) fn query_routes<'s>(&self, site: &'s Site<'_>) -> Result<Vec<Route<'s>>, Error> {
-        let mut routes = vec![self.route(site, PLAIN, ClientKind::Driver(Security::Plain))];
+    pub(super) fn query_routes<'s>(&self, test_bed: &'s TestBed<'_>) -> Result<Vec<Route<'s>>, Error> {
+        let mut routes = vec![self.route(test_bed, PLAIN, ClientKind::Driver(Security::Plain))];
         for version in [TlsVersion::Tls13, TlsVersion::Tls12] {
-            routes.push(self.route(site, version.to_string(), driver(site, version, false)?));
+            routes.push(self.route(test_bed, version.to_string(), driver(test_bed, version, false)?));
         }
         routes.extend(self.proxied());
         Ok(routes)
@@ -121,8 +124,8 @@ impl Network {
     }
 }
 
-fn driver(site: &Site<'_>, version: TlsVersion, resumes: bool) -> Result<ClientKind, Error> {
-    let settings = TlsSettings::new(version, &site.certificates.ca, resumes);
+fn driver(test_bed: &TestBed<'_>, version: TlsVersion, resumes: bool) -> Result<ClientKind, Error> {
+    let settings = TlsSettings::new(version, &test_bed.certificates.ca, resumes);
     let settings = settings.map_err(|error| Error::Tls(error.to_string()))?;
     Ok(ClientKind::Driver(Security::Tls(settings)))
 }

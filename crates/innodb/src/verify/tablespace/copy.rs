@@ -18,7 +18,7 @@ use crate::{
     verify::{
         Check,
         tablespace::{
-            Scratch,
+            PageBuffers,
             judgement::{Judgement, State},
             mariadb, mysql,
         },
@@ -71,17 +71,17 @@ impl Owners for NoOwners {
 }
 
 /// Judges a copy; decrypts it in place if its owner's key is known.
-pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
+pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, buffers: &mut PageBuffers) -> Judgement {
     let Ok(header) = PageHeader::parse(slot) else { return Judgement::new(State::Empty) };
     if all_zero(slot.range(24, slot.len())) {
         return Judgement::new(State::Empty);
     }
     let family = copy_family(slot, mysql);
     if family != Family::MySql {
-        return mariadb::judge_copy(slot, family, owners, scratch);
+        return mariadb::judge_copy(slot, family, owners, buffers);
     }
     if header.page_type.is_mysql_encrypted() && copy_state(slot, &header, family).state == PageState::Encrypted {
-        return encrypted(slot, &header, owners, scratch);
+        return encrypted(slot, &header, owners, buffers);
     }
     let mut judgement = Judgement::new(State::Clear);
     let owner = owners.owner(header.space_id);
@@ -91,7 +91,7 @@ pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: 
     match sound_bytes(slot) {
         Some((page_bytes, zip)) => {
             let page = slot.range(0, page_bytes);
-            mysql::check_sound(page, zip, Check::Checksum, scratch, &mut judgement);
+            mysql::check_sound(page, zip, Check::Checksum, buffers, &mut judgement);
         }
         None => judgement.bad(Check::Checksum, "no checksum of this copy matches"),
     }
@@ -114,7 +114,7 @@ fn sound_bytes(slot: &[u8]) -> Option<(usize, bool)> {
     sound_row_compressed(slot).map(|page_bytes| (page_bytes, true))
 }
 
-fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
+fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, buffers: &mut PageBuffers) -> Judgement {
     let space = header.space_id;
     let known = owners.owners(space);
     let mut judgement = Judgement::new(State::Encrypted);
@@ -131,7 +131,7 @@ fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, scratch:
     let sealed = slot.to_vec();
     for owner in known.into_iter().filter(|owner| owner.key.is_some()) {
         slot.copy_from_slice(&sealed);
-        judgement = opened(slot, header, &owner, scratch);
+        judgement = opened(slot, header, &owner, buffers);
         if !judgement.is_bad() {
             break;
         }
@@ -146,7 +146,7 @@ fn is_opened(page: &[u8]) -> bool {
     page.be32(0).is_some_and(|sum| sum != 0 && page.be32(page.len().saturating_sub(TRAILER_BYTES)) == Some(sum))
 }
 
-fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, scratch: &mut Scratch) -> Judgement {
+fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, buffers: &mut PageBuffers) -> Judgement {
     let mut judgement = Judgement::new(State::Encrypted);
     let zip = owner.page_bytes < slot.len();
     let cipher = owner.key.as_ref().and_then(|key| key.cipher().ok());
@@ -155,7 +155,7 @@ fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, scratch: &mut Scr
         return judgement;
     };
     match cipher.open(page) {
-        Ok(_) => mysql::check_sound(page, zip, Check::OpenedChecksum, scratch, &mut judgement),
+        Ok(_) => mysql::check_sound(page, zip, Check::OpenedChecksum, buffers, &mut judgement),
         Err(error) => judgement.bad(Check::Length, error.to_string()),
     }
     if judgement.is_bad() && header.lsn < owner.opened_from && !is_opened(page) {

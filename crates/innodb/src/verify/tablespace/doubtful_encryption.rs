@@ -18,7 +18,7 @@ use crate::{
     verify::{
         Check,
         tablespace::{
-            Scratch,
+            PageBuffers,
             head::TRX_SYS_PAGE,
             judgement::{Judgement, State},
             mysql::check_sound,
@@ -52,7 +52,7 @@ fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
     let Some(pages) = length(source).ok().and_then(|bytes| bytes.checked_div(page_bytes)) else { return false };
     let spread_out = (0..PAGES).map(|index| spread(index, PAGES, pages));
     let mut page = vec![0; as_usize(page_bytes)];
-    let mut scratch = Scratch::default();
+    let mut buffers = PageBuffers::default();
     let mut proof = false;
     // Copies of other tablespaces' pages are no evidence about this one.
     let copies = copies(page0, source);
@@ -62,7 +62,7 @@ fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
         if !fill(source, offset, &mut page).is_ok_and(|read| as_u64(read.len()) == page_bytes) {
             return false;
         }
-        match is_sound_and_clear(page0, &page, &mut scratch) {
+        match is_sound_and_clear(page0, &page, &mut buffers) {
             Some(true) => proof |= !is_always_clear(&page),
             Some(false) => return false,
             None => {}
@@ -82,7 +82,7 @@ fn copies<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> [(u64, u64); 2] {
 }
 
 /// `None` for a page without content.
-fn is_sound_and_clear(page0: &Page0, page: &[u8], scratch: &mut Scratch) -> Option<bool> {
+fn is_sound_and_clear(page0: &Page0, page: &[u8], buffers: &mut PageBuffers) -> Option<bool> {
     if all_zero(page) {
         return None;
     }
@@ -93,11 +93,11 @@ fn is_sound_and_clear(page0: &Page0, page: &[u8], scratch: &mut Scratch) -> Opti
     if page.be16(24) == Some(PageType::PAGE_COMPRESSED.0) {
         let layout = Layout::Legacy { row_compressed: false };
         // The tablespace that a damaged page 0 names proves nothing.
-        let plain = mariadb::test_clear(page, layout, page0.space_id, &mut scratch.rebuilt);
+        let plain = mariadb::test_clear(page, layout, page0.space_id, &mut buffers.rebuilt);
         return Some(matches!(plain, Plain::Holds | Plain::NoChecksum | Plain::Fails(PlainFault::SpaceId(_))));
     }
     let mut judgement = Judgement::new(State::Clear);
-    check_sound(page, page0.flags.is_row_compressed(), Check::Checksum, scratch, &mut judgement);
+    check_sound(page, page0.flags.is_row_compressed(), Check::Checksum, buffers, &mut judgement);
     Some(!mysql::is_encrypted(page) && !judgement.is_bad())
 }
 

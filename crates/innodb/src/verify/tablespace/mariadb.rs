@@ -23,7 +23,7 @@ use crate::{
     verify::{
         Check,
         tablespace::{
-            Expected, Scratch, TablespaceVerifier,
+            Expected, PageBuffers, TablespaceVerifier,
             copy::Owners,
             head::Decryptor,
             judgement::{DecryptOutcome, Judgement, State},
@@ -56,14 +56,14 @@ impl<'a> MariaDbDecryptor<'a> {
         layout: Layout,
         space: SpaceId,
         version: KeyVersion,
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
     ) -> DecryptOutcome {
         if !self.keys.has_mariadb() {
             return DecryptOutcome::NoKeyFile;
         }
         let Some(key) = self.key(version) else { return DecryptOutcome::NoKey };
         for mode in self.modes() {
-            let Ok(opened) = mariadb::open(page, layout, mode, space, &key, &mut scratch.rebuilt) else {
+            let Ok(opened) = mariadb::open(page, layout, mode, space, &key, &mut buffers.rebuilt) else {
                 return DecryptOutcome::Failed;
             };
             if !matches!(opened.plain, Plain::Fails(_)) {
@@ -115,32 +115,32 @@ impl<'a> MariaDbDecryptor<'a> {
 }
 
 impl TablespaceVerifier<'_> {
-    pub(super) fn judge_mariadb(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
+    pub(super) fn judge_mariadb(&self, number: u64, page: &mut [u8], buffers: &mut PageBuffers) -> Judgement {
         let (Ok(header), Some(layout)) = (PageHeader::parse(page), Layout::from_page0(&self.page0)) else {
             return Judgement::new(State::Empty);
         };
         let version = mariadb::key_version(page, layout);
         match &self.decryptor {
             Decryptor::MariaDb(decryptor) if version != KeyVersion(0) => {
-                self.judge_encrypted(decryptor, number, page, layout, version, scratch)
+                self.judge_encrypted(decryptor, number, page, layout, version, buffers)
             }
             _ if version != KeyVersion(0) && is_unproven_version(page, layout) => {
-                self.judge_clear(number, page, &header, layout, scratch)
+                self.judge_clear(number, page, &header, layout, buffers)
             }
-            _ if version != KeyVersion(0) && !self.is_actually_clear(page, layout, scratch) => {
+            _ if version != KeyVersion(0) && !self.is_actually_clear(page, layout, buffers) => {
                 let mut judgement = Judgement::new(State::Encrypted);
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no crypt data");
                 judgement
             }
-            _ => self.judge_clear(number, page, &header, layout, scratch),
+            _ => self.judge_clear(number, page, &header, layout, buffers),
         }
     }
 
     /// Bytes 26 to 29 of a page of the older format are a key version only if page 0 has crypt
     /// data; old servers stored other values there.
-    fn is_actually_clear(&self, page: &[u8], layout: Layout, scratch: &mut Scratch) -> bool {
+    fn is_actually_clear(&self, page: &[u8], layout: Layout, buffers: &mut PageBuffers) -> bool {
         let legacy = matches!(layout, Layout::Legacy { .. });
-        let plain = mariadb::test_clear(page, layout, self.page0.space_id, &mut scratch.rebuilt);
+        let plain = mariadb::test_clear(page, layout, self.page0.space_id, &mut buffers.rebuilt);
         legacy && !matches!(plain, Plain::Fails(_))
     }
 
@@ -151,13 +151,13 @@ impl TablespaceVerifier<'_> {
         page: &mut [u8],
         layout: Layout,
         version: KeyVersion,
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
     ) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
         let Ok(header) = PageHeader::parse(page) else { return judgement };
         let newer = matches!(layout, Layout::FullCrc32 { .. });
         if newer && !self.page0.declares_encryption() && is_unproven_version(page, layout) {
-            return self.judge_clear(number, page, &header, layout, scratch);
+            return self.judge_clear(number, page, &header, layout, buffers);
         }
         self.check_position(number, &header, matches!(layout, Layout::Legacy { .. }), &mut judgement);
         if !mariadb::ciphertext_holds(page, layout) {
@@ -171,7 +171,7 @@ impl TablespaceVerifier<'_> {
             return judgement;
         }
         let space = self.page0.space_id;
-        let outcome = decryptor.open(page, layout, space, version, scratch);
+        let outcome = decryptor.open(page, layout, space, version, buffers);
         if !self.page0.declares_encryption() && decryptor.contradicts(outcome) {
             judgement.bad(Check::EncryptedUnit, "encrypted, in a tablespace whose pages are clear");
             return judgement;
@@ -180,7 +180,7 @@ impl TablespaceVerifier<'_> {
         let asked = decryptor.crypt.min_key_version;
         if outcome == DecryptOutcome::NoKey
             && matches!(layout, Layout::Legacy { .. })
-            && decryptor.open(page, layout, space, asked, scratch) == DecryptOutcome::Opened
+            && decryptor.open(page, layout, space, asked, buffers) == DecryptOutcome::Opened
         {
             let detail =
                 format!("names version {version} of the key, which is not given, but version {asked} decrypts it");
@@ -198,7 +198,7 @@ impl TablespaceVerifier<'_> {
         page: &[u8],
         header: &PageHeader,
         layout: Layout,
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
     ) -> Judgement {
         let mut judgement = Judgement::new(State::Clear);
         let full_crc32 = matches!(layout, Layout::FullCrc32 { .. });
@@ -207,7 +207,7 @@ impl TablespaceVerifier<'_> {
         if full_crc32 && !mariadb::ciphertext_holds(page, layout) {
             judgement.bad(Check::Checksum, "the checksum does not match");
         } else {
-            check_plain(page, layout, self.page0.space_id, scratch, &mut judgement);
+            check_plain(page, layout, self.page0.space_id, buffers, &mut judgement);
         }
         if self.expected != Expected::Clear
             && judgement.is_bad()
@@ -256,8 +256,8 @@ fn is_unproven_version(page: &[u8], layout: Layout) -> bool {
     !mariadb::ciphertext_holds(page, layout)
 }
 
-fn check_plain(page: &[u8], layout: Layout, space: SpaceId, scratch: &mut Scratch, judgement: &mut Judgement) {
-    let fault = match mariadb::test_clear(page, layout, space, &mut scratch.rebuilt) {
+fn check_plain(page: &[u8], layout: Layout, space: SpaceId, buffers: &mut PageBuffers, judgement: &mut Judgement) {
+    let fault = match mariadb::test_clear(page, layout, space, &mut buffers.rebuilt) {
         Plain::Fails(fault) => fault,
         Plain::Holds | Plain::NoChecksum => return,
     };
@@ -273,7 +273,7 @@ fn check_plain(page: &[u8], layout: Layout, space: SpaceId, scratch: &mut Scratc
 
 /// Judges a copy in a doublewrite area. Encrypted copies are judged by the checksum over the
 /// ciphertext: the newer format hides their tablespace.
-pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
+pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, buffers: &mut PageBuffers) -> Judgement {
     let newer = Layout::FullCrc32 { compression: 0 };
     if family == Family::MariaDbFullCrc32 || mariadb::ciphertext_holds(slot, newer) {
         let readable = mariadb::key_version(slot, newer) == KeyVersion(0);
@@ -294,8 +294,8 @@ pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, scrat
     let compressed = slot.be16(24) == Some(PageType::PAGE_COMPRESSED.0);
     let layout = Layout::Legacy { row_compressed: false };
     if compressed {
-        scratch.rebuilt.resize(slot.len(), 0);
-        if let Err(error) = mariadb::decompress(slot, layout, &mut scratch.rebuilt) {
+        buffers.rebuilt.resize(slot.len(), 0);
+        if let Err(error) = mariadb::decompress(slot, layout, &mut buffers.rebuilt) {
             judgement.bad(Check::Decompression, error.to_string());
         }
     } else if !checksum::classic(slot).is_ok() && !is_row_compressed_copy(slot) {

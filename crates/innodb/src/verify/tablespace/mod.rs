@@ -107,7 +107,7 @@ enum Expected {
 
 /// Buffers that a thread reuses from page to page.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct PageBuffers {
     rebuilt: Vec<u8>,
 }
 
@@ -226,13 +226,13 @@ impl<'a> TablespaceVerifier<'a> {
         source: &R,
         first: u64,
         pages: &mut [u8],
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
         part: &mut Part,
     ) {
         for (index, page) in (first..).zip(pages.chunks_exact_mut(self.page_bytes)) {
-            let mut judgement = self.judge(source, index, page, scratch, part);
+            let mut judgement = self.judge(source, index, page, buffers, part);
             if judgement.is_bad() {
-                judgement = self.judge_again(source, index, page, judgement, scratch, part);
+                judgement = self.judge_again(source, index, page, judgement, buffers, part);
             }
             self.count(index, judgement, part);
         }
@@ -244,11 +244,11 @@ impl<'a> TablespaceVerifier<'a> {
         source: &R,
         first: u64,
         pages: &mut [u8],
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
         part: &mut Part,
     ) {
         for (index, page) in (first..).zip(pages.chunks_exact_mut(self.page_bytes)) {
-            let judgement = self.judge(source, index, page, scratch, part);
+            let judgement = self.judge(source, index, page, buffers, part);
             self.count(index, judgement, part);
         }
     }
@@ -323,26 +323,26 @@ impl<'a> TablespaceVerifier<'a> {
         source: &R,
         index: u64,
         page: &mut [u8],
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
         part: &mut Part,
     ) -> Judgement {
         let number = self.first_page.saturating_add(index);
         // Before the test for zeros: an unused slot is allocated too.
         if self.doublewrite.iter().any(|(from, end)| (*from..*end).contains(&number)) {
             if head::is_mariadb(self.page0.family) {
-                return copy::judge(page, false, self.owners, scratch);
+                return copy::judge(page, false, self.owners, buffers);
             }
             // The tablespace never had another key, so no copy can date from before a change of
             // key. `opened_from` is not used because it depends on the order in which pages are
             // verified.
             let this = Owner { opened_from: Lsn(0), ..self.owner() };
             let owners = SelfAndOthers { space: self.page0.space_id, this, others: self.owners };
-            return copy::judge(page, true, &owners, scratch);
+            return copy::judge(page, true, &owners, buffers);
         }
         if all_zero(page) {
             return self.judge_zero(source, number, part);
         }
-        let mut judgement = self.judge_page(number, page, scratch);
+        let mut judgement = self.judge_page(number, page, buffers);
         if judgement.state == State::Empty && !judgement.is_bad() {
             return self.judge_zero(source, number, part);
         }
@@ -368,11 +368,11 @@ impl<'a> TablespaceVerifier<'a> {
         judgement
     }
 
-    fn judge_page(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
+    fn judge_page(&self, number: u64, page: &mut [u8], buffers: &mut PageBuffers) -> Judgement {
         match (&self.decryptor, self.page0.family) {
             (Decryptor::Unknown, _) => judge_unknown(page),
-            (_, Family::MySql | Family::Undetermined) => self.judge_mysql(number, page, scratch),
-            (_, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) => self.judge_mariadb(number, page, scratch),
+            (_, Family::MySql | Family::Undetermined) => self.judge_mysql(number, page, buffers),
+            (_, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) => self.judge_mariadb(number, page, buffers),
         }
     }
 
@@ -418,7 +418,7 @@ impl<'a> TablespaceVerifier<'a> {
         index: u64,
         page: &mut [u8],
         first: Judgement,
-        scratch: &mut Scratch,
+        buffers: &mut PageBuffers,
         part: &mut Part,
     ) -> Judgement {
         let offset = index.saturating_mul(as_u64(self.page_bytes));
@@ -435,7 +435,7 @@ impl<'a> TablespaceVerifier<'a> {
                 break;
             }
             before = Some(page.to_vec());
-            last = self.judge(source, index, page, scratch, part);
+            last = self.judge(source, index, page, buffers, part);
             if !last.is_bad() {
                 return last;
             }

@@ -14,7 +14,7 @@ use crate::{
     verify::{
         Check,
         tablespace::{
-            Expected, Scratch, TablespaceVerifier,
+            Expected, PageBuffers, TablespaceVerifier,
             head::Decryptor,
             judgement::{Judgement, State},
         },
@@ -24,13 +24,13 @@ use crate::{
 impl TablespaceVerifier<'_> {
     /// Judges a page. [`State::Empty`] for zeros, encrypted ones too: the descriptor decides
     /// whether they are valid.
-    pub(super) fn judge_mysql(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
+    pub(super) fn judge_mysql(&self, number: u64, page: &mut [u8], buffers: &mut PageBuffers) -> Judgement {
         let Ok(header) = PageHeader::parse(page) else { return Judgement::new(State::Empty) };
         if header.page_type.is_mysql_encrypted() {
-            return self.judge_sealed(number, page, &header, scratch);
+            return self.judge_sealed(number, page, &header, buffers);
         }
         let mut judgement = Judgement::new(State::Clear);
-        if has_blank_header(page, &header) && opens_to_zeros(page, scratch) {
+        if has_blank_header(page, &header) && opens_to_zeros(page, buffers) {
             return Judgement::new(State::Empty);
         }
         self.check_position(number, &header, true, &mut judgement);
@@ -39,11 +39,11 @@ impl TablespaceVerifier<'_> {
         } else if number > 0 {
             self.check_clear(&mut judgement);
         }
-        check_sound(page, self.page0.flags.is_row_compressed(), Check::Checksum, scratch, &mut judgement);
+        check_sound(page, self.page0.flags.is_row_compressed(), Check::Checksum, buffers, &mut judgement);
         let may_be_encrypted = number > 0 && self.expected != Expected::Clear;
         if may_be_encrypted
             && judgement.is_bad()
-            && let Some(proof) = self.proof_of_damaged_type(page, &header, scratch)
+            && let Some(proof) = self.proof_of_damaged_type(page, &header, buffers)
         {
             let mut judgement = Judgement::new(State::Encrypted);
             judgement.bad(Check::Header, format!("the page's type, {}, is damaged: {proof}", header.page_type.0));
@@ -53,8 +53,8 @@ impl TablespaceVerifier<'_> {
     }
 
     /// What shows that a page is encrypted although its type says otherwise: a key, or the bytes alone.
-    fn proof_of_damaged_type(&self, page: &[u8], header: &PageHeader, scratch: &mut Scratch) -> Option<String> {
-        if let Some(PageType(page_type)) = self.decryptable_type(page, scratch) {
+    fn proof_of_damaged_type(&self, page: &[u8], header: &PageHeader, buffers: &mut PageBuffers) -> Option<String> {
+        if let Some(PageType(page_type)) = self.decryptable_type(page, buffers) {
             return Some(format!("it can be decrypted as type {page_type}"));
         }
         let by_bytes = is_unmarked_ciphertext(page, header, self.page0.family);
@@ -62,7 +62,7 @@ impl TablespaceVerifier<'_> {
     }
 
     /// The type as which a key decrypts an encrypted page that names another.
-    fn decryptable_type(&self, page: &[u8], scratch: &mut Scratch) -> Option<PageType> {
+    fn decryptable_type(&self, page: &[u8], buffers: &mut PageBuffers) -> Option<PageType> {
         let Decryptor::MySql { cipher, .. } = &self.decryptor else { return None };
         let types = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
         types.into_iter().find(|page_type| {
@@ -73,14 +73,14 @@ impl TablespaceVerifier<'_> {
             let mut judgement = Judgement::new(State::Encrypted);
             let zip = self.page0.flags.is_row_compressed();
             if cipher.open(&mut page).is_ok() {
-                check_sound(&page, zip, Check::OpenedChecksum, scratch, &mut judgement);
+                check_sound(&page, zip, Check::OpenedChecksum, buffers, &mut judgement);
                 return !judgement.is_bad();
             }
             false
         })
     }
 
-    fn judge_sealed(&self, number: u64, page: &mut [u8], header: &PageHeader, scratch: &mut Scratch) -> Judgement {
+    fn judge_sealed(&self, number: u64, page: &mut [u8], header: &PageHeader, buffers: &mut PageBuffers) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
         let blank = has_blank_header(page, header);
         if !blank {
@@ -105,10 +105,10 @@ impl TablespaceVerifier<'_> {
                     .bad(Check::Header, format!("the page's type, {page_type}, says encrypted, and its bytes do not"));
             }
             Decryptor::MySql { cipher, .. } => match cipher.open(page) {
-                Ok(_) if blank && opens_to_zeros(page, scratch) => return Judgement::new(State::Empty),
+                Ok(_) if blank && opens_to_zeros(page, buffers) => return Judgement::new(State::Empty),
                 Ok(_) => {
                     let zip = self.page0.flags.is_row_compressed();
-                    check_sound(page, zip, Check::OpenedChecksum, scratch, &mut judgement);
+                    check_sound(page, zip, Check::OpenedChecksum, buffers, &mut judgement);
                     judgement.opened_lsn = (!judgement.is_bad()).then_some(header.lsn);
                 }
                 Err(error) => judgement.bad(Check::Length, error.to_string()),
@@ -129,20 +129,20 @@ impl TablespaceVerifier<'_> {
 }
 
 /// Whether a decrypted page is all zeros, after decompression if necessary.
-fn opens_to_zeros(page: &[u8], scratch: &mut Scratch) -> bool {
+fn opens_to_zeros(page: &[u8], buffers: &mut PageBuffers) -> bool {
     if page.be16(24) != Some(PageType::COMPRESSED.0) {
         return all_zero(page);
     }
-    scratch.rebuilt.resize(page.len(), 0);
-    compressed::rebuild_mysql(page, &mut scratch.rebuilt).is_ok() && all_zero(&scratch.rebuilt)
+    buffers.rebuilt.resize(page.len(), 0);
+    compressed::rebuild_mysql(page, &mut buffers.rebuilt).is_ok() && all_zero(&buffers.rebuilt)
 }
 
 /// Checks checksum and trailer of a clear or decrypted page; `check` names the layer if they fail.
-pub(super) fn check_sound(page: &[u8], zip: bool, check: Check, scratch: &mut Scratch, judgement: &mut Judgement) {
+pub(super) fn check_sound(page: &[u8], zip: bool, check: Check, buffers: &mut PageBuffers, judgement: &mut Judgement) {
     if page.be16(24) == Some(PageType::COMPRESSED.0) {
-        scratch.rebuilt.resize(page.len(), 0);
-        match compressed::rebuild_mysql(page, &mut scratch.rebuilt) {
-            Ok(()) => check_plain(&scratch.rebuilt, zip, check, judgement),
+        buffers.rebuilt.resize(page.len(), 0);
+        match compressed::rebuild_mysql(page, &mut buffers.rebuilt) {
+            Ok(()) => check_plain(&buffers.rebuilt, zip, check, judgement),
             Err(error) => judgement.bad(Check::Decompression, error.to_string()),
         }
     } else {

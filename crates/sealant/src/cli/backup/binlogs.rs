@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
 
-use super::{Configured, Reporting, Script, Whose};
+use super::{Configured, HostSelection, Reporting, Script};
 use crate::cli::encrypt::ended_by_signals;
 use crate::cli::value;
 use crate::cli::verify::forbid_dumps;
@@ -88,7 +88,7 @@ impl Binlogs {
 #[command(after_help = exit::help(SHOW_EXAMPLES, SHOW_EXITS))]
 pub(crate) struct Show {
     #[command(flatten)]
-    whose: Whose,
+    selection: HostSelection,
     /// List the transactions that were committed near this time, such as 2026-11-26T14:05:00Z
     #[arg(long, value_name = "TIME", requires = "identity")]
     around: Option<Timestamp>,
@@ -118,7 +118,7 @@ const SHOW_EXITS: exit::Codes = &[
 
 impl Show {
     fn run(&self) -> Result<Exit, Failure> {
-        let (repository, host) = self.whose.open()?;
+        let (repository, host) = self.selection.open()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let archives = Archive::read_all(&repository, &host, signers.as_ref())?;
         let mut transactions = Vec::new();

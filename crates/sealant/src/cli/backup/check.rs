@@ -8,7 +8,7 @@ use ::backup::report::CheckReport;
 use clap::Args;
 use report::{backup_check_messages, write_backup_check_table};
 
-use super::{Script, Whose};
+use super::{HostSelection, Script};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -28,7 +28,7 @@ pub(crate) struct Check {
     #[arg(value_name = "N|all", default_value = "all")]
     backup: Selection,
     #[command(flatten)]
-    whose: Whose,
+    selection: HostSelection,
     /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
@@ -72,7 +72,7 @@ const EXITS: exit::Codes = &[
 
 impl Check {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let (repository, host) = self.whose.open()?;
+        let (repository, host) = self.selection.open()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let identities = self.identity.as_deref().map(identities).transpose()?.unwrap_or_default();
         let memory = self.state.as_deref().map(Memory::read).transpose()?;

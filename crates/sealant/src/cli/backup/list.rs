@@ -4,7 +4,7 @@ use ::backup::report::ListReport;
 use clap::Args;
 use report::write_backup_list_table;
 
-use super::{Script, Whose};
+use super::{HostSelection, Script};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
@@ -14,7 +14,7 @@ use crate::output::message::Failure;
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct List {
     #[command(flatten)]
-    whose: Whose,
+    selection: HostSelection,
     #[command(flatten)]
     script: Script,
 }
@@ -29,7 +29,7 @@ const EXITS: exit::Codes =
 
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let (repository, host) = self.whose.open()?;
+        let (repository, host) = self.selection.open()?;
         let list = ListReport::read(&repository, &host)?;
         if !self.script.write(&list)? {
             to_stdout(&|out| write_backup_list_table(&list, out).map_err(std::io::Error::from))?;

@@ -10,7 +10,7 @@ use ::report::{calendar_messages, write_calendar_html, write_calendar_metrics, w
 use clap::Args;
 use jiff::Timestamp;
 
-use super::{Script, Whose};
+use super::{HostSelection, Script};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::{self, to_stdout};
@@ -26,7 +26,7 @@ use crate::output::message::{Failure, say};
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Report {
     #[command(flatten)]
-    whose: Whose,
+    selection: HostSelection,
     /// File of restores, as recorded by `sealant restore --record`
     #[arg(long, value_name = "FILE")]
     restores: Option<PathBuf>,
@@ -63,7 +63,7 @@ const EXITS: exit::Codes = &[
 impl Report {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         self.html.iter().chain(&self.prometheus).try_for_each(|path| file::check_writable(path))?;
-        let (repository, host) = self.whose.open()?;
+        let (repository, host) = self.selection.open()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let restores = self.restores.as_deref().map(read_restores).transpose()?.unwrap_or_default();
         let (checked, links) = check(&repository, &host, Selection::All, &Depth::Names, signers.as_ref())?;

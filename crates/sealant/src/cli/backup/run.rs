@@ -12,7 +12,7 @@ use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_
 
 use super::{Configured, Reporting};
 use crate::cli::encrypt::ended_by_signals;
-use crate::cli::snapshot::held;
+use crate::cli::snapshot::guard;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, say};
@@ -71,10 +71,10 @@ impl Run {
             return Ok(Exit::Clean);
         }
         let (began, stop) = (Instant::now(), ended_by_signals()?);
-        let taken = take(&config)?;
-        info(&backup_copy_message(&taken.copy));
+        let source_copy = take(&config)?;
+        info(&backup_copy_message(&source_copy.copy));
         let progress = Progress::default();
-        let work = || run(&config, &repository, taken, |copy| held(copy, stop), &scope, &progress);
+        let work = || run(&config, &repository, source_copy, |copy| guard(copy, stop), &scope, &progress);
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));

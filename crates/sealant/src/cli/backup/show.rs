@@ -7,7 +7,7 @@ use ::backup::restore::{BackupSelector, open};
 use clap::Args;
 use report::{ManifestList, write_manifest_table, write_receipt_table};
 
-use super::{Script, Whose};
+use super::{HostSelection, Script};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
@@ -20,7 +20,7 @@ pub(crate) struct Show {
     #[arg(value_name = "N|latest", default_value = "latest")]
     backup: BackupSelector,
     #[command(flatten)]
-    whose: Whose,
+    selection: HostSelection,
     /// List the files, with their lengths, instead
     #[arg(long, group = "contents", requires = "identity")]
     files: bool,
@@ -47,7 +47,7 @@ const EXITS: exit::Codes = &[(Exit::Clean, "shown"), (Exit::Failed, "there is no
 
 impl Show {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let (repository, host) = self.whose.open()?;
+        let (repository, host) = self.selection.open()?;
         let judged = open(&repository, &host, self.backup, None, None)?;
         if let Some(identity) = &self.identity {
             let manifest = judged.manifest(&repository, &identities(identity)?)?;

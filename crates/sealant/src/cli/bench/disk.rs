@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::bench::Environment;
 use ::bench::disk::{CipherSet, Pattern};
-use ::bench::suite::disk::{Site, Suite};
+use ::bench::suite::disk::{FreeDisk, Suite};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
@@ -111,21 +111,22 @@ impl BenchDisk {
             return Ok(Exit::Clean);
         }
         let exit = self.output.measure(|watch| suite.run(environment, watch))?;
-        if let Some(site) = suite.written() {
-            hint(&format!("{} holds noise now; overwrite it before it is used", site.named.display()));
+        if let Some(free_disk) = suite.written() {
+            hint(&format!("{} holds noise now; overwrite it before it is used", free_disk.named.display()));
         }
         Ok(exit)
     }
 
     fn suite<'a>(&'a self, stopped: &'a AtomicBool) -> Result<Suite<'a>, Failure> {
-        let find = |named: &PathBuf| Site::find(named, self.fio.as_deref(), self.disk_span, self.destroy_unknown_data);
-        let site = self.on.as_ref().map(find).transpose()?;
+        let find =
+            |named: &PathBuf| FreeDisk::find(named, self.fio.as_deref(), self.disk_span, self.destroy_unknown_data);
+        let free_disk = self.on.as_ref().map(find).transpose()?;
         // Required for a disk; the measurement in memory runs without it.
-        let cryptsetup = if site.is_some() { Some(Cryptsetup::find()?) } else { Cryptsetup::find().ok() };
+        let cryptsetup = if free_disk.is_some() { Some(Cryptsetup::find()?) } else { Cryptsetup::find().ok() };
         Ok(Suite {
             sets: CipherSet::each_once(self.sets.iter().flatten()),
             sector_bytes: &self.sector_bytes,
-            site,
+            free_disk,
             patterns: Pattern::named(&self.patterns),
             no_queues: self.no_queues,
             span: Duration::from_millis(self.span.into()),

@@ -16,7 +16,7 @@ use crate::output::render::Render;
 #[derive(Debug, Args)]
 pub(super) struct Status {
     #[command(flatten)]
-    which: Which,
+    selection: RunSelection,
     /// Remove the state of runs that have ended, of SERVER or of all
     #[arg(long)]
     forget: bool,
@@ -24,9 +24,9 @@ pub(super) struct Status {
     render: Render,
 }
 
-/// Which runs are meant.
+/// The runs that are meant.
 #[derive(Debug, Args)]
-pub(super) struct Which {
+pub(super) struct RunSelection {
     /// The server of the run, as `sealant encrypt status` shows it; required if there are several
     #[arg(value_name = "SERVER")]
     server: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Which {
     state_dir: Option<PathBuf>,
 }
 
-impl Which {
+impl RunSelection {
     fn runs(&self) -> Result<Runs, Failure> {
         Ok(Runs::below(&state_dir(self.state_dir.clone())?))
     }
@@ -52,10 +52,10 @@ impl Which {
 impl Status {
     pub(super) fn show(&self) -> Result<Exit, Failure> {
         if self.forget {
-            say(&forgotten_messages(&self.which.runs()?.forget(self.which.server.as_deref())?));
+            say(&forgotten_messages(&self.selection.runs()?.forget(self.selection.server.as_deref())?));
             return Ok(Exit::Clean);
         }
-        let known = self.which.runs()?.of_server(self.which.server.as_deref())?;
+        let known = self.selection.runs()?.of_server(self.selection.server.as_deref())?;
         self.render.write(known.as_slice(), write_runs_json, write_runs_table)?;
         Ok(Exit::Clean)
     }

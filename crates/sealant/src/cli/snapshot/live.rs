@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
-use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Held, Keep, Listener, Options, SnapshotCopy, take};
+use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Keep, Listener, Options, SnapshotCopy, SnapshotGuard, take};
 use clap::Args;
 use glob::Pattern;
 use report::backup_copy_message;
 
-use super::source::{Freezing, Named, Source};
+use super::source::{Freezing, ServerHint, Source};
 use crate::cli::encrypt::ended_by_signals;
 use crate::cli::verify::KeyStores;
 use crate::output::message::{Failure, info, warning};
@@ -28,7 +28,7 @@ pub(crate) struct Live {
     #[arg(long, value_name = "DIR", requires = "live")]
     datadir: Option<PathBuf>,
     #[command(flatten)]
-    server: Named,
+    server: ServerHint,
     /// Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file
     /// system begins there]
     #[arg(long = "place", value_name = "DIR")]
@@ -62,14 +62,14 @@ impl Live {
     }
 
     /// Takes the copy; with keys, what is encrypted in it is checked.
-    pub(crate) fn take(&self, keys: &KeyStores) -> Result<Held, Failure> {
+    pub(crate) fn take(&self, keys: &KeyStores) -> Result<SnapshotGuard, Failure> {
         let source = self.source()?;
         let keys = if keys.any() { Keys::new(keys.read(Some(&source.datadir))?) } else { Keys::default() };
         let stop = ended_by_signals()?;
         let options = Options { keys, ..self.freezing.options(&source, Keep::WhileInUse)? };
         let copy = take(&source.datadir()?, &options)?;
         info(&backup_copy_message(&copy));
-        Ok(held(copy, stop))
+        Ok(guard(copy, stop))
     }
 
     /// Patterns of files in the copy that are not sent.
@@ -81,9 +81,9 @@ impl Live {
 }
 
 /// Holds a copy. A signal releases it and ends the program, because other threads wait for the network.
-pub(crate) fn held(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> Held {
+pub(crate) fn guard(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> SnapshotGuard {
     let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
-    Held::new(copy, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
+    SnapshotGuard::new(copy, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
 }
 
 #[allow(clippy::exit, reason = "other threads wait for the network; a signal ends them all")]

@@ -19,16 +19,16 @@ pub(crate) struct Source {
     #[arg(long, value_name = "DIR")]
     pub(crate) datadir: PathBuf,
     #[command(flatten)]
-    pub(crate) server: Named,
+    pub(crate) server: ServerHint,
     /// Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file
     /// system begins there]
     #[arg(long = "place", value_name = "DIR")]
     pub(crate) location: Option<PathBuf>,
 }
 
-/// How to find its server.
+/// How to find the server of a data directory.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Named {
+pub(crate) struct ServerHint {
     /// Socket of its server [default: the server is found by the files it has locked]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
@@ -112,7 +112,7 @@ impl Freezing {
         })
     }
 
-    fn account(&self, server: &Named) -> Result<Option<Account>, Error> {
+    fn account(&self, server: &ServerHint) -> Result<Option<Account>, Error> {
         let (socket, password_file) = (server.socket.as_deref(), self.password_file.as_deref());
         Account::for_choice(self.provider, socket, self.user.as_deref(), password_file)
     }

@@ -66,7 +66,7 @@ impl Serve {
 
     fn source(&self) -> Result<Source, Failure> {
         let source = match (self.from.file.clone(), self.from.command.clone(), self.on.clone()) {
-            (Some(file), _, Some(device)) => Some(Source::Stick { device, file }),
+            (Some(file), _, Some(device)) => Some(Source::KeyDevice { device, file }),
             (Some(file), _, None) => Some(Source::File(file)),
             (None, Some(program), _) => Some(Source::Program(program)),
             (None, None, _) => self.vault.named().map(Source::Vault),

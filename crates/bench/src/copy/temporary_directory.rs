@@ -12,11 +12,11 @@ use crate::Error;
 
 /// A private directory, removed on drop.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct TemporaryDirectory {
     directory: PathBuf,
 }
 
-impl Scratch {
+impl TemporaryDirectory {
     /// Creates a directory below `parent`.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
     }

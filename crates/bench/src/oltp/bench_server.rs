@@ -39,8 +39,8 @@ const SHORT_HISTORY: u64 = 256;
 /// Default of both families.
 const DIRTY_PERCENT: u32 = 90;
 
-/// What all servers have in common.
-pub(crate) struct Site<'a> {
+/// Settings that all servers share.
+pub(crate) struct ServerSetup<'a> {
     /// The program.
     pub(crate) server: &'a Path,
     /// The private directory of the measurement.
@@ -56,36 +56,36 @@ pub(crate) struct Site<'a> {
 }
 
 /// A running server with its data.
-pub(crate) struct ArmServer<'a> {
+pub(crate) struct BenchServer<'a> {
     arm: ServerArm,
-    site: &'a Site<'a>,
+    setup: &'a ServerSetup<'a>,
     administrator: RefCell<Connection>,
     identity: Identity,
     daemon: Daemon,
     directory: PathBuf,
 }
 
-impl<'a> ArmServer<'a> {
+impl<'a> BenchServer<'a> {
     /// Starts a server, fills its tables, and proves that what is to be encrypted is encrypted. `name` is that of its
     /// directory, which must be short: the path of its socket is limited.
-    pub(crate) fn start(site: &'a Site<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
-        let directory = site.directory.join(name);
+    pub(crate) fn start(setup: &'a ServerSetup<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
+        let directory = setup.directory.join(name);
         for path in [&directory, &directory.join("tmp")] {
             fs::create_dir(path).map_err(Error::file(path))?;
         }
-        let mut custom = keyed(site.server, site.mariadb, &directory)?;
-        custom.options.extend(site.server_options(&directory));
+        let mut custom = keyed(setup.server, setup.mariadb, &directory)?;
+        custom.options.extend(setup.server_options(&directory));
         custom.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
         // MariaDB encrypts what is there, the system tablespace, in the background.
         let threads = u8::from(arm == ServerArm::Everything) * 2;
         custom.options.push(format!("--loose-innodb-encryption-threads={threads}"));
-        let seed = Some(site.directory.join("seed"));
+        let seed = Some(setup.directory.join("seed"));
         let custom = Custom { seed, administrator: true, ..custom };
-        let daemon = Daemon::start_with(site.server, &directory, site.authority, site.pair, &custom)?;
+        let daemon = Daemon::start_with(setup.server, &directory, setup.authority, setup.pair, &custom)?;
         let (administrator, identity) = connect(&daemon)?;
-        let server = Self { arm, site, administrator: RefCell::new(administrator), identity, daemon, directory };
+        let server = Self { arm, setup, administrator: RefCell::new(administrator), identity, daemon, directory };
         server.fill()?;
-        if arm == ServerArm::Everything && !site.mariadb {
+        if arm == ServerArm::Everything && !setup.mariadb {
             server.ask("ALTER TABLESPACE mysql ENCRYPTION = 'Y'")?;
         }
         server.prove()?;
@@ -167,11 +167,11 @@ impl<'a> ArmServer<'a> {
 
     /// Creates the tables, several at a time.
     fn fill(&self) -> Result<(), Error> {
-        let tables: Vec<u32> = (1..=self.site.tables.tables).collect();
+        let tables: Vec<u32> = (1..=self.setup.tables.tables).collect();
         let (flavor, encrypted) = (self.identity.flavor(), self.arm.encrypts_tables());
-        let (socket, site) = (self.daemon.socket(), self.site);
+        let (socket, setup) = (self.daemon.socket(), self.setup);
         let workers = thread::available_parallelism().map_or(1, usize::from).min(tables.len()).max(1);
-        let fill = |of: &[u32]| fill(&socket, site, of, flavor, encrypted);
+        let fill = |of: &[u32]| fill(&socket, setup, of, flavor, encrypted);
         let filled: Vec<_> = thread::scope(|scope| {
             let workers = tables.chunks(tables.len().div_ceil(workers).max(1)).map(|of| scope.spawn(move || fill(of)));
             let workers: Vec<_> = workers.collect();
@@ -215,7 +215,7 @@ impl<'a> ArmServer<'a> {
                 _ if ours => self.arm.encrypts_tables(),
                 _ => continue,
             };
-            let is_system = kind == "System" && !self.site.mariadb;
+            let is_system = kind == "System" && !self.setup.mariadb;
             if !is_system && wanted != (text("encrypted") == "Y") && (wanted || ours) {
                 return Ok(Some(name.to_owned()));
             }
@@ -247,7 +247,7 @@ impl<'a> ArmServer<'a> {
     }
 
     fn pause(&self) -> Result<(), Error> {
-        if self.site.stopped.load(Ordering::Relaxed) {
+        if self.setup.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
         thread::sleep(POLL_INTERVAL);
@@ -277,11 +277,11 @@ impl<'a> ArmServer<'a> {
     }
 
     fn failed(&self, reason: &str) -> Error {
-        Error::Program { program: self.site.server.display().to_string(), reason: reason.to_owned() }
+        Error::Program { program: self.setup.server.display().to_string(), reason: reason.to_owned() }
     }
 }
 
-impl Site<'_> {
+impl ServerSetup<'_> {
     fn server_options(&self, directory: &Path) -> Vec<String> {
         let options = [
             format!("--tmpdir={}", directory.join("tmp").display()),
@@ -312,13 +312,13 @@ fn connect(daemon: &Daemon) -> Result<(Connection, Identity), Error> {
     connected.map_err(|error| Error::Program { program: daemon.version().to_owned(), reason: error.to_string() })
 }
 
-fn fill(socket: &Path, site: &Site<'_>, of: &[u32], flavor: Flavor, encrypted: bool) -> Result<(), Error> {
+fn fill(socket: &Path, setup: &ServerSetup<'_>, of: &[u32], flavor: Flavor, encrypted: bool) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::Work { arm: "creating tables".to_owned(), reason: error.to_string() };
     let mut client = Client::open(&Address::Socket(socket.to_owned()), USER, &Security::Plain).map_err(failed)?;
     client.query(&format!("USE {OLTP_DATABASE}")).map_err(failed)?;
     for table in of {
-        for sql in site.tables.statements(*table, flavor, encrypted) {
-            if site.stopped.load(Ordering::Relaxed) {
+        for sql in setup.tables.statements(*table, flavor, encrypted) {
+            if setup.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             client.query(&sql).map_err(failed)?;

@@ -30,27 +30,27 @@ const ROWS: u32 = 4096;
 /// Number of parts that are flushed page by page: each part has as many pages as there are slots for single pages.
 const PARTS: u32 = ROWS / 512;
 
-/// Executed statements are added to `executed`.
-pub(super) struct Scratch<'s, 'l> {
+/// The schema, with the session that changes it. Executed statements are added to `executed`.
+pub(super) struct ScratchSchema<'s, 'l> {
     session: &'s mut Session<'l>,
     executed: &'s mut Vec<String>,
 }
 
-impl<'s, 'l> Scratch<'s, 'l> {
+impl<'s, 'l> ScratchSchema<'s, 'l> {
     /// Creates the schema.
     pub(super) fn make(session: &'s mut Session<'l>, executed: &'s mut Vec<String>) -> Result<Self, Error> {
-        let mut scratch = Self { session, executed };
-        let encrypted = table_option(scratch.session.identity().flavor(), true);
-        scratch.change(&create_schema())?;
-        scratch.change(&format!(
+        let mut schema = Self { session, executed };
+        let encrypted = table_option(schema.session.identity().flavor(), true);
+        schema.change(&create_schema())?;
+        schema.change(&format!(
             "CREATE TABLE IF NOT EXISTS {SCHEMA}.set_back (variable VARCHAR(64) PRIMARY KEY, value VARCHAR(64)) \
              ENGINE = InnoDB {encrypted}"
         ))?;
-        scratch.change(&format!(
+        schema.change(&format!(
             "CREATE TABLE IF NOT EXISTS {SCHEMA}.pages (n BIGINT AUTO_INCREMENT PRIMARY KEY, \
              x VARCHAR({ROW_BYTES}) CHARACTER SET latin1) ENGINE = InnoDB {encrypted}"
         ))?;
-        Ok(scratch)
+        Ok(schema)
     }
 
     /// Sets a variable temporarily. The old value is stored first, so that the next run restores it if this one is

@@ -26,20 +26,20 @@ pub struct Listener {
 }
 
 /// A copy in use. It is released on drop, and also when the program is told to stop.
-pub struct Held {
+pub struct SnapshotGuard {
     root: PathBuf,
     copy: Arc<Mutex<Option<SnapshotCopy>>>,
     over: Arc<AtomicBool>,
     kept: Arc<dyn Fn(&Error) + Send + Sync>,
 }
 
-impl Held {
+impl SnapshotGuard {
     /// Holds a copy until this value goes, or `stop` becomes true.
     #[must_use]
     pub fn new(copy: SnapshotCopy, stop: Arc<AtomicBool>, listener: Listener) -> Self {
         let root = copy.root().to_owned();
         let (copy, over) = (Arc::new(Mutex::new(Some(copy))), Arc::new(AtomicBool::new(false)));
-        let held = Self { root, copy: Arc::clone(&copy), over: Arc::clone(&over), kept: Arc::clone(&listener.kept) };
+        let guard = Self { root, copy: Arc::clone(&copy), over: Arc::clone(&over), kept: Arc::clone(&listener.kept) };
         thread::spawn(move || {
             while !over.load(Ordering::Relaxed) {
                 if stop.load(Ordering::Relaxed) {
@@ -49,7 +49,7 @@ impl Held {
                 thread::sleep(TICK);
             }
         });
-        held
+        guard
     }
 
     /// Makes sure that the copy is still of the instant that it was taken in.
@@ -68,16 +68,16 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for SnapshotGuard {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         release(&self.copy, &*self.kept);
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for SnapshotGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("root", &self.root).finish_non_exhaustive()
+        f.debug_struct("SnapshotGuard").field("root", &self.root).finish_non_exhaustive()
     }
 }
 
@@ -95,26 +95,26 @@ mod tests {
 
     use super::*;
 
-    fn held(stop: &Arc<AtomicBool>, stopped: impl FnOnce() + Send + 'static) -> Held {
+    fn guard(stop: &Arc<AtomicBool>, stopped: impl FnOnce() + Send + 'static) -> SnapshotGuard {
         let listener = Listener { stopped: Box::new(stopped), kept: Arc::new(|_| {}) };
-        Held::new(SnapshotCopy::stopped(Path::new("/data")), Arc::clone(stop), listener)
+        SnapshotGuard::new(SnapshotCopy::stopped(Path::new("/data")), Arc::clone(stop), listener)
     }
 
     #[test]
     fn a_stop_releases_the_copy_and_is_reported() {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, reported) = channel();
-        let held = held(&stop, move || sender.send(()).unwrap());
-        assert!(held.root() == Path::new("/data") && held.prove().is_ok());
+        let guard = guard(&stop, move || sender.send(()).unwrap());
+        assert!(guard.root() == Path::new("/data") && guard.prove().is_ok());
         stop.store(true, Ordering::Relaxed);
         reported.recv_timeout(Duration::from_secs(10)).unwrap();
-        assert!(held.copy.lock().unwrap().is_none());
+        assert!(guard.copy.lock().unwrap().is_none());
     }
 
     #[test]
     fn a_released_copy_is_not_reported() {
         let (stop, (sender, reported)) = (Arc::new(AtomicBool::new(false)), channel());
-        drop(held(&stop, move || sender.send(()).unwrap()));
+        drop(guard(&stop, move || sender.send(()).unwrap()));
         stop.store(true, Ordering::Relaxed);
         assert!(reported.recv_timeout(Duration::from_secs(1)).is_err());
     }

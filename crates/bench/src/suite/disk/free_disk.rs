@@ -16,7 +16,7 @@ use crate::{
 
 /// A disk or an image that nobody uses.
 #[derive(Debug)]
-pub struct Site {
+pub struct FreeDisk {
     /// As it was given.
     pub named: PathBuf,
     pub(super) fio: FioLoad,
@@ -25,7 +25,7 @@ pub struct Site {
     bytes: u64,
 }
 
-impl Site {
+impl FreeDisk {
     /// The disk `named`, with `fio` from `PATH` if none is named, which runs for `span` each time.
     ///
     /// # Errors

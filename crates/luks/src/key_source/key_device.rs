@@ -22,7 +22,7 @@ pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secre
     let private = Path::new(runtime::DIRECTORY).join(format!("key-{}", std::process::id()));
     let directory = private.join("on");
     runtime::directory().map_err(Error::key_file(&directory))?;
-    // Files on a stick may be readable by everybody, so the directory above is private.
+    // Files on such a device may be readable by everybody, so the directory above is private.
     DirBuilder::new().mode(0o700).create(&private).map_err(Error::key_file(&directory))?;
     create_dir(&directory).map_err(Error::key_file(&directory))?;
     let key = mount(device, &directory, deadline).and_then(|()| {

@@ -7,14 +7,14 @@ use std::{
 };
 
 use super::{
-    Site,
+    CopyJob,
     process::{Pipeline, finish_both},
 };
 use crate::{Error, program::failed};
 
 /// Sealant as receiver and sender.
 #[derive(Clone, Debug)]
-pub struct Ours {
+pub struct SealantCopy {
     /// Path of the binary.
     pub program: PathBuf,
     /// Additional options of `send`.
@@ -23,18 +23,18 @@ pub struct Ours {
     pub report: PathBuf,
 }
 
-impl Ours {
-    pub(crate) fn copy(&self, site: &Site<'_>) -> Result<f64, Error> {
+impl SealantCopy {
+    pub(crate) fn copy(&self, job: &CopyJob<'_>) -> Result<f64, Error> {
         let program = self.program.to_string_lossy();
-        let mut receive = site.link.far(&program);
-        receive.args(["receive", "--quiet", "--expiry", "60s", "--listen", &format!("{}:0", site.link.address())]);
-        receive.arg("--into").arg(site.target());
+        let mut receive = job.link.far(&program);
+        receive.args(["receive", "--quiet", "--expiry", "60s", "--listen", &format!("{}:0", job.link.address())]);
+        receive.arg("--into").arg(job.target());
         let mut far = Pipeline::start_with_output(receive)?;
         let code = self.code(&mut far)?;
-        let mut send = site.link.near(&program);
+        let mut send = job.link.near(&program);
         send.args(["send", "--quiet"]).args(&self.send).arg("--report").arg(&self.report);
-        send.arg("--").arg(site.source()).arg(code);
-        site.timed(|| finish_both(&mut Pipeline::start(vec![send])?, &mut far))
+        send.arg("--").arg(job.source()).arg(code);
+        job.timed(|| finish_both(&mut Pipeline::start(vec![send])?, &mut far))
     }
 
     /// Reads the pairing code, which the receiver prints as soon as it listens.

@@ -19,7 +19,7 @@ const SESSION_VARIABLES: &str = "SESSION_VARIABLES_ADMIN ON *.*";
 
 /// A server whose keys may be rotated.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct RotationTarget {
     /// The server, as messages name it.
     pub(super) server: String,
     pub(super) server_uuid: String,
@@ -29,7 +29,7 @@ pub(super) struct Site {
     pub(super) directories: Vec<PathBuf>,
 }
 
-impl Site {
+impl RotationTarget {
     /// Asks the server; a violated precondition is an error. Changes nothing.
     pub(super) fn query(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
         supported(session, server, request)?;

@@ -7,16 +7,16 @@ use std::{
     time::Instant,
 };
 
-use super::{Link, RunningServer, Scratch, Tree};
+use super::{Link, RunningServer, TemporaryDirectory, Tree};
 use crate::Error;
 
 /// Source, target and network of a copy.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
+pub struct CopyJob<'a> {
     /// The source.
     pub tree: &'a Tree,
     /// The directory of the copy.
-    pub scratch: &'a Scratch,
+    pub scratch: &'a TemporaryDirectory,
     /// A running server on the same data, for peers that copy from a server.
     pub server: Option<&'a RunningServer>,
     /// The network.
@@ -28,7 +28,7 @@ pub struct Site<'a> {
 /// `OPENSSL_ia32cap` without AES and carry-less multiplication; after the colon their vector variants.
 const WITHOUT_AES: &str = "~0x200000200000000:~0x60000000000";
 
-impl Site<'_> {
+impl CopyJob<'_> {
     pub(crate) fn source(&self) -> &Path {
         self.tree.root()
     }

@@ -14,11 +14,11 @@ const PREFIX: &str = "sealant-restore-";
 
 /// A directory that does not exist yet, and that is removed with this value.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct TemporaryDirectory {
     path: PathBuf,
 }
 
-impl Scratch {
+impl TemporaryDirectory {
     /// Names one below `parent`, and removes those that processes which were killed have left there.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), BackupErro
     Ok(())
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }
@@ -74,7 +74,7 @@ mod tests {
             "other",
         ];
         names.iter().for_each(|name| fs::create_dir(parent.path().join(name)).unwrap());
-        let scratch = Scratch::below(parent.path()).unwrap();
+        let scratch = TemporaryDirectory::below(parent.path()).unwrap();
         fs::create_dir(scratch.path()).unwrap();
         let there = names.map(|name| parent.path().join(name).exists());
         assert_eq!(there, [false, false, true, true, true]);

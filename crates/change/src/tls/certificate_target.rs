@@ -8,7 +8,7 @@ use std::{
 
 use server::{
     Capability, Endpoint, Target,
-    dialect::{capability::since_text, setting::reload_tls, statement::show_variables},
+    dialect::{capability::dotted_version, setting::reload_tls, statement::show_variables},
 };
 
 use server::is_any_address;
@@ -18,7 +18,7 @@ use crate::Session;
 
 /// A server whose certificate may be replaced.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct CertificateTarget {
     /// The server, as messages name it.
     pub(super) server: String,
     /// Paths of certificate, key and, if the server has one, authorities.
@@ -35,7 +35,7 @@ pub(super) struct Site {
     pub(super) notes: Vec<String>,
 }
 
-impl Site {
+impl CertificateTarget {
     /// Asks the server. Changes nothing.
     pub(super) fn query(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
@@ -64,7 +64,7 @@ fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error
     if version.can(Capability::ReloadTls) {
         return Ok(statement);
     }
-    let since = Capability::ReloadTls.since(version.flavor).map(since_text).unwrap_or_default();
+    let since = Capability::ReloadTls.since(version.flavor).map(dotted_version).unwrap_or_default();
     let since = format!("{} {since}", version.flavor);
     let tls_version = session.variable("tls_version")?.filter(|versions| !allows_new_tls(versions));
     Err(Error::ReadsAtStart { server: server.to_owned(), statement, since, tls_version })
