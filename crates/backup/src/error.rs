@@ -256,7 +256,7 @@ pub enum BackupError {
         number: Number,
     },
     /// The archive of binary logs does not lead from the backup to the target.
-    #[error("the archived binary logs do not lead there: {reason}")]
+    #[error("the point in time cannot be reached: {reason}")]
     Unreachable {
         /// What is missing.
         reason: String,

@@ -67,6 +67,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Tells a missing privilege from other errors of the server: MySQL refuses a replica without the privilege as it
+    /// refuses a wrong password.
+    #[must_use]
+    pub fn of_account(error: server::Error) -> Self {
+        match error {
+            server::Error::AccessDenied { message, .. } => Self::Privilege { message },
+            error if error.is_privilege() => Self::Privilege { message: error.to_string() },
+            other => Self::Server(other),
+        }
+    }
+
     /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
@@ -75,7 +86,7 @@ impl Error {
             Self::Unavailable { .. } => {
                 Some("if the server has purged the log, start from a newer copy and keep logs for longer".into())
             }
-            Self::Privilege { .. } => Some("GRANT REPLICATION SLAVE ON *.* TO this account".into()),
+            Self::Privilege { .. } => Some("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this account (MariaDB: BINLOG MONITOR instead of REPLICATION CLIENT)".into()),
             Self::Server(error) => error.hint(),
             _ => None,
         }

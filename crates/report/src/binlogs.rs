@@ -56,6 +56,9 @@ pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
 /// # Errors
 /// Those of `out`.
 pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Result<(), Error> {
+    if report.archives.is_empty() {
+        writeln!(out, "no binary logs of {} are archived", visible(&report.host))?;
+    }
     for archive in &report.archives {
         let position = |position: &Option<archive::binlog::BinlogPosition>| {
             position.as_ref().map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.file, at.offset))

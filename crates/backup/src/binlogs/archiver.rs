@@ -183,9 +183,10 @@ impl Server {
             connection.query(sql).map(|rows| rows.rows.iter().filter_map(position).collect::<Vec<_>>())
         };
         // The length of an encrypted log has the bytes of its head, which positions do not count.
-        let status = positions(statement::binary_log_status(&identity.version)).map_err(failed)?;
+        let forbidden = |error| BackupError::Binlog(::binlog::Error::of_account(error));
+        let status = positions(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
         let Some(end) = status.into_iter().next() else { return Err(BackupError::NoBinaryLog) };
-        let logs = positions(statement::SHOW_BINARY_LOGS).map_err(failed)?;
+        let logs = positions(statement::SHOW_BINARY_LOGS).map_err(forbidden)?;
         let id = identity.server_uuid.filter(|_| !is_mariadb).unwrap_or_else(|| identity.server_id.to_string());
         Ok(Self { id, version: identity.version, is_mariadb, logs, end })
     }

@@ -45,7 +45,8 @@ impl<'r> ArchivedReport<'r> {
 #[derive(Debug, Serialize)]
 pub struct ArchivesReport {
     schema: &'static str,
-    host: String,
+    /// The host.
+    pub host: String,
     /// One for each server that the host had.
     pub archives: Vec<ArchiveSummary>,
     /// Transactions, if they were asked for.

@@ -95,14 +95,14 @@ impl Target {
         match &self.until {
             Until::End => Ok(reach),
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if !is_found => {
-                Err(BackupError::unreachable(format!("{gtid} is not in it")))
+                Err(BackupError::unreachable(format!("{gtid} is not in the archived binary logs")))
             }
             Until::Time(time) if !is_found => Err(BackupError::unreachable(format!(
-                "it ends before {time}{}; --to-end takes all of it",
+                "the archived binary logs end before {time}{}; --to-end replays all of them",
                 ends(&reach)
             ))),
             Until::Position(position) if !is_found && reach.end != *position => Err(BackupError::unreachable(format!(
-                "it ends before {}:{}{}",
+                "the archived binary logs end before {}:{}{}",
                 position.file,
                 position.offset,
                 ends(&reach)
@@ -119,7 +119,7 @@ impl Target {
             Until::Gtid(_) | Until::BeforeGtid(_) | Until::End => false,
         };
         if is_behind {
-            let reason = format!("the backup is of {}, behind that: restore an older one", self.time);
+            let reason = format!("the backup was taken at {:.0}, after it: restore an older one", self.time);
             return Err(BackupError::unreachable(reason));
         }
         Ok(())

@@ -75,8 +75,9 @@ impl Transaction {
                 let (what, object) = statement(&query.statement);
                 if !matches!(what.as_str(), "BEGIN" | "COMMIT" | "ROLLBACK") {
                     let database = String::from_utf8_lossy(query.database);
+                    let is_database = what.ends_with(" DATABASE") || what.ends_with(" SCHEMA");
                     let object = match object {
-                        Some(name) if name.contains('.') || database.is_empty() => name,
+                        Some(name) if is_database || name.contains('.') || database.is_empty() => name,
                         Some(name) => format!("{database}.{name}"),
                         None => database.into_owned(),
                     };

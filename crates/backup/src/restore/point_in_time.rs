@@ -52,8 +52,14 @@ impl PointInTime {
         let position = position.map(|position| BinlogPosition { file: position.file, offset: position.offset });
         let archive = match (archives.pop(), archives.len()) {
             (Some(archive), 0) => archive,
-            (None, _) => return Err(BackupError::unreachable(format!("there are none of the server of {host}"))),
-            (Some(_), _) => return Err(BackupError::unreachable(format!("{host} has those of several servers"))),
+            (None, _) => {
+                return Err(BackupError::unreachable(format!("no binary logs of the server of {host} are archived")));
+            }
+            (Some(_), _) => {
+                return Err(BackupError::unreachable(format!(
+                    "{host} has archived binary logs of several servers, and the backup does not say which is its own"
+                )));
+            }
         };
         let mut point = Self { archive, until, position, instant, planned: None };
         point.planned = point.position.as_ref().map(|from| point.reach(found, from)).transpose()?;

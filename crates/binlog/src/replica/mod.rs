@@ -64,7 +64,7 @@ impl Replica {
     ) -> Result<Self, Error> {
         let mut connection = Connection::open(target, options)?;
         prepare(&mut connection, start, settings)?;
-        connection.register_replica(settings.server_id).map_err(forbidden)?;
+        connection.register_replica(settings.server_id).map_err(Error::of_account)?;
         let read_timeout = settings.heartbeat.saturating_mul(MISSED_HEARTBEATS).saturating_add(Duration::from_secs(5));
         let packets = dump(connection, start, settings.server_id, read_timeout)?;
         let decoder = Decoder::new(settings.limits);
@@ -155,15 +155,6 @@ fn dump(connection: Connection, start: &Start, server_id: u32, read_timeout: Dur
 fn first_checksum(event: &[u8]) -> Checksum {
     let kind = EventHeader::parse(event).map_or(EventType::ROTATE, |header| header.kind);
     if Checksum::Crc32.strip(event, kind).is_ok() { Checksum::Crc32 } else { Checksum::None }
-}
-
-/// MySQL refuses a replica without the privilege as it refuses a wrong password.
-fn forbidden(error: server::Error) -> Error {
-    match error {
-        server::Error::AccessDenied { message, .. } => Error::Privilege { message },
-        error if error.is_privilege() => Error::Privilege { message: error.to_string() },
-        other => Error::Server(other),
-    }
 }
 
 fn unavailable(error: server::Error) -> Error {

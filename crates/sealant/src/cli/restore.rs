@@ -137,7 +137,7 @@ pub(crate) struct Restore {
 struct UntilArgs {
     /// Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was committed at
     /// or before this time, such as 2026-11-26T14:05:00Z
-    #[arg(long, value_name = "TIME", help_heading = "Point in time")]
+    #[arg(long, value_name = "TIME", value_parser = value::timestamp, help_heading = "Point in time")]
     to_time: Option<Timestamp>,
     /// The same, up to the transaction with this GTID
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
@@ -203,8 +203,8 @@ impl Restore {
         let of_scratch = || scratch.as_ref().map(TemporaryDirectory::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
-            say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
             point.iter().filter_map(PointInTime::planned).for_each(|reach| say(&reach_messages(reach)));
+            say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
             return Ok(Exit::Clean);
         }
         let (began, progress) = (Instant::now(), Progress::default());

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 /// Units of a time, in seconds; the default is seconds.
 const SECONDS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
 
@@ -33,6 +35,12 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
         .filter(|seconds| (1..=most).contains(seconds))
         .map(Duration::from_secs)
         .ok_or_else(|| "more than 0".to_owned())
+}
+
+/// A point in time.
+pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
+    let meant = |_| "a date and a time with Z or an offset, such as 2026-11-26T14:05:00Z".to_owned();
+    text.parse().map_err(meant)
 }
 
 /// A short time, of at most a minute: a number followed by ms or s.

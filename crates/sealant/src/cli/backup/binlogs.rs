@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::backup::binlogs::{Archive, ArchivedReport, ArchivesReport, Mode, archive, around};
 use ::backup::config::{allowed_signers, identities};
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
 
@@ -25,16 +25,17 @@ use crate::output::message::{Failure, say};
 /// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(group = ArgGroup::new("mode").required(true))]
 pub(crate) struct Binlogs {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     config: Configured,
     /// Archive what the server has now, and end
-    #[arg(long, required_unless_present = "follow", conflicts_with = "follow")]
+    #[arg(long, group = "mode")]
     once: bool,
     /// Go on until a signal ends it; a server or repository that fails is tried again
-    #[arg(long)]
+    #[arg(long, group = "mode")]
     follow: bool,
     #[command(flatten)]
     reporting: Reporting,
@@ -90,7 +91,7 @@ pub(crate) struct Show {
     #[command(flatten)]
     selection: HostSelection,
     /// List the transactions that were committed near this time, such as 2026-11-26T14:05:00Z
-    #[arg(long, value_name = "TIME", requires = "identity")]
+    #[arg(long, value_name = "TIME", value_parser = value::timestamp, requires = "identity")]
     around: Option<Timestamp>,
     /// How near
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time, requires = "around")]
