@@ -111,9 +111,12 @@ mod tests {
 
     #[test]
     fn both_halves_of_the_capabilities_are_read() {
-        let packet = [greeting(), vec![0xff, 0xdf]].concat();
+        let rest = [&[0xff, 0xdf, 21], [0; 10].as_slice(), b"ijklmnopqrst\0", b"plugin\0"].concat();
+        let packet = [greeting(), rest].concat();
         assert_eq!(offers(&packet[HEADER_BYTES..]), 0xdfff_ffff);
+        assert_eq!(challenge(&packet[HEADER_BYTES..]).unwrap().len(), CHALLENGE_BYTES);
         assert_eq!(offers(&greeting()[HEADER_BYTES..]), 0, "they are not all there");
+        assert_eq!(challenge(&greeting()[HEADER_BYTES..]), None, "it is not all there");
     }
 
     #[test]
