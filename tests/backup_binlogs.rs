@@ -190,6 +190,17 @@ fn an_error_is_undone(case: &Case) {
         early.is(1).says("restore an older one");
         let (into, _) = case.restore("gtid", &["--to-gtid", gtid]);
         case.start(&into).sql("SELECT 1 FROM shop.orders").expect_err("it was dropped");
+        // A newer backup has what the target excludes: latest means the one before it.
+        case.backups.backup(&["run"]).is(0);
+        let plan = |backup, target: &[&str]| {
+            let fixed = ["--mysqld", text(&case.mysqld), "--dry-run"];
+            case.backups.restore(backup, &case.backups.path("planned"), &[&fixed, target].concat())
+        };
+        for target in [["--before-gtid", gtid], ["--to-position", &position], ["--to-time", &before.to_string()]] {
+            plan("2", &target).is(1).says("backup 2 is newer than the point in time");
+            plan("latest", &target).is(0).says("backup 1");
+        }
+        plan("latest", &["--to-end"]).is(0).says("backup 2");
     }
     let (into, json) = case.restore("end", &["--to-end"]);
     assert_eq!(json["next_left_out"], Value::Null, "{json:#}");

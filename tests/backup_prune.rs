@@ -55,7 +55,7 @@ fn what_retention_keeps_restores_and_the_rest_is_gone() {
     is_same(&backups.path("newest"), &newest);
     backups.restore("2", &backups.path("second"), &keys).is(0);
     assert_eq!(fs::read(backups.path("second/demo/extra.MYD")).expect("restored"), vec![2; 300_000]);
-    backups.restore("3", &backups.path("third"), &keys).is(1).says("there is no backup 3");
+    backups.restore("3", &backups.path("third"), &keys).is(1).says("has no backup 3");
 
     // The chain goes on. Of two backups of today, the newer one is kept.
     backups.backup(&["run"]).is(0).says("goes on from 5");

@@ -138,8 +138,7 @@ pub fn check(
     checked.breaks = chain::breaks(&repository.id, host, &links, &declared.remove(host).unwrap_or_default().removed);
     let chosen: Vec<&Link> = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only)).collect();
     if let (Some(only), true) = (only, chosen.is_empty()) {
-        let (location, host) = (repository.store().location(), host.to_owned());
-        return Err(BackupError::NoBackup { location, host, wanted: only.to_string() });
+        return Err(repository.no_backup(host, &only.to_string()));
     }
     let mut objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
     let archives = if only.is_none() { checked.binlogs(repository, host, signers)? } else { Vec::new() };

@@ -102,7 +102,7 @@ pub enum BackupError {
         number: Number,
     },
     /// The requested backup does not exist.
-    #[error("{location}: there is no backup {wanted} of {host}")]
+    #[error("{location}: {host} has no backup {wanted}")]
     NoBackup {
         /// Location of the repository.
         location: String,
@@ -261,6 +261,14 @@ pub enum BackupError {
         /// What is missing.
         reason: String,
     },
+    /// The backup has changes that a point in time excludes.
+    #[error("backup {number} is newer than the point in time: {reason}")]
+    NewerBackup {
+        /// Number of the backup.
+        number: Number,
+        /// How that is known.
+        reason: String,
+    },
     /// A server could not replay the binary logs.
     #[error("{program}: the binary logs were not replayed: {reason}", program = program.display())]
     Replay {
@@ -353,6 +361,9 @@ impl BackupError {
             }
             Self::ServerClosed => "the same command goes on where the archive ends".to_owned(),
             Self::Unreachable { .. } => "`sealant backup binlogs show` lists what is archived".to_owned(),
+            Self::NewerBackup { .. } => {
+                "restore an older one (`sealant backup list`), or latest, which chooses the newest that fits".to_owned()
+            }
             Self::Replay { .. } => "the directory holds the backup, recovered, with a part of the changes: remove it and restore again".to_owned(),
             Self::Binlog(error) => return error.hint().map(Cow::into_owned),
             Self::Snapshot(error) => return error.hint().map(Cow::into_owned),

@@ -131,6 +131,11 @@ impl Repository {
         }
     }
 
+    /// The error that a host has no such backup.
+    pub(crate) fn no_backup(&self, host: &str, wanted: &str) -> BackupError {
+        BackupError::NoBackup { location: self.store.location(), host: host.to_owned(), wanted: wanted.to_owned() }
+    }
+
     /// Numbers of a host's receipts, and the highest number in use.
     ///
     /// # Errors

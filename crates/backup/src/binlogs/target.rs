@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use agefile::Identity;
-use archive::binlog::BinlogPosition;
+use archive::{binlog::BinlogPosition, names::Number};
 use jiff::Timestamp;
+use replication::gtid::{mariadb, mysql};
 
 use super::{
     chain::Archive,
@@ -31,8 +32,12 @@ pub enum Until {
 /// From where to where logs are replayed.
 #[derive(Clone, Debug)]
 pub struct Target {
+    /// Number of the backup.
+    pub backup: Number,
     /// The position of the backup.
     pub from: BinlogPosition,
+    /// The same in GTIDs; empty if it is not known.
+    pub gtid: String,
     /// When its copy was taken.
     pub time: Timestamp,
     /// Where it ends.
@@ -56,7 +61,7 @@ impl Target {
     /// Finds the last transaction to replay.
     ///
     /// # Errors
-    /// [`BackupError::Unreachable`] if logs are missing, or the target is not in the archive.
+    /// [`BackupError::Unreachable`] if logs are missing, or the target is not in the archive; [`BackupError::NewerBackup`].
     pub fn find(
         &self,
         repository: &Repository,
@@ -85,7 +90,7 @@ impl Target {
                 is_found = true;
                 return Ok(ControlFlow::Break(()));
             }
-            is_found |= matches!(&self.until, Until::Gtid(gtid) if *gtid == transaction.gtid);
+            is_found |= matches!(&self.until, Until::Gtid(gtid) if is_same(gtid, &transaction.gtid));
             reach.transactions = reach.transactions.saturating_add(1);
             reach.end = transaction.behind();
             reach.last = Some(transaction);
@@ -111,40 +116,55 @@ impl Target {
         }
     }
 
-    /// Refuses a target that the backup is behind already.
+    /// Refuses a target that lies before the backup.
     fn check_order(&self) -> Result<(), BackupError> {
-        let is_behind = match &self.until {
-            Until::Time(time) => self.time > *time,
-            Until::Position(position) => order(&self.from) > order(position),
-            Until::Gtid(_) | Until::BeforeGtid(_) | Until::End => false,
-        };
-        if is_behind {
-            let reason = format!("the backup was taken at {:.0}, after it: restore an older one", self.time);
-            return Err(BackupError::unreachable(reason));
+        match &self.until {
+            Until::Time(time) if self.time > *time => Err(self.newer(format!("it was taken at {:.0}", self.time))),
+            Until::Position(position) if order(&self.from) > order(position) => {
+                Err(self.newer(format!("it ends at {}:{}", self.from.file, self.from.offset)))
+            }
+            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if has_gtid(&self.gtid, gtid) => {
+                Err(self.newer(format!("it has {gtid}")))
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    const fn newer(&self, reason: String) -> BackupError {
+        BackupError::NewerBackup { number: self.backup, reason }
     }
 
     /// A transaction of the backup that the target excludes.
     fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, BackupError> {
-        let is_named = |gtid: &String| !gtid.is_empty() && *gtid == transaction.gtid;
-        if matches!(&self.until, Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_named(gtid)) {
-            return Err(BackupError::unreachable(format!(
-                "the backup has {} already: restore an older one",
-                transaction.gtid
-            )));
+        match &self.until {
+            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_same(gtid, &transaction.gtid) => {
+                Err(self.newer(format!("it has {gtid}")))
+            }
+            _ => Ok(ControlFlow::Continue(())),
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     fn has(&self, transaction: &Transaction) -> bool {
         match &self.until {
             Until::Time(time) => transaction.committed.is_none_or(|committed| committed <= *time),
-            Until::BeforeGtid(gtid) => *gtid != transaction.gtid,
+            Until::BeforeGtid(gtid) => !is_same(gtid, &transaction.gtid),
             Until::Position(position) => order(&transaction.behind()) <= order(position),
             Until::Gtid(_) | Until::End => true,
         }
     }
+}
+
+/// Whether two texts are the same GTID: the digits of a UUID are written in both cases.
+fn is_same(one: &str, other: &str) -> bool {
+    !one.is_empty() && one.eq_ignore_ascii_case(other)
+}
+
+/// Whether a transaction is among those of a position of MySQL or MariaDB. What cannot be parsed is not.
+fn has_gtid(position: &str, gtid: &str) -> bool {
+    let in_set =
+        |set: mysql::GtidSet| gtid.parse::<mysql::GtidSet>().is_ok_and(|one| !one.is_empty() && one.is_subset_of(&set));
+    let in_domain = |last: mariadb::GtidPosition| gtid.parse().is_ok_and(|one| last.includes(one));
+    position.parse().is_ok_and(in_set) || position.parse().is_ok_and(in_domain)
 }
 
 /// Positions of a server in their order: numbers of logs grow by a digit at a time.
@@ -155,4 +175,29 @@ fn order(position: &BinlogPosition) -> (usize, String, u64) {
 fn ends(reach: &Reach) -> String {
     let last = reach.last.as_ref().and_then(|last| last.committed);
     last.map_or_else(String::new, |last| format!(", with a transaction of {last}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gtids_of_a_backup_are_those_of_its_position() {
+        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        let mysql = format!("{UUID}:1-5:8,{UUID}:red:1-3");
+        let has = |gtid: &str| has_gtid(&mysql, gtid);
+        assert!(
+            has(&format!("{UUID}:5")) && has(&format!("{}:8", UUID.to_uppercase())) && has(&format!("{UUID}:red:3"))
+        );
+        assert!(!has(&format!("{UUID}:6")) && !has(&format!("{UUID}:blue:1")) && !has("") && !has("x"));
+        assert!(has_gtid("0-1-9,3-2-4", "0-7-9") && has_gtid("0-1-9,3-2-4", "3-2-1"));
+        assert!(!has_gtid("0-1-9", "0-1-10") && !has_gtid("0-1-9", "1-1-1") && !has_gtid("", "0-1-1"));
+    }
+
+    #[test]
+    fn logs_are_in_the_order_of_their_numbers() {
+        let at = |file: &str, offset| order(&BinlogPosition { file: file.to_owned(), offset });
+        assert!(at("binlog.000009", 900) < at("binlog.000010", 4));
+        assert!(at("binlog.999999", 4) < at("binlog.1000000", 4));
+    }
 }

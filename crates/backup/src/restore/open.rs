@@ -63,11 +63,7 @@ pub fn open(
     signers: Option<&AllowedSigners>,
     expected: Option<Digest>,
 ) -> Result<JudgedReceipt, BackupError> {
-    let none = |wanted: &str| BackupError::NoBackup {
-        location: repository.store().location(),
-        host: host.to_owned(),
-        wanted: wanted.to_owned(),
-    };
+    let none = |wanted: &str| repository.no_backup(host, wanted);
     let number = match selector {
         BackupSelector::Number(number) => number,
         BackupSelector::Latest => *repository.numbers(host)?.0.last().ok_or_else(|| none("at all"))?,
@@ -188,6 +184,12 @@ impl Opened {
     #[must_use]
     pub fn is_signed(&self) -> bool {
         self.receipt().is_some_and(|judged| judged.signed)
+    }
+
+    /// Whether every page of it was proven when it was made. A manifest alone does not say.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.receipt().is_none_or(|judged| judged.receipt.is_good())
     }
 
     /// Whether an older receipt cannot have replaced the newest.

@@ -20,6 +20,8 @@ pub struct PointInTime {
     until: Until,
     /// Where the backup ends, if its manifest says so.
     position: Option<BinlogPosition>,
+    /// The same in GTIDs.
+    gtid: String,
     /// When its copy was taken.
     instant: Timestamp,
     /// From where to where logs are replayed, if the position is known.
@@ -40,7 +42,7 @@ impl PointInTime {
     ///
     /// # Errors
     /// [`BackupError::Unreachable`] if there is none, or several servers of the host have one and it is not known which it
-    /// is; if logs are missing, or the target is not in the archive.
+    /// is; if logs are missing, or the target is not in the archive. [`BackupError::NewerBackup`].
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
         let host = found.opened.host();
         let mut archives = Archive::read_all(&found.repository, host, signers)?;
@@ -49,6 +51,7 @@ impl PointInTime {
         }
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.file.is_empty());
+        let gtid = position.as_ref().map_or_else(String::new, |position| position.gtid.clone());
         let position = position.map(|position| BinlogPosition { file: position.file, offset: position.offset });
         let archive = match (archives.pop(), archives.len()) {
             (Some(archive), 0) => archive,
@@ -61,7 +64,7 @@ impl PointInTime {
                 )));
             }
         };
-        let mut point = Self { archive, until, position, instant, planned: None };
+        let mut point = Self { archive, until, position, gtid, instant, planned: None };
         point.planned = point.position.as_ref().map(|from| point.reach(found, from)).transpose()?;
         Ok(point)
     }
@@ -73,7 +76,13 @@ impl PointInTime {
     }
 
     fn reach(&self, found: &Found, from: &BinlogPosition) -> Result<Reach, BackupError> {
-        let target = Target { from: from.clone(), time: self.instant, until: self.until.clone() };
+        let target = Target {
+            backup: found.opened.number(),
+            from: from.clone(),
+            gtid: self.gtid.clone(),
+            time: self.instant,
+            until: self.until.clone(),
+        };
         target.find(&found.repository, &self.archive, &found.identities)
     }
 

@@ -1,14 +1,15 @@
 //! Finds a backup, and what opens it, by what the user names.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use agefile::Identity;
-use archive::Digest;
+use archive::{Digest, names::Number};
 use verify::Keys;
 
-use super::{BackupSelector, Opened, Options, Progress, RestorePlan, Restored, open, plan, restore};
+use super::{BackupSelector, Opened, Options, PointInTime, Progress, RestorePlan, Restored, open, plan, restore};
 use crate::{
     BackupError, Location, Repository,
+    binlogs::Until,
     config::{allowed_signers, identities},
     init::open_location,
 };
@@ -33,11 +34,11 @@ pub struct Request<'r> {
 }
 
 /// A backup that was found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
-    pub(super) repository: Repository,
+    pub(super) repository: Arc<Repository>,
     /// The identities of the file that was named.
-    pub identities: Vec<Identity>,
+    pub identities: Arc<Vec<Identity>>,
     /// Its receipt, and how far it is trusted; or its manifest.
     pub opened: Opened,
 }
@@ -48,8 +49,8 @@ impl Request<'_> {
     /// # Errors
     /// As [`open()`] and [`Opened::from_manifest`], and those of the files that are named.
     pub fn find(&self) -> Result<Found, BackupError> {
-        let repository = open_location(self.repository)?;
-        let identities = identities(self.identity)?;
+        let repository = Arc::new(open_location(self.repository)?);
+        let identities = Arc::new(identities(self.identity)?);
         if let Some(path) = self.manifest {
             let opened = Opened::from_manifest(&repository, path, &identities)?;
             return Ok(Found { repository, identities, opened });
@@ -58,6 +59,49 @@ impl Request<'_> {
         let signers = self.allowed_signers.map(allowed_signers).transpose()?;
         let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
         Ok(Found { repository, identities, opened: Opened::Receipt(Box::new(opened)) })
+    }
+}
+
+impl Request<'_> {
+    /// Finds a backup and what is to be replayed after it. [`BackupSelector::Latest`] means the newest good backup that is
+    /// older than the point in time.
+    ///
+    /// # Errors
+    /// As [`Self::find`] and [`PointInTime::open`].
+    pub fn find_for(&self, until: &Until) -> Result<(Found, PointInTime), BackupError> {
+        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
+        let open = |found: Found| {
+            let point = PointInTime::open(&found, until.clone(), signers.as_ref())?;
+            Ok((found, point))
+        };
+        let newest = self.find()?;
+        if self.backup != BackupSelector::Latest {
+            return open(newest);
+        }
+        let host = newest.opened.host().to_owned();
+        let (numbers, _) = newest.repository.numbers(&host)?;
+        let mut newer = None;
+        for number in numbers.into_iter().rev() {
+            // At the end of the archive it matters whether the newest is the newest.
+            let is_newest = *until == Until::End && number == newest.opened.number();
+            let found = if is_newest { newest.clone() } else { self.numbered(number, &newest)? };
+            if !found.opened.is_good() {
+                continue;
+            }
+            match open(found) {
+                Err(error @ BackupError::NewerBackup { .. }) => newer = Some(error),
+                other => return other,
+            }
+        }
+        Err(newer.unwrap_or_else(|| newest.repository.no_backup(&host, "with every page proven")))
+    }
+
+    /// Another backup of the same host.
+    fn numbered(&self, number: Number, other: &Found) -> Result<Found, BackupError> {
+        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
+        let selector = BackupSelector::Number(number);
+        let opened = open(&other.repository, other.opened.host(), selector, signers.as_ref(), None)?;
+        Ok(Found { opened: Opened::Receipt(Box::new(opened)), ..other.clone() })
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use ::backup::Location;
 use ::backup::binlogs::Until;
-use ::backup::config::allowed_signers;
 use ::backup::prove::{Proof, Prover};
 use ::backup::report::RestoreReport;
 use ::backup::restore::{
@@ -40,7 +39,7 @@ use crate::output::message::{Failure, say};
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Restore {
-    /// Number of the backup, or latest
+    /// Number of the backup, or latest: with a point in time, the newest good one before it
     #[arg(value_name = "N|latest", default_value = "latest")]
     backup: BackupSelector,
     /// The repository: a directory, or s3://BUCKET/PREFIX
@@ -196,9 +195,7 @@ impl Restore {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
         self.record.as_deref().map(file::check_writable).transpose()?;
-        let (found, keys) = self.find()?;
-        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let point = self.until.until().map(|until| PointInTime::open(&found, until, signers.as_ref())).transpose()?;
+        let (found, point, keys) = self.find()?;
         let scratch = self.scratch.as_deref().map(TemporaryDirectory::below).transpose()?;
         let of_scratch = || scratch.as_ref().map(TemporaryDirectory::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
@@ -229,12 +226,16 @@ impl Restore {
         Ok(exit_code(restored.outcome(&found.opened, proof.as_ref())))
     }
 
-    fn find(&self) -> Result<(Found, ::verify::Keys), Failure> {
+    fn find(&self) -> Result<(Found, Option<PointInTime>, ::verify::Keys), Failure> {
         let location = self.bucket.location(&self.repository)?;
-        let found = self.request(&location).find()?;
+        let request = self.request(&location);
+        let (found, point) = match self.until.until() {
+            Some(until) => request.find_for(&until).map(|(found, point)| (found, Some(point)))?,
+            None => (request.find()?, None),
+        };
         let mut keys = self.keys.read(None)?;
         self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
-        Ok((found, keys))
+        Ok((found, point, keys))
     }
 
     fn request<'r>(&'r self, repository: &'r Location) -> Request<'r> {
