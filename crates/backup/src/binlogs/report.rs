@@ -1,4 +1,4 @@
-//! What archives of binary logs say to scripts: documents of the schemas in `docs/schema`.
+//! Reports on archives of binary logs for scripts, with the schemas in `docs/schema`.
 
 use archive::binlog::{BinlogPosition, Gap};
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ pub struct ArchivesReport {
     host: String,
     /// One for each server that the host had.
     pub archives: Vec<ArchiveSummary>,
-    /// Transactions, if they were asked for.
+    /// Transactions, if requested.
     pub transactions: Vec<Transaction>,
 }
 
@@ -75,7 +75,7 @@ pub struct ArchiveSummary {
     pub stored_bytes: u64,
     /// Whether allowed signers have signed it.
     pub signed: bool,
-    /// What is missing.
+    /// Gaps and faults.
     pub findings: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl ArchivesReport {
         }
     }
 
-    /// Whether nothing is missing.
+    /// Whether no archive has a finding.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.archives.iter().all(|archive| archive.findings.is_empty())
