@@ -117,10 +117,10 @@ pub enum Control {
     Ping,
     /// Either side: aborts the transfer.
     Failed {
-        /// Reason, for people.
+        /// Human-readable reason.
         reason: String,
     },
-    /// Either side: a line for the program that uses the peer. The protocol gives it no meaning.
+    /// A line for the program that uses the peer; it has no meaning in the protocol.
     Note {
         /// The text; one line.
         text: String,
