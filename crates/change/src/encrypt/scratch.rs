@@ -8,23 +8,24 @@ use server::dialect::encryption::table_option;
 use super::redo::CAPACITY;
 use crate::{Error, Session};
 
-/// How long the server may take to write its pages, or to resize its log.
+/// Time limit for the server to write its pages, or to resize its log.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
-/// Interval at which the server is asked whether it has.
+/// Polling interval of these operations.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Maximum share of dirty pages in the buffer pool, in percent.
 pub(super) const DIRTY_PAGES: &str = "innodb_max_dirty_pages_pct";
 
 pub(crate) const SCHEMA: &str = "sealant_scratch";
-/// Half a page: each row fills one page.
+/// Length of a row: half a page, so that each row fills one page.
 const ROW_BYTES: u32 = 8000;
-/// Several times the number of slots in MySQL's doublewrite files, and 32 MiB of redo: several times the smallest log.
+/// Number of rows: several times the number of slots in MySQL's doublewrite files. They write 32 MiB of redo, several
+/// times the smallest log.
 const ROWS: u32 = 4096;
-/// Number of parts that are flushed page by page: each part has as many pages as there are slots for single pages.
+/// Number of parts that are flushed page by page. Each part has as many pages as there are slots for single pages.
 const PARTS: u32 = ROWS / 512;
 
-/// Executed statements are added to `executed`.
+/// The schema; executed statements are appended to `executed`.
 pub(super) struct Scratch<'s, 'l> {
     session: &'s mut Session<'l>,
     executed: &'s mut Vec<String>,
@@ -50,7 +51,7 @@ impl<'s, 'l> Scratch<'s, 'l> {
     /// Sets a variable temporarily. The old value is stored first, so that the next run restores it if this one is
     /// killed.
     pub(super) fn set(&mut self, variable: &str, value: &str, before: &str) -> Result<(), Error> {
-        // An existing row is from a run that was killed, and has the original value.
+        // An existing row is from a killed run, and has the original value.
         self.change(&format!("INSERT IGNORE INTO {SCHEMA}.set_back VALUES ('{variable}', '{before}')"))?;
         self.change(&format!("SET GLOBAL {variable} = {value}"))
     }
