@@ -1,6 +1,6 @@
-//! Numbers of bytes for people.
+//! Human-readable numbers of bytes.
 
-/// A number of bytes for people, such as `1.5 GiB`.
+/// A human-readable number of bytes, such as `1.5 GiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
