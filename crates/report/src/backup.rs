@@ -1,4 +1,4 @@
-//! Backups, restores and checks of repositories, for people.
+//! Human-readable reports on backups, restores and checks of repositories.
 
 use std::io::Write;
 use std::path::Path;
