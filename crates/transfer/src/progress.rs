@@ -132,7 +132,7 @@ impl fmt::Display for Progress {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "figures for people"
+        reason = "human-readable figures"
     )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [done, total, wire, kept] = [&self.bytes, &self.total_bytes, &self.wire_bytes, &self.kept_bytes].map(load);

@@ -151,7 +151,7 @@ impl fmt::Display for Summary {
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "figures for people"
+            reason = "human-readable figures"
         )]
         let rate = (moved as f64 / self.seconds.max(1e-6)) as u64;
         write!(f, "{} in {:.1} s, {}/s{}", size(self.bytes), self.seconds, size(rate), ratio(moved, self.wire_bytes))?;
@@ -164,7 +164,7 @@ impl fmt::Display for Summary {
 
 /// How much smaller the bytes were on the wire, if the difference is notable.
 pub(crate) fn ratio(bytes: u64, wire_bytes: u64) -> String {
-    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
     let ratio = bytes as f64 / wire_bytes.max(1) as f64;
     if wire_bytes > 0 && ratio >= 1.05 { format!(", ×{ratio:.1} compressed") } else { String::new() }
 }

@@ -104,7 +104,7 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (done, total) = (self.bytes().min(self.total_bytes), self.total_bytes);
-        #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+        #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
         let (rate, left) = (done as f64 / self.elapsed().as_secs_f64().max(0.001), total.saturating_sub(done) as f64);
         let (files, of) = (self.files(), self.total_files);
         write!(f, "{} of {}  {:.2} GB/s  {files} of {of} files", size(done), size(total), rate / 1e9)?;

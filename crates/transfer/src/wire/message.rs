@@ -611,7 +611,7 @@ mod tests {
             assert_eq!(Control::decode(kind, &body), Ok(message.clone()));
             body.push(0);
             let longer = Control::decode(kind, &body);
-            assert!(longer.is_err(), "{message:?} with a byte behind it is {longer:?}");
+            assert!(longer.is_err(), "{message:?} with a byte after it is {longer:?}");
         }
     }
 
