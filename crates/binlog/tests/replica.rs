@@ -1,5 +1,5 @@
-//! The stream of real servers, over verified TLS: every row that the server's own tool shows, exact positions and GTIDs,
-//! and resumption after the connection or the server was lost.
+//! The stream of real servers, over verified TLS: every row that the server's own tool shows, exact positions and
+//! GTIDs, and resumption after the connection or the server was lost.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,8 +1,8 @@
 //! The redo log of a running MySQL (8.0.30 and newer), copied from a checkpoint up to an LSN.
 //!
 //! The log is a series of files, each with a header and a range of blocks of 512 bytes. Blocks before the last one are
-//! written once; the last one is written again and again as it fills. Recovery accepts the copy like a log after a crash at
-//! its end: the checkpoint is in the header of one file only, and the last block is empty after the end.
+//! written once; the last one is written again and again as it fills. Recovery accepts the copy like a log after a
+//! crash at its end: the checkpoint is in the header of one file only, and the last block is empty after the end.
 //!
 //! Source: formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). Logs copied so were
 //! recovered by MySQL 9.7 and 8.0.33, clear and sealed.

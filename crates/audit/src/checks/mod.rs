@@ -2,7 +2,8 @@
 
 /// The checks of an area in the order of the reference, one line each: the module and its entry of the table.
 ///
-/// `CHECK` is `pub(crate)`. It is `pub`, and re-exported below under a name, only if `sealant encrypt` refers to the check.
+/// `CHECK` is `pub(crate)`. It is `pub`, and re-exported below under a name, only if `sealant encrypt` refers to the
+/// check.
 ///
 /// `rustfmt` does not find modules declared by a macro: `make lint` names their files.
 macro_rules! checks {

@@ -1,5 +1,5 @@
-//! The archive of binary logs: events that a server sends to a replica are stored in encrypted parts, and replayed after
-//! a restore.
+//! The archive of binary logs: events that a server sends to a replica are stored in encrypted parts, and replayed
+//! after a restore.
 //!
 //! ```text
 //! server ─ events ─> part (16 MiB, or a few seconds) ─> zstd ─> age ─> store ═> receipt, signed, each minute

@@ -396,8 +396,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(seen.behind(&wanted))
     }
 
-    /// Why no rotation is needed: the resumed run has generated the key, and every file uses it. Gives the server time to
-    /// write page 0 of every file.
+    /// Why no rotation is needed: the resumed run has generated the key, and every file uses it. Gives the server time
+    /// to write page 0 of every file.
     fn rotated_already(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Option<String>, Error> {
         let (Some(run), Some(newest)) = (&self.resumed, newest) else { return Ok(None) };
         let then = match kind {

@@ -146,8 +146,8 @@ fn ciphertext_may_hold(page: &[u8], family: Family) -> bool {
     }
 }
 
-/// The first bytes of the body, without the zeros after them. A compressed page is followed by zeros and by remains of its
-/// earlier versions, neither of which can be judged.
+/// The first bytes of the body, without the zeros after them. A compressed page is followed by zeros and by remains of
+/// its earlier versions, neither of which can be judged.
 fn first_bytes(page: &[u8]) -> &[u8] {
     let body = page.range(HEADER_BYTES, HEADER_BYTES.saturating_add(MIN_BYTES));
     let end = body.iter().rposition(|byte| *byte != 0).map_or(0, |at| at.saturating_add(1));
