@@ -1,4 +1,4 @@
-//! What an audit writes for people to go on with: a script of fixes, and a skeleton of waivers.
+//! Outputs of an audit to continue with: a script of fixes, and a skeleton of waivers.
 
 use std::fs;
 use std::process::Command;

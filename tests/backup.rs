@@ -70,7 +70,8 @@ fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
     // As lines that can be copied into a terminal.
     assert!(said.contains("\nage -d -i IDENTITY <<END\n-----BEGIN AGE ENCRYPTED FILE-----\n"), "{said}");
     assert!(said.contains("\n-----END AGE ENCRYPTED FILE-----\nEND\n") && said.contains("--answer WORD"), "{said}");
-    let first = backups.backup(&["run"]).is(0).says("nobody has shown to have the identity of 1 of 1 recipients");
+    let first =
+        backups.backup(&["run"]).is(0).says("nobody has proven possession of the identity of 1 of 1 recipients");
     assert_eq!(first.number("/number"), 1);
 
     let challenge = fs::read_dir(&challenges).expect("listed").next().expect("a file").expect("a file").path();
@@ -85,7 +86,7 @@ fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
     let (code, said) = init(&["--answer", word.trim()]);
     assert_eq!(code, Some(0), "{said}");
     let second = backups.backup(&["run"]).is(0);
-    assert!(!second.stderr.contains("nobody has shown"), "{}", second.stderr);
+    assert!(!second.stderr.contains("nobody has proven possession"), "{}", second.stderr);
     assert_eq!(init(&[]).0, Some(0));
 }
 
@@ -142,7 +143,7 @@ fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
         let options = with(identity);
         backups.restore(number, &into, &options.each_ref().map(String::as_str))
     };
-    restore("1", &key_identity).is(1).says("backup 1 has no keys of its files").says("--keyring");
+    restore("1", &key_identity).is(1).says("backup 1 was made without [keys] recipients").says("--keyring");
     restore("2", &backups.path("identity")).is(1).says("hosts/db1/keys/000002.age");
     assert!(!into.exists() && !new.exists());
     let mut stored = String::new();

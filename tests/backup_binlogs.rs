@@ -116,7 +116,7 @@ fn rows(server: &Server) -> String {
     server.value("SELECT GROUP_CONCAT(note ORDER BY id) FROM shop.orders").expect("the table is there")
 }
 
-/// Changes behind the backup, over several logs, the last of which drops the table.
+/// Changes after the backup, over several logs, the last of which drops the table.
 fn an_error_is_undone(case: &Case) {
     case.backups.backup(&["run"]).is(0);
     case.server.sql("INSERT INTO shop.orders (note) VALUES ('four')").expect("changed");

@@ -589,8 +589,8 @@ fn what_comes_into_the_target_meanwhile_is_not_written_over() {
     until("some chunks", 60, || setup.chunks() > 1);
     let foreign = setup.target.join("ibdata1");
     fs::write(&foreign, "of a server that was started there").expect("a file");
-    receiver.failed(1, "ibdata1: came into the target while it was filled");
-    sender.failed(1, "came into the target");
+    receiver.failed(1, "ibdata1: was created in the target during the transfer");
+    sender.failed(1, "was created in the target");
     assert_eq!(fs::read_to_string(&foreign).expect("still there"), "of a server that was started there");
     assert!(!setup.target.join("db").exists());
     fs::remove_file(&foreign).expect("moved away");
@@ -600,7 +600,7 @@ fn what_comes_into_the_target_meanwhile_is_not_written_over() {
     cut_off(&setup, "");
     fs::create_dir_all(setup.target.join("db/more")).expect("a directory");
     let (mut receiver, _) = setup.receive(&["--anew"]);
-    receiver.failed(1, "db: came into the target");
+    receiver.failed(1, "db: was created in the target");
     assert!(setup.target.join("db/more").exists());
     fs::remove_dir_all(setup.target.join("db")).expect("moved away");
     assert_eq!(setup.resume(), None);

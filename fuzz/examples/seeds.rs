@@ -1,8 +1,8 @@
 //! Regenerates the committed corpus from testdata/: `cargo run --manifest-path fuzz/Cargo.toml --example seeds`
 //!
-//! Seeds are the first pages, blocks or events of the samples. Those called `opened-` hold what is inside
-//! after it was opened, and a control byte that has the target seal it again: so a fuzzer reaches what is
-//! behind the encryption. Seeds of the targets that have no control byte were cut by hand.
+//! Seeds are the first pages, blocks or events of the samples. Those called `opened-` are decrypted, and have a control
+//! byte that makes the target encrypt them again, so that a fuzzer can change the plain text. Seeds of the targets
+//! without a control byte were cut by hand.
 
 use std::{fs, path::PathBuf};
 

@@ -128,7 +128,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_s
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l answer -d 'The word that was decrypted with the identity of a recipient (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l challenges -d 'Write the encrypted words to this directory, too, as age files to be copied to the machine with the identity' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l unproven-recipient -d 'End with 0 though nobody has shown to have the identity of a recipient'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l unproven-recipient -d 'Exit with 0 even if nobody has proven possession of the identity of a recipient'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l again -d 'Store again what the last backup has in packs that this report of a check (`sealant backup check --json`) lists as missing or damaged, as far as the server still has it' -r -F
@@ -865,7 +865,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-option
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-limit -d 'Time limit of the recovery' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-time -d 'Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was committed at or before this time, such as 2026-11-26T14:05:00Z' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-gtid -d 'The same, up to the transaction with this GTID' -r
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l before-gtid -d 'The same, without the transaction with this GTID and all behind it' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l before-gtid -d 'The same, without the transaction with this GTID and all after it' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-position -d 'The same, up to this position of the server\'s binary log' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F

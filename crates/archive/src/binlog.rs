@@ -1,7 +1,7 @@
-//! The archive of binary logs: receipts, each of which names the parts of logs that were stored since the one before.
+//! The archive of binary logs: each receipt names the parts of logs that were stored since the previous receipt.
 //!
-//! They are signed and chained as the receipts of backups are, one chain for each server. A part is an age file with a
-//! zstd frame of the events, as the server sends them to a replica; `docs/formats/backup.md` is the format.
+//! Receipts are signed and chained like those of backups, one chain for each server. A part is an age file with a zstd
+//! frame of events, as the server sends them to a replica; `docs/formats/backup.md` is the format.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub const SEGMENT_BYTES: usize = 16 << 20;
 /// Maximum length of the events of a part: the longest event of a server, and a part before it.
 pub const MAX_SEGMENT_BYTES: u64 = (1 << 30) + (32 << 20);
 
-/// Names the parts of binary logs that were stored since the receipt before.
+/// Names the parts of binary logs that were stored since the previous receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinlogReceipt {
     /// [`SCHEMA`].
@@ -28,25 +28,25 @@ pub struct BinlogReceipt {
     pub host: String,
     /// `server_uuid` of MySQL, or `server_id` of MariaDB.
     pub server: String,
-    /// Version that the server tells its clients.
+    /// Version that the server reports to clients.
     pub version: String,
     /// Number of the receipt, from 1 for each server.
     pub number: names::Number,
     /// SHA-256 of the previous receipt's stored bytes; `None` in the first.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub previous: Option<Digest>,
-    /// When it was written, by the host's clock.
+    /// Time of the receipt, by the host's clock.
     pub written: Timestamp,
-    /// What is missing before the first part, if anything is.
+    /// Logs that are missing before the first part, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub gap: Option<Gap>,
     /// The parts, in order.
     pub segments: Vec<Segment>,
-    /// Where the next part begins.
+    /// Position at which the next part begins.
     pub end: BinlogPosition,
-    /// Transactions of the server up to there, by its GTIDs; empty if it has none.
+    /// GTIDs of the server up to `end`; empty if it has none.
     pub gtid: String,
-    /// Recipients, by the first digits of the SHA-256 of each one's text.
+    /// Recipients, each as the first digits of the SHA-256 of its text.
     pub recipients: Vec<String>,
     /// Program and version that wrote it.
     pub tool: String,
@@ -57,16 +57,16 @@ pub struct BinlogReceipt {
 pub struct BinlogPosition {
     /// Name of the log.
     pub file: String,
-    /// Offset of an event.
+    /// Offset of an event, or the end of the log.
     pub offset: u64,
 }
 
 /// Logs that were lost: the server had removed them before they were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// From here on.
+    /// Position from which logs are missing.
     pub from: BinlogPosition,
-    /// What the server said.
+    /// What showed the loss, such as the server's error.
     pub reason: String,
 }
 
@@ -77,7 +77,7 @@ pub struct Segment {
     pub file: String,
     /// Offset of the first event in that log.
     pub start: u64,
-    /// Offset behind the last event.
+    /// Offset after the last event.
     pub end: u64,
     /// The stored object.
     #[serde(flatten)]
@@ -88,18 +88,18 @@ pub struct Segment {
     pub events: u64,
     /// Time of the first event, in seconds since 1970 UTC.
     pub first: u32,
-    /// Time of the newest event.
+    /// Time of the newest event, in seconds since 1970 UTC.
     pub last: u32,
 }
 
 impl Segment {
-    /// Whether it begins where another one ends, or begins another log.
+    /// Whether the part begins at this position, or at the beginning of another log.
     #[must_use]
     pub fn follows(&self, end: &BinlogPosition) -> bool {
         if self.file == end.file { self.start == end.offset } else { self.start == FIRST_EVENT }
     }
 
-    /// Where it ends.
+    /// Position of its end.
     #[must_use]
     pub fn end(&self) -> BinlogPosition {
         BinlogPosition { file: self.file.clone(), offset: self.end }
@@ -137,7 +137,7 @@ impl BinlogReceipt {
         Ok(receipt)
     }
 
-    /// Whether its parts follow one another, from the given position on. A part may begin a new log.
+    /// Whether the parts follow one another without gaps, from the given position on. A part may begin a new log.
     #[must_use]
     pub fn continues(&self, from: &BinlogPosition) -> bool {
         let mut at = from.clone();

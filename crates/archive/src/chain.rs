@@ -1,4 +1,4 @@
-//! The chain of receipts: whether each names its predecessor, and none is missing.
+//! The chain of receipts: checks that each names its predecessor and that none is missing.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ pub enum Break {
     },
 }
 
-/// Finds all breaks. `links` are all existing receipts, sorted by number. Those in `removed` were pruned, with the hash
-/// of the receipt before each; the oldest ones may also be gone without that.
+/// Finds all breaks. `links` are all existing receipts, sorted by number. `removed` has the hash of each pruned receipt
+/// with that of its predecessor. The oldest receipts may be missing without such an entry.
 #[must_use]
 pub fn breaks(repo: &str, host: &str, links: &[Link], removed: &BTreeMap<Digest, Option<Digest>>) -> Vec<Break> {
     let mut found = Vec::new();
@@ -58,10 +58,10 @@ pub fn breaks(repo: &str, host: &str, links: &[Link], removed: &BTreeMap<Digest,
     found
 }
 
-/// The newest receipt from `previous` on that was not pruned, or is `before`, which exists.
+/// Follows `previous` back over pruned receipts, up to a receipt that was not pruned or to `before`, which exists.
 fn existing(previous: Option<Digest>, before: &Digest, removed: &BTreeMap<Digest, Option<Digest>>) -> Option<Digest> {
     let mut previous = previous;
-    // Declarations could lead in a circle.
+    // Declarations could form a cycle.
     for _ in 0..=removed.len() {
         match previous.filter(|digest| digest != before).and_then(|digest| removed.get(&digest)) {
             Some(earlier) => previous = *earlier,

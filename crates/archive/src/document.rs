@@ -1,10 +1,10 @@
-//! Documents that are signed: a line of JSON with its schema, as it is stored.
+//! Signed documents: a line of JSON with a schema, as it is stored.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::ArchiveError;
 
-/// The bytes to sign and store. `wrong` makes the error.
+/// The bytes to sign and store; `wrong` creates the error.
 pub(crate) fn encode(
     document: &impl Serialize,
     wrong: impl FnOnce(String) -> ArchiveError,
@@ -14,7 +14,8 @@ pub(crate) fn encode(
     Ok(bytes)
 }
 
-/// Parses a document, which has to be of the schema `known`: a later one may mean something else. `wrong` makes the error.
+/// Parses a document. Its schema must be `known`, since fields of a later one may have another meaning. `wrong` creates
+/// the error.
 pub(crate) fn parse<T: DeserializeOwned>(
     bytes: &[u8],
     known: &'static str,

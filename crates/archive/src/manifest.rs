@@ -49,7 +49,7 @@ pub struct Head {
     pub host: String,
     /// Number of the backup.
     pub number: u64,
-    /// When the copy was taken, by the host's clock.
+    /// Time of the copy, by the host's clock.
     pub instant: Timestamp,
     /// The snapshot provider that took the copy.
     pub provider: String,
@@ -59,7 +59,7 @@ pub struct Head {
     /// Newest checkpoint of the redo log, in bytes of LSN.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint_lsn: Option<u64>,
-    /// Position of the binary log at that instant, if the provider reads it.
+    /// Position of the copy in the binary log, if the provider reads it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub position: Option<Position>,
     /// SHA-256 of the previous receipt.
@@ -74,12 +74,12 @@ pub struct Head {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A position in the binary log; empty if the server writes none.
+/// A position in the binary log; empty if the server writes no binary log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Name of the log.
     pub file: String,
-    /// Where it ends, in bytes.
+    /// Offset of its end.
     pub offset: u64,
     /// The position as GTIDs.
     pub gtid: String,
@@ -112,7 +112,8 @@ pub struct Stored {
     pub entry: Entry,
     /// BLAKE3 of a file.
     pub hash: Option<Hash>,
-    /// First bytes of a file whose pages are decrypted in the packs: they name the key that encrypts them again.
+    /// First bytes of a file whose pages are decrypted in the packs: they identify the key for encrypting the pages
+    /// again.
     pub head: Option<Vec<u8>>,
     /// BLAKE3 of each chunk; for a file of one chunk, that of the file.
     pub chunks: Vec<Hash>,

@@ -29,7 +29,7 @@ pub fn packs(host: &str) -> String {
     format!("hosts/{host}/packs/")
 }
 
-/// The pack of the host that has this name.
+/// The pack of the host with this name; `None` if it is not the name of a pack.
 #[must_use]
 pub fn pack_digest(host: &str, name: &str) -> Option<Digest> {
     let (_, digits) = name.strip_prefix(&packs(host))?.strip_suffix(AGE)?.split_once('/')?;
@@ -92,7 +92,7 @@ pub fn signature(host: &str, number: Number) -> String {
     format!("{}{number:06}{SIGNATURE}", receipts(host))
 }
 
-/// The backup that this name belongs to; true for the receipt, false for its signature.
+/// The number of the backup whose receipt or signature has this name, and whether it is the receipt.
 #[must_use]
 pub fn receipt_number(host: &str, name: &str) -> Option<(Number, bool)> {
     let file = name.strip_prefix(&receipts(host))?;
@@ -112,13 +112,14 @@ pub fn is_receipt(name: &str) -> bool {
 /// Prefix of the declarations of prunes.
 pub const PRUNES: &str = "prunes/";
 
-/// Name of the declaration of a prune at that time, to the second; `attempt` tells several of one second apart.
+/// Name of the declaration of a prune at this time, to the second; `attempt` distinguishes declarations of the same
+/// second.
 #[must_use]
 pub fn prune(at: Timestamp, attempt: u32) -> String {
     format!("{PRUNES}{}-{attempt}{RECEIPT}", at.strftime("%Y%m%dT%H%M%SZ"))
 }
 
-/// Name of the signature of the declaration with this name; `None` if it is no name of a declaration.
+/// Name of the signature of a declaration; `None` if `declaration` is not the name of one.
 #[must_use]
 pub fn prune_signature(declaration: &str) -> Option<String> {
     let name = declaration.strip_prefix(PRUNES)?.strip_suffix(RECEIPT)?;
@@ -152,8 +153,8 @@ pub fn binlogs(host: &str) -> String {
     format!("hosts/{host}/binlogs/")
 }
 
-/// Name of a part of a binary log: from where to where in the log of the server, and the first digits of its SHA-256, so
-/// that a part that is stored again after an interruption has another name.
+/// Name of a part of a binary log: its start and end in the log, and the first digits of its SHA-256. Because of these,
+/// a part that is stored again after an interruption gets another name.
 #[must_use]
 pub fn segment(host: &str, server: &str, file: &str, (start, end): (u64, u64), sha256: &Digest) -> String {
     let digits = sha256.to_string();

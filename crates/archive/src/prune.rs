@@ -1,5 +1,5 @@
-//! Declarations of prunes: which receipts a keeper removed. A removed receipt leaves a hole in the chain, which only a
-//! declaration tells from a loss.
+//! Declarations of prunes, which list the receipts that a keeper removed. Without them a gap in the chain could not be
+//! distinguished from a loss.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub const SCHEMA: &str = "sealant.prune/1";
 pub const NAMESPACE: &str = "sealant-prune";
 /// Maximum length of a declaration: 200 bytes a receipt.
 pub const MAX_BYTES: u64 = 64 << 20;
-/// How old a pack that no receipt names has to be before it is removed, in days. A run has to end within that time.
+/// Minimum age, in days, at which a pack without a receipt is removed. A run has to end within this time.
 pub const ORPHAN_DAYS: u16 = 7;
 /// The longest time from the start of a run to its receipt, in hours: after [`ORPHAN_DAYS`], a prune may have removed
 /// its first packs.
@@ -29,7 +29,7 @@ pub struct Declaration {
     pub repo: String,
     /// Name of the keeper, the principal of its signature.
     pub keeper: String,
-    /// When it was written, by the keeper's clock.
+    /// Time of the declaration, by the keeper's clock.
     pub at: Timestamp,
     /// The removed receipts of each host.
     pub hosts: BTreeMap<String, Vec<Removed>>,
@@ -49,7 +49,7 @@ pub struct Removed {
     pub previous: Option<Digest>,
 }
 
-/// Whether a run that began then may no longer store its receipt.
+/// Whether a run that started at `began` may no longer store its receipt.
 #[must_use]
 pub fn is_run_too_old(began: Timestamp, now: Timestamp) -> bool {
     now.duration_since(began) > SignedDuration::from_hours(MAX_RUN_HOURS)

@@ -34,7 +34,7 @@ pub struct Receipt {
     pub previous: Option<Digest>,
     /// Start of the run, by the host's clock.
     pub began: Timestamp,
-    /// When everything except the receipt was stored.
+    /// Time when everything except the receipt was stored.
     pub ended: Timestamp,
     /// Durations of the parts of the run; absent in receipts of older releases.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -62,7 +62,7 @@ pub struct Receipt {
     /// Recipients of the keys, in the same form.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub key_recipients: Vec<String>,
-    /// Those recipients whose identity was never proven to exist.
+    /// The recipients whose identity nobody has proven to have.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unproven_recipients: Vec<String>,
     /// Problems that the run found.
@@ -127,13 +127,13 @@ pub struct Bytes {
 /// Results of verification, in pages of tablespaces and units of other files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
-    /// Number of all.
+    /// Number of all pages and units.
     pub seen: u64,
-    /// Packed by this run.
+    /// Number packed by this run.
     pub changed: u64,
-    /// Those that fail a check.
+    /// Number that fail a check.
     pub damaged: u64,
-    /// Those not known to be wrong, but without a key to decrypt them.
+    /// Number that could not be checked for lack of a key.
     pub unproven: u64,
 }
 
@@ -142,7 +142,7 @@ pub struct Pages {
 pub struct Finding {
     /// Identifier of its kind, for scripts.
     pub id: String,
-    /// Description, for people.
+    /// Human-readable description.
     pub text: String,
 }
 
@@ -174,7 +174,7 @@ impl Receipt {
         Ok(receipt)
     }
 
-    /// Whether everything is proven, so that retention and age checks may count the backup.
+    /// Whether all pages are proven, so that retention and age checks may count the backup.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.pages.damaged == 0 && self.pages.unproven == 0

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArchiveError, Digest};
 
-/// Schema of a record: the report of a restore, as `docs/schema` has it.
+/// Schema of a record: that of the report of a restore in `docs/schema`.
 pub const SCHEMA: &str = "sealant.restore/1";
 
-/// A restore, as `sealant restore --record` has recorded it.
+/// A restore, as recorded by `sealant restore --record`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RestoreRecord {
     #[serde(skip_serializing)]
@@ -16,7 +16,7 @@ pub struct RestoreRecord {
     /// SHA-256 of the receipt of the backup that was restored.
     #[serde(skip_serializing)]
     pub receipt: Digest,
-    /// When it ended.
+    /// When the restore ended.
     pub ended: Timestamp,
     /// Duration without the proof by a server, in seconds.
     pub seconds: f64,
@@ -52,10 +52,10 @@ struct ReachedPosition {
 }
 
 impl RestoreRecord {
-    /// Parses a file of records: a line for each restore. A last line that was cut off is left out.
+    /// Parses a file of records, one line for each restore. Ignores a last line without a newline.
     ///
     /// # Errors
-    /// [`ArchiveError::RestoreRecord`] if a line is no record.
+    /// [`ArchiveError::RestoreRecord`] if a line is not a record.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, ArchiveError> {
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().filter(|line| !line.trim().is_empty()).map(Self::parse).collect()

@@ -1,4 +1,4 @@
-//! Which backups of a host are kept.
+//! Decides which backups of a host are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,25 @@ use serde::Deserialize;
 
 use crate::names::Number;
 
-/// How far a host's clock may be from the store's before the store's time counts.
+/// If a host's clock differs more than this from the store's, the store's time counts.
 const MAX_CLOCK_ERROR: SignedDuration = SignedDuration::from_hours(26);
 
-/// How many backups are kept. Only good ones count; a day, week, month or year counts once, by its last good backup.
+/// How many backups to keep. Only good backups count; a day, week, month or year is represented by its last good
+/// backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// The newest ones.
+    /// Number of newest backups.
     pub keep_last: u32,
-    /// One for each of so many days with a backup.
+    /// Number of days, for which one is kept. Days without a good backup do not count.
     pub daily: u32,
-    /// One for each of so many weeks, which begin on Monday.
+    /// Number of weeks, from Monday to Sunday, for which one is kept. Weeks without a good backup do not count.
     pub weekly: u32,
-    /// One for each of so many months.
+    /// Number of months, for which one is kept. Months without a good backup do not count.
     pub monthly: u32,
-    /// One for each of so many years.
+    /// Number of years, for which one is kept. Years without a good backup do not count.
     pub yearly: u32,
-    /// Good backups that are kept at least, whatever else the policy says.
+    /// Minimum number of good backups to keep, whatever the other fields say.
     pub min_good: u32,
 }
 
@@ -34,12 +35,12 @@ impl Default for Policy {
     }
 }
 
-/// A backup, as far as retention is concerned.
+/// A backup, reduced to what retention needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Its number.
     pub number: Number,
-    /// Whether everything in it is proven.
+    /// Whether all pages in it are proven.
     pub is_good: bool,
     /// Its day, in UTC.
     pub day: Date,
@@ -65,7 +66,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// One word for people and scripts.
+    /// Identifier of the reason, for display and for scripts.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -80,8 +81,8 @@ impl Reason {
     }
 }
 
-/// The day of a backup that ended at `ended` by the host's clock, and whose receipt was put at `put` by the store's. A
-/// host whose clock is wrong, or that lies, does not choose the day.
+/// The day that counts for a backup that ended at `ended` by the host's clock and whose receipt was put at `put` by the
+/// store's clock. A host with a wrong clock, or one that lies, cannot choose the day.
 #[must_use]
 pub fn day(ended: Timestamp, put: Timestamp) -> Date {
     let is_close = put.duration_since(ended).abs() <= MAX_CLOCK_ERROR;
@@ -89,7 +90,7 @@ pub fn day(ended: Timestamp, put: Timestamp) -> Date {
     time.to_zoned(TimeZone::UTC).date()
 }
 
-/// The backups that are kept, with every reason. `candidates` are all backups of a host, in any order.
+/// The backups to keep, each with all reasons. `candidates` are all backups of a host, in any order.
 #[must_use]
 pub fn kept(policy: &Policy, candidates: &[Candidate]) -> BTreeMap<Number, BTreeSet<Reason>> {
     let mut newest_first = candidates.to_vec();
@@ -125,7 +126,7 @@ pub fn kept(policy: &Policy, candidates: &[Candidate]) -> BTreeMap<Number, BTree
     kept
 }
 
-/// First day of the day, week, month or year that has this day.
+/// First day of the day, week, month or year that contains this day.
 fn first_day(period: Reason, day: Date) -> Date {
     match period {
         Reason::Weekly => day.iso_week_date().first_of_week().map_or(day, |week| week.date()),
@@ -147,7 +148,7 @@ mod tests {
 
     const NONE: Policy = Policy { keep_last: 0, daily: 0, weekly: 0, monthly: 0, yearly: 0, min_good: 0 };
 
-    /// A good backup each day from the first of January 2026, a Thursday.
+    /// A good backup each day from 1 January 2026, a Thursday.
     fn daily(count: u64) -> Vec<Candidate> {
         let first = Date::constant(2026, 1, 1);
         let day = |number: u64| first.checked_add(i64::try_from(number - 1).unwrap().days()).unwrap();

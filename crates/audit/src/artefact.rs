@@ -86,9 +86,9 @@ pub struct Artefact<'a> {
     pub reported: Option<State>,
     /// The server's row, for a tablespace.
     pub tablespace: Option<Tablespace<'a>>,
-    /// Name of the query (see `server::dialect`) behind `reported`.
+    /// Name of the query (see `server::dialect`) that gave `reported`.
     pub reported_by: &'static str,
-    /// Name of the variable behind `reported`, if it is one.
+    /// Name of the variable that gave `reported`, if it is one.
     pub switch: Option<&'static str>,
     /// Absolute path of the file according to the server.
     pub datafile: Option<String>,
@@ -242,7 +242,7 @@ impl Artefact<'_> {
             Content::Redo { .. } => {
                 Some("most of its blocks are those of no known log: its header is damaged".to_owned())
             }
-            Content::BinaryLog { .. } => Some("no event behind its format description can be read".to_owned()),
+            Content::BinaryLog { .. } => Some("no event after its format description can be read".to_owned()),
             _ => None,
         }
     }

@@ -77,7 +77,7 @@ pub enum Layer {
     None,
 }
 
-/// Kinds at rest, in the order of the map, with their names for people.
+/// Kinds at rest, in the order of the map, with their human-readable names.
 const AT_REST: &[(Kind, &str)] = &[
     (Kind::Table, "tables"),
     (Kind::GeneralTablespace, "general tablespaces"),

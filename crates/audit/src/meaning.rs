@@ -28,7 +28,7 @@ impl Attacker {
         }
     }
 
-    /// Who it is, for people.
+    /// Human-readable description.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ pub enum KeyFlaw {
     BesideData,
 }
 
-/// What a failure exposes: one sentence, without its full stop, for people who do not know the server. The artefacts
+/// What a failure exposes, as a sentence without its full stop that needs no knowledge of the server. The artefacts
 /// follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposes {

@@ -1,5 +1,5 @@
 //! Remedies of findings, in steps that programs can distinguish: statements, shell commands, lines of an option file, a
-//! restart, and advice for people.
+//! restart, and advice for the administrator.
 //!
 //! Checks build a [`Remedy`]; a finding contains [`Step`]s. Both have the same text, which is the `remediation` of the
 //! JSON output.

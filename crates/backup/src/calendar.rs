@@ -43,7 +43,7 @@ pub struct Calendar {
 /// A backup of the calendar.
 #[derive(Debug, Serialize)]
 pub struct Entry {
-    /// What a list says of it. It is good only if none of its objects is missing or wrong.
+    /// The entry in a list. Unlike there, it is good only if none of its objects is missing or wrong.
     #[serde(flatten)]
     pub listed: Listed,
     /// When its run began.
@@ -55,7 +55,7 @@ pub struct Entry {
     pub pages: Pages,
     /// Problems that the run found.
     pub findings: Vec<Finding>,
-    /// Number of recipients whose identity nobody has shown to have.
+    /// Number of recipients whose identity nobody has proven to have.
     pub unproven_recipients: usize,
     /// Restores of this backup, oldest first.
     pub restores: Vec<RestoreRecord>,

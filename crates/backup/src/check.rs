@@ -31,11 +31,11 @@ pub enum Depth<'i> {
     Objects,
     /// Also decrypts and unpacks packs.
     Data {
-        /// One of these opens them.
+        /// Identities, one of which decrypts the packs.
         identities: &'i [Identity],
         /// Percentage of the packs that is read, 1 to 100.
         percent: u8,
-        /// Name of the last pack that an earlier check read; the check goes on behind it.
+        /// Name of the last pack that an earlier check read; this check continues after it.
         after: Option<String>,
     },
 }
@@ -76,7 +76,7 @@ pub struct BadObject {
     pub what: String,
 }
 
-/// What checks remember of each host: the file of `--state`.
+/// Results of earlier checks, by host: the file of `--state`.
 #[derive(Debug)]
 pub struct Memory {
     path: PathBuf,
@@ -166,7 +166,7 @@ pub fn check(
     Ok((checked, links))
 }
 
-/// Reads and judges every receipt. Wrong ones are recorded as bad and left out of the links.
+/// Reads and verifies every receipt. Wrong ones are recorded as bad and left out of the links.
 fn receipts(
     repository: &Repository,
     host: &str,
@@ -218,14 +218,14 @@ impl Checked {
         match read {
             Ok(()) => self.read = self.read.saturating_add(1),
             Err(BackupError::Object { source, .. }) => self.bad(object, source.to_string()),
-            // That says nothing about the object.
+            // A failure of the store is not a fault of the object.
             Err(error @ BackupError::Store(StoreError::S3 { .. })) => return Err(error),
             Err(error) => self.bad(object, error.to_string()),
         }
         Ok(())
     }
 
-    /// Reads and judges the archives of binary logs. Gaps that they declare are nothing that an object lacks.
+    /// Reads and verifies the archives of binary logs. Gaps that they declare are not findings.
     fn binlogs(
         &mut self,
         repository: &Repository,
@@ -266,7 +266,7 @@ impl Checked {
         self.unnamed.extend(listed.into_iter().filter(|object| !is_expected(object)));
     }
 
-    /// The packs that are to be read, if not all are. They are taken in the order of their names, which is that of hashes.
+    /// The packs to read, if not all. They are taken in the order of their names, which are hashes.
     fn packs_to_read<'o>(
         &mut self,
         objects: &'o BTreeMap<String, Object>,
@@ -290,7 +290,7 @@ fn is_pack(object: &str) -> bool {
 }
 
 impl Memory {
-    /// Reads the file; without one, nothing is remembered.
+    /// Reads the file; empty if it does not exist.
     ///
     /// # Errors
     /// [`BackupError::Io`] if it cannot be read.
@@ -312,8 +312,8 @@ impl Memory {
         self.hosts.get(host)?.read_until.as_deref()
     }
 
-    /// Compares a check with the newest receipt that an earlier one saw, and records the newest one now. A receipt that
-    /// existed before and does not now was hidden or removed.
+    /// Compares a check with the newest receipt that an earlier check saw, and records the newest one now. A receipt
+    /// that has disappeared was hidden or removed.
     ///
     /// # Errors
     /// [`BackupError::Io`] if the file cannot be written.

@@ -27,9 +27,9 @@ const STREAMS: u16 = 4;
 const SEGMENT_EVERY: Duration = Duration::from_secs(10);
 /// Default level of zstd. Higher levels take longer and gain little on pages (measured).
 const LEVEL: i32 = 1;
-/// Longest time of most settings.
+/// Maximum of most time settings.
 const MAX_TIME: Duration = Duration::from_secs(60);
-/// Longest time for which calls of a store are tried again.
+/// Maximum time for which calls of a store are retried.
 const MAX_GIVE_UP: Duration = Duration::from_secs(86_400);
 
 /// The validated configuration.
@@ -37,7 +37,7 @@ const MAX_GIVE_UP: Duration = Duration::from_secs(86_400);
 pub struct Config {
     /// The repository.
     pub repository: Location,
-    /// Its id, for a host that may not read it.
+    /// Id of the repository, for a host that may not read it.
     pub repository_id: Option<String>,
     /// Name of this host.
     pub host: String,
@@ -59,13 +59,13 @@ pub struct Config {
     pub max_freeze: Duration,
     /// Number of threads.
     pub streams: u16,
-    /// Directory of the state: what this host remembers of its last backup.
+    /// Directory of the state, which records the last backup of this host.
     pub state: PathBuf,
-    /// Longest time that changes wait before they are archived.
+    /// Maximum time before changes are archived.
     pub segment_every: Duration,
-    /// The server whose binary logs are archived, if it is not reached by the socket.
+    /// The server whose binary logs are archived, if not the one at the socket.
     pub binlog_source: Option<BinlogSource>,
-    /// `server_id` of the replica that archives binary logs, if it was chosen.
+    /// `server_id` of the replica that archives binary logs, if configured.
     pub replica_id: Option<u32>,
 }
 
@@ -74,7 +74,7 @@ pub struct Config {
 pub struct BinlogSource {
     /// `mysql://USER@HOST:PORT`.
     pub url: String,
-    /// File of the authorities that vouch for its certificate.
+    /// File of the authorities that may issue its certificate.
     pub ca: PathBuf,
 }
 
@@ -86,11 +86,11 @@ pub struct Server {
     pub datadir: PathBuf,
     /// Socket of the server.
     pub socket: Option<PathBuf>,
-    /// Account there, for the provider `follow`.
+    /// Account on the server, for the provider `follow`.
     pub user: Option<String>,
-    /// File with its password.
+    /// File with the password of the account.
     pub password_file: Option<PathBuf>,
-    /// File with its process id.
+    /// Pid file of the server.
     pub pid_file: Option<PathBuf>,
     /// Keyring file of MySQL.
     pub keyring: Option<PathBuf>,
@@ -106,7 +106,7 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pages {
-    /// Decrypted before compression: to read the backup, the age identity suffices.
+    /// Decrypted before compression: reading the backup takes only the age identity.
     #[default]
     Open,
     /// Encrypted as on disk: reading takes the identity and the keyring, and the size more than doubles.
@@ -124,7 +124,7 @@ struct Raw {
     state: Option<RawState>,
     #[serde(default)]
     binlogs: RawBinlogs,
-    /// Of the keeper, which may have the same file.
+    /// Section of the keeper, which may be in the same file.
     #[serde(rename = "keeper")]
     _keeper: Option<IgnoredAny>,
     #[serde(rename = "retention")]
@@ -187,7 +187,7 @@ struct RawState {
     directory: PathBuf,
 }
 
-/// Reads a configuration file; `parse` says what is wrong with its text.
+/// Reads a configuration file; `parse` returns what is wrong with the text.
 pub(crate) fn read_with<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, BackupError> {
     let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
     parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
@@ -248,7 +248,7 @@ impl Config {
         })
     }
 
-    /// All recipients: somebody has to show that their identities exist.
+    /// All recipients; the identity of each has to be proven.
     #[must_use]
     pub fn all_recipients(&self) -> Vec<Recipient> {
         self.recipients.iter().chain(&self.key_recipients).cloned().collect()
@@ -266,7 +266,7 @@ impl Config {
 /// Parses the name of a snapshot provider that a backup can use.
 ///
 /// # Errors
-/// Why it cannot use it.
+/// Why backups cannot use it.
 pub fn provider(text: &str) -> Result<Choice, String> {
     match text.parse()? {
         Choice::Stream(_) => Err("the stream of another program is not a consistent snapshot".to_owned()),
@@ -275,7 +275,7 @@ pub fn provider(text: &str) -> Result<Choice, String> {
 }
 
 impl Server {
-    /// The account by which the server is asked for its locks and its position.
+    /// The account for locks and the position.
     pub(crate) fn account(&self, choice: Choice) -> Result<Option<Account>, snapshot::Error> {
         let (socket, password_file) = (self.socket.as_deref(), self.password_file.as_deref());
         Account::for_choice(choice, socket, self.user.as_deref(), password_file)
@@ -337,7 +337,8 @@ fn parse_recipients(texts: &[String], name: &str) -> Result<Vec<Recipient>, Stri
     texts.iter().map(|text| text.parse().map_err(|error| format!("{name}: {error}"))).collect()
 }
 
-/// Whoever has the keys must not have the pages, too: then nothing would be gained by the keyring.
+/// Parses the recipients of the keys. They must differ from those of the pages: otherwise the backup would be as
+/// readable as without the keyring.
 fn key_recipients_of(texts: &[String], of_data: &[Recipient], server: &Server) -> Result<Vec<Recipient>, String> {
     let recipients = parse_recipients(texts, "keys.recipients")?;
     let texts_of_data: Vec<String> = of_data.iter().map(ToString::to_string).collect();

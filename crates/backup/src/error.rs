@@ -79,7 +79,7 @@ pub enum BackupError {
         /// What is wrong.
         reason: String,
     },
-    /// The repository exists, this host may not read it, and its id is not known here.
+    /// The repository exists, but this host may not read it and does not know its id.
     #[error("{location}: the repository exists already, and this host may not read its id")]
     UnknownRepository {
         /// Location of the repository.
@@ -127,7 +127,7 @@ pub enum BackupError {
         /// The reason.
         reason: String,
     },
-    /// An object differs from its receipt.
+    /// An object differs from what its receipt says.
     #[error("{object}: {source}")]
     Object {
         /// Name of the object.
@@ -146,7 +146,7 @@ pub enum BackupError {
     /// The keys of the files cannot be wrapped with those of another keyring.
     #[error("the keys of the files cannot be wrapped again: {0}")]
     Rekey(RekeyFault),
-    /// The keys of the files cannot be wrapped with those of a keyring: the server has none.
+    /// The server is MariaDB, which has no master key to wrap the keys of files.
     #[error(
         "backup {number} is of a MariaDB server, which encrypts with the keys of its key file themselves: no keyring can wrap them"
     )]
@@ -154,13 +154,13 @@ pub enum BackupError {
         /// Number of the backup.
         number: Number,
     },
-    /// The backup has no keys of its files.
-    #[error("backup {number} has no keys of its files: [keys] had no recipients when it was made")]
+    /// The backup was made without `[keys]` recipients.
+    #[error("backup {number} was made without [keys] recipients, so it does not contain the keys of its files")]
     NoFileKeys {
         /// Number of the backup.
         number: Number,
     },
-    /// A server cannot be started for the proof: its keys would come from a service.
+    /// The proof cannot start a server, because its keys would come from a key service.
     #[error("{}: says in which service the keys are, and the server of the proof would need its plug-in", path.display())]
     KeysInService {
         /// Path of the configuration.
@@ -177,7 +177,7 @@ pub enum BackupError {
     Prove {
         /// The server program.
         program: PathBuf,
-        /// What it said.
+        /// The server's error.
         reason: String,
     },
     /// Keys cannot be loaded.
@@ -204,24 +204,24 @@ pub enum BackupError {
         /// The limit.
         hours: i64,
     },
-    /// The keeper's key may not sign for prunes.
+    /// The key of the keeper may not sign for prunes.
     #[error("{}: does not allow the key of the keeper {name} to sign for prunes", signers.display())]
     UnknownKeeper {
         /// Name of the keeper.
         name: String,
         /// The file of allowed signers.
         signers: PathBuf,
-        /// The line that would allow it.
+        /// The line that would allow the key.
         line: String,
     },
-    /// A prune would be wrong.
+    /// A prune would be unsafe.
     #[error("{host}: nothing is pruned: {reason}")]
     Prune {
         /// Name of the host.
         host: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
-        /// What to do.
+        /// The next step.
         hint: &'static str,
     },
     /// Another process archives the binary logs of this host.
@@ -230,7 +230,7 @@ pub enum BackupError {
         /// Path of the lock file.
         path: PathBuf,
     },
-    /// The configuration names no server whose binary logs could be read.
+    /// The configuration has no socket, so binary logs cannot be read.
     #[error("the configuration names no socket under [server], so no server can send its binary logs")]
     NoSocket,
     /// The server writes no binary log.
@@ -255,7 +255,7 @@ pub enum BackupError {
         /// Number that both machines used.
         number: Number,
     },
-    /// The archive of binary logs does not lead from the backup to the target.
+    /// The archived binary logs do not lead from the backup to the target.
     #[error("the point in time cannot be reached: {reason}")]
     Unreachable {
         /// What is missing.
@@ -274,7 +274,7 @@ pub enum BackupError {
     Replay {
         /// The server program.
         program: PathBuf,
-        /// What it said.
+        /// The server's error.
         reason: String,
     },
     /// The binary log of the server cannot be read.
@@ -300,7 +300,7 @@ impl BackupError {
         move |source| Self::Io { path, doing, source }
     }
 
-    /// Whether something is wrong with the backups themselves, which is no failure of the command.
+    /// Whether the fault is in the backups, so that the command itself succeeded.
     #[must_use]
     pub const fn is_finding(&self) -> bool {
         matches!(self, Self::Prune { .. })
@@ -373,10 +373,10 @@ impl BackupError {
     }
 }
 
-/// What is left without a manifest.
+/// Hint for a lost manifest.
 const SALVAGE: &str = "with the right identity, restore --salvage gets from the packs alone what they have";
 
-/// The next step after an error of a data directory, where that of a transfer would not do.
+/// The next step after an error of a data directory, if the hint for transfers does not apply.
 fn of_files(error: &TransferError) -> Option<String> {
     match error {
         TransferError::NotEmpty { .. } | TransferError::Owner { .. } | TransferError::Space { .. } => {

@@ -1,6 +1,7 @@
-//! Keys of a backup's files, unwrapped, for recipients of their own: who has them needs no keyring of the server.
+//! The unwrapped keys of a backup's files, for their own recipients: with these keys no keyring of the server is
+//! needed.
 //!
-//! An age file of JSON lines: [`Head`], then a [`Line`] for each key.
+//! The format is an age file of JSON lines: [`Head`], then a [`Line`] for each key.
 
 use std::{
     collections::BTreeMap,
@@ -21,11 +22,11 @@ const SCHEMA: &str = "sealant.backup-keys/1";
 /// Maximum length of a line.
 const MAX_LINE_BYTES: u64 = 1 << 10;
 
-/// Keys by the bytes as which files store them, wrapped with a master key.
+/// Keys of files. The map's key is the form in which files store them, wrapped with a master key.
 #[derive(Default)]
 pub(crate) struct FileKeys(BTreeMap<Vec<u8>, Zeroizing<Vec<u8>>>);
 
-/// The first line: whose keys these are.
+/// The first line, which identifies the backup.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Head {
     schema: String,
@@ -37,9 +38,9 @@ pub(crate) struct Head {
 /// One key, both in base64.
 #[derive(Serialize, Deserialize)]
 struct Line {
-    /// As a file stores it.
+    /// The wrapped key, as a file stores it.
     wrapped: String,
-    /// As it is: a key with its initialisation vector, or the password of a binary log.
+    /// The secret: a key with its initialisation vector, or the password of a binary log.
     key: String,
 }
 
@@ -50,7 +51,7 @@ impl Head {
 }
 
 impl FileKeys {
-    /// Adds the key of a file, if it has one that the given keys unwrap. `head` is its first bytes.
+    /// Adds the key of a file, if it has one that `keys` unwrap. `head` is the beginning of the file.
     pub(crate) fn add(&mut self, head: &[u8], keys: &dyn KeySource) {
         let Some(wrapped) = Wrapped::find(head) else { return };
         if let Ok(secret) = wrapped.unwrap(head, keys) {
@@ -58,7 +59,7 @@ impl FileKeys {
         }
     }
 
-    /// The age file.
+    /// Encrypts the keys to an age file.
     pub(crate) fn encrypt(&self, head: &Head, recipients: &[Recipient]) -> Result<Vec<u8>, BackupError> {
         let mut age = Encryptor::new(Vec::new(), recipients).map_err(ArchiveError::Age)?;
         let failed = |error: serde_json::Error| BackupError::Archive(ArchiveError::Io(error.into()));
@@ -72,7 +73,7 @@ impl FileKeys {
         Ok(age.finish().map_err(ArchiveError::Io)?)
     }
 
-    /// Reads the age file, and adds its keys to others. It has to be of the same backup.
+    /// Reads the age file, which must be of the same backup, and adds its keys to `into`.
     pub(crate) fn decrypt(
         input: impl Read,
         head: &Head,

@@ -1,4 +1,5 @@
-//! Heads: the first bytes of each file, which name its key. For MySQL's redo files another file of the log names it.
+//! Heads: the first bytes of each file, which identify its key. For redo files of MySQL another file of the log may do
+//! so.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use innodb::{
     verify::redo::{RedoKeyInfo, checkpoint_lsn, key_info},
 };
 
-/// Length of the head of a log: the longest header, that of MariaDB since 10.8.
+/// Length of the head of a log: the longest header, used by MariaDB since 10.8.
 const LOG_HEAD_BYTES: usize = 16 << 10;
 
 /// Key information of redo logs, by directory.

@@ -19,13 +19,13 @@ pub struct Init {
     pub made_repository: bool,
     /// Whether the signing key was created.
     pub made_key: bool,
-    /// Recipients whose identity nobody has proven to have, with what they have to decrypt.
+    /// Open challenges of the recipients whose identity nobody has proven to have.
     pub challenges: Vec<Challenge>,
     /// The line to add to an allowed signers file.
     pub signer: String,
 }
 
-/// Creates the repository and the signing key, unless they exist, and takes the words that recipients have decrypted.
+/// Creates the repository and the signing key, unless they exist, and checks the words that recipients have decrypted.
 ///
 /// # Errors
 /// [`BackupError`].
@@ -51,7 +51,7 @@ pub fn open(config: &Config) -> Result<Repository, BackupError> {
         return Ok(Repository::unread(store, known.id.clone()));
     }
     match (Repository::open(store), known.map(|known| known.id).or(id)) {
-        // It could be read once.
+        // An earlier `init` could read the id.
         (Err(error), Some(id)) if is_denied(&error) => Ok(Repository::unread(config.repository.open()?, id)),
         (opened, _) => opened,
     }
@@ -65,7 +65,7 @@ pub fn open_location(location: &Location) -> Result<Repository, BackupError> {
     Repository::open(location.open()?)
 }
 
-/// Creates the repository unless it exists, and finds out whether this host may read it.
+/// Creates the repository unless it exists, and determines whether this host may read it.
 fn make_repository(config: &Config) -> Result<(Repository, bool), BackupError> {
     let (put, id) = Repository::create(&*config.repository.make()?)?;
     let (repository, may_read) = match Repository::open(config.repository.open()?) {

@@ -1,4 +1,4 @@
-//! Verification of a directory, in the terms of a backup.
+//! Verifies a directory and classifies the results for a backup.
 
 use std::{
     fs::File,

@@ -1,5 +1,5 @@
-//! The configuration of a keeper: who prunes a repository, and what is kept. It may be the file of a host, or one of its
-//! own on another machine, without a server.
+//! The configuration of a keeper, which prunes a repository, with its retention policy. It may be in a host's file, or
+//! in its own file on another machine without a server.
 
 use std::{
     fs,
@@ -28,15 +28,15 @@ const NAME: &str = "keeper";
 pub struct Keeper {
     /// The repository.
     pub repository: Location,
-    /// Its name, the principal of its signatures in the file of allowed signers.
+    /// Name of the keeper: the principal of its signatures in the file of allowed signers.
     pub name: String,
     /// File with the private key that signs declarations.
     pub signing_key: PathBuf,
-    /// File of the accepted signers of receipts and declarations.
+    /// File of the allowed signers of receipts and declarations.
     pub allowed_signers: PathBuf,
     /// Which backups are kept.
     pub policy: Policy,
-    /// How old an object that no receipt names has to be before it is removed, in days.
+    /// Minimum age, in days, of an object without a receipt before it is removed.
     pub orphan_days: u16,
 }
 
@@ -106,7 +106,7 @@ impl Keeper {
         signing_key(&self.signing_key)
     }
 
-    /// Reads the accepted signers.
+    /// Reads the allowed signers.
     ///
     /// # Errors
     /// [`BackupError::Key`], [`BackupError::Unreadable`].
@@ -115,7 +115,7 @@ impl Keeper {
     }
 }
 
-/// Reads a private key that signs.
+/// Reads a private key for signatures.
 ///
 /// # Errors
 /// [`BackupError::Key`], [`BackupError::Io`].

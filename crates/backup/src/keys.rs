@@ -10,11 +10,11 @@ use crate::{heads::Logs, run::key_check};
 pub struct KeyCheck {
     /// Number of files and MariaDB keys tested.
     pub needed: u64,
-    /// Those that no given key opens.
+    /// Those that no given key decrypts.
     pub missing: Vec<String>,
 }
 
-/// Tests keys on everything that a manifest says it needs.
+/// Tests keys on everything in a manifest that needs one.
 #[must_use]
 pub fn check(manifest: &Manifest, keys: &dyn KeySource) -> KeyCheck {
     let heads = || manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));

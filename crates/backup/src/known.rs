@@ -1,6 +1,6 @@
-//! What a host remembers of a repository, so that it need not be able to read it.
+//! What a host records about a repository, so that it need not be able to read it.
 //!
-//! A host that may only put objects knows the repository's id from `init`, and everything else from its own state.
+//! A host that may only put objects gets the repository's id from `init`, and everything else from its own state.
 
 use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 
@@ -10,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BackupError, Config};
 
-/// Directory below that of the state.
+/// Name of the directory, in that of the state.
 const DIRECTORY: &str = "repositories";
 
-/// What is remembered of a repository.
+/// Record of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Known {
-    /// Where it is; the name of the file is a hash of it.
+    /// Location of the repository; the file is named after a hash of it.
     location: String,
     /// Its id.
     pub(crate) id: String,
-    /// Whether this host could read it when `init` tried.
+    /// Whether `init` could read the repository.
     pub(crate) may_read: bool,
 }
 
 impl Known {
-    /// What `init` found out; `None` if it was not run here, or the repository is a directory.
+    /// The result of `init`; `None` if it was not run here, or the repository is a directory.
     pub(crate) fn read(config: &Config) -> Option<Self> {
         let bytes = fs::read(path(config)).ok()?;
         let known: Self = serde_json::from_slice(&bytes).ok()?;

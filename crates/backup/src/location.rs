@@ -1,4 +1,4 @@
-//! Where a repository is: a directory, or a bucket.
+//! The location of a repository: a directory or a bucket.
 
 use std::{
     fmt,
@@ -16,19 +16,19 @@ use store::{
 
 use crate::BackupError;
 
-/// A longer lock is a mistake, and nobody could undo it.
+/// Upper limit, to catch mistakes: nobody could undo a longer lock.
 const MAX_LOCK_DAYS: u16 = 3650;
 
-/// Where a repository is.
+/// Location of a repository.
 #[derive(Clone, Debug)]
 pub enum Location {
     /// A directory.
     Directory(PathBuf),
-    /// A bucket, or a part of it.
+    /// A bucket, or a prefix in one.
     Bucket(Box<Settings>),
 }
 
-/// What else a bucket needs.
+/// Further settings of a bucket.
 #[derive(Clone, Debug, Default)]
 pub struct BucketOptions {
     /// Scheme, host and port of the store, if it is not AWS's.
@@ -37,17 +37,17 @@ pub struct BucketOptions {
     pub region: Option<String>,
     /// How requests name the bucket.
     pub addressing: Option<Style>,
-    /// File of the authorities that vouch for the store.
+    /// File of the authorities that may issue the store's certificate.
     pub ca: Option<PathBuf>,
     /// File with the credentials.
     pub credentials: Option<PathBuf>,
-    /// How long new objects are locked.
+    /// Object lock of new objects, in days.
     pub lock_days: Option<u16>,
-    /// Who may lift a lock.
+    /// Lock mode: who may lift a lock.
     pub lock_mode: Option<LockMode>,
-    /// How long a call may make no progress before it is tried again.
+    /// How long a call may make no progress before it is retried.
     pub timeout: Option<Duration>,
-    /// How long calls are tried again.
+    /// How long calls are retried.
     pub give_up: Option<Duration>,
 }
 
@@ -81,8 +81,8 @@ impl Location {
         })
     }
 
-    /// Opens the store, and creates it if it is a directory that does not exist. Buckets are created by their owners, who
-    /// decide on versions, locks and policies.
+    /// Opens the store, and creates a directory that does not exist. Buckets are created by their owners, who decide on
+    /// versions, locks and policies.
     ///
     /// # Errors
     /// [`BackupError::Store`].
@@ -93,7 +93,7 @@ impl Location {
         }
     }
 
-    /// A text that tells it from other locations.
+    /// A text that identifies the location.
     pub(crate) fn identity(&self) -> String {
         match self {
             Self::Directory(path) => path.display().to_string(),
@@ -102,7 +102,7 @@ impl Location {
     }
 }
 
-/// The policy that lets these use the repository at `url`, and do nothing else.
+/// A policy that allows the given uses of the repository at `url`, and nothing else.
 ///
 /// # Errors
 /// Why the URL is not that of a bucket.
@@ -151,7 +151,7 @@ impl BucketOptions {
         })
     }
 
-    /// The name of an option that is given.
+    /// Name of the first option that is given.
     fn first(&self) -> Option<&'static str> {
         let given = [
             (self.endpoint.is_some(), "endpoint"),

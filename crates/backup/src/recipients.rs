@@ -1,7 +1,7 @@
-//! Proof that somebody has the identities of the recipients: a backup that nobody can decrypt is none.
+//! Proves that somebody has the identities of the recipients: nobody could restore the backup otherwise.
 //!
-//! For each recipient a random word is encrypted to it alone. Whoever gives the word back has decrypted it. The state of
-//! the host keeps the encrypted word, the hash of the answer, and when it was given:
+//! For each recipient a random word is encrypted to it alone; only its identity can decrypt the word. The state of the
+//! host keeps the encrypted word, the hash of the answer, and when it was given:
 //!
 //! ```text
 //! STATE/REPOSITORY/HOST/recipients.json
@@ -23,19 +23,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::BackupError;
 
-/// Random bytes of an answer: nobody guesses it.
+/// Random bytes of an answer, enough not to be guessed.
 const ANSWER_BYTES: usize = 10;
-/// Length of a line of ASCII armor, as age has it.
+/// Length of a line of ASCII armor, the same as in age.
 const ARMOR_COLUMNS: usize = 64;
 
-/// A recipient, and the encrypted word that only its identity decrypts.
+/// A recipient and its encrypted word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    /// Name of the recipient in receipts.
+    /// Fingerprint of the recipient, as receipts show it.
     pub fingerprint: String,
     /// The recipient.
     pub recipient: String,
-    /// An age file.
+    /// The encrypted word, an age file.
     pub file: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ pub fn write_challenges(directory: &Path, challenges: &[Challenge]) -> Result<()
     Ok(())
 }
 
-/// What is known about the recipients of a host.
+/// Proofs of the recipients of a host.
 #[derive(Debug)]
 pub(crate) struct Recipients {
     path: PathBuf,
@@ -83,7 +83,7 @@ struct Known {
 }
 
 impl Recipients {
-    /// Reads what is known; nothing, if the file is missing or damaged.
+    /// Reads the file; empty if it is missing or damaged.
     pub(crate) fn read(directory: &Path) -> Result<Self, BackupError> {
         let path = directory.join("recipients.json");
         let known = match fs::read(&path) {
@@ -103,10 +103,10 @@ impl Recipients {
         recipients.iter().filter(|recipient| !is_proven(recipient)).collect()
     }
 
-    /// Takes an answer.
+    /// Checks an answer.
     ///
     /// # Errors
-    /// [`BackupError::Answer`] if no recipient's word is that.
+    /// [`BackupError::Answer`] if it is the word of no recipient.
     pub(crate) fn answer(&mut self, answer: &str) -> Result<(), BackupError> {
         let digest = Digest::compute(answer.trim().as_bytes());
         let known = self.known.iter_mut().find(|known| known.answer == digest).ok_or(BackupError::Answer)?;
@@ -184,7 +184,7 @@ mod tests {
         known.answer(&opened(&identities[0], &challenges[0])).unwrap();
         let mut known = Recipients::read(directory.path()).unwrap();
         assert_eq!(known.unproven(&recipients), [&recipients[1]]);
-        // The other one's word stays the same until it is given.
+        // The other recipient's word stays the same until it is answered.
         let again = known.challenges(&known.unproven(&recipients)).unwrap();
         assert_eq!(again, challenges[1..]);
         known.answer(&opened(&identities[1], &again[0])).unwrap();

@@ -1,4 +1,4 @@
-//! What backups, restores and checks say to scripts: documents of the schemas in `docs/schema`.
+//! Reports on backups, restores and checks for scripts, with the schemas in `docs/schema`.
 
 use std::{
     fs::OpenOptions,
@@ -78,7 +78,7 @@ struct Packs {
 }
 
 impl<'r> RunReport<'r> {
-    /// Report of a backup that took that many seconds.
+    /// Report of a backup; `seconds` is its duration.
     #[must_use]
     pub fn new(made: &'r Backup, seconds: f64, progress: &run::Progress) -> Self {
         let receipt = &made.receipt;
@@ -132,13 +132,13 @@ pub struct Listed {
     pub number: Number,
     /// When it was complete.
     pub ended: Timestamp,
-    /// Whether every page of it is proven and sound.
+    /// Whether every page is verified and sound.
     pub good: bool,
     /// Whether it stores all pages itself.
     pub full: bool,
     /// Length of all files.
     pub bytes: u64,
-    /// Bytes that it added to the repository.
+    /// Bytes added to the repository.
     pub stored: u64,
     /// Packs that a restore needs.
     pub packs: usize,
@@ -204,7 +204,7 @@ struct Objects<'r> {
 }
 
 impl<'r> CheckReport<'r> {
-    /// Of a check of a host's backups.
+    /// Report of a check of a host's backups.
     #[must_use]
     pub fn new(host: &'r str, checked: &'r Checked) -> Self {
         let Checked { named, present, read, .. } = *checked;
@@ -228,7 +228,7 @@ pub struct RestoreReport<'r> {
     schema: &'static str,
     host: &'r str,
     number: Number,
-    /// `None` if it is lost.
+    /// `None` if the receipt is lost.
     receipt: Option<String>,
     ended: Timestamp,
     tree: String,
@@ -241,13 +241,13 @@ pub struct RestoreReport<'r> {
     salvaged: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<String>,
-    /// Files whose keys other master keys wrap now, if that was requested.
+    /// Files whose keys were rewrapped with other master keys, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     rekeyed: Option<RekeyedReport>,
-    /// By a server, if that was requested.
+    /// Results of the proof by a server, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<ServerProofReport>,
-    /// Where a replay of binary logs ended, if there was one.
+    /// End of a replay of binary logs, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     reached: Option<ReplayReport>,
     /// The first transaction that was not replayed.
@@ -306,7 +306,7 @@ struct RestorePages {
 }
 
 impl<'r> RestoreReport<'r> {
-    /// Report of a restore that took that many seconds.
+    /// Report of a restore; `seconds` is its duration.
     #[must_use]
     pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::Progress, seconds: f64) -> Self {
         let restore::Pages { proven, bad, unproven } = restored.pages;

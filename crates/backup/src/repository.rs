@@ -43,12 +43,12 @@ impl Repository {
         Ok(Self { store, id: description.id, may_read: true })
     }
 
-    /// A repository that this host cannot read, of which it knows the id.
+    /// A repository that this host cannot read and whose id it knows.
     pub(crate) fn unread(store: Box<dyn Store>, id: String) -> Self {
         Self { store, id, may_read: false }
     }
 
-    /// Creates a repository in a store that has none; returns the id that it has then.
+    /// Creates a repository in a store that has none. Returns its id.
     ///
     /// # Errors
     /// [`BackupError::Store`], [`BackupError::Randomness`].
@@ -61,7 +61,7 @@ impl Repository {
         Ok((put, description.id))
     }
 
-    /// Whether this host may read the repository. A host that may not makes its backups from its own state.
+    /// Whether this host may read the repository. Otherwise it makes backups from its own state.
     #[must_use]
     pub fn may_read(&self) -> bool {
         self.may_read
@@ -76,8 +76,8 @@ impl Repository {
         Ok(listed.into_iter().map(|of| (of.name.to_string(), of.bytes)).collect())
     }
 
-    /// Whether an object that exists already is the one that was to be put: the store's answer may have been lost. A host
-    /// that cannot read takes it for its own.
+    /// Whether an existing object is the one that was to be put: the store's answer to an earlier attempt may have been
+    /// lost. A host that cannot read assumes it is.
     pub(crate) fn is_ours(&self, object: &str, expected: Object) -> Result<bool, BackupError> {
         if !self.may_read {
             return Ok(true);
@@ -94,7 +94,7 @@ impl Repository {
         &*self.store
     }
 
-    /// What was wrong with the store, though everything was done.
+    /// Warnings of the store from operations that succeeded.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.store.warnings()
@@ -167,7 +167,7 @@ impl Repository {
         Ok(Some((Link { sha256: Digest::compute(&bytes), receipt }, bytes)))
     }
 
-    /// Verifies that an allowed signer of the host has signed the receipt.
+    /// Verifies that the receipt is signed by an allowed signer of the host.
     ///
     /// # Errors
     /// [`BackupError::Untrusted`].
@@ -181,7 +181,7 @@ impl Repository {
         self.judge_object(&names::signature(host, number), host, receipt, signers)
     }
 
-    /// The same for any receipt of the host, whose signature is in `object`.
+    /// Like [`Self::judge`], for any receipt of the host; `object` is the name of the signature.
     pub(crate) fn judge_object(
         &self,
         object: &str,
@@ -206,7 +206,7 @@ impl Repository {
     }
 }
 
-/// Reads a pack into `bytes`, and compares it with its receipt. It is read once: a store may be far away.
+/// Reads a pack into `bytes` in one pass, since the store may be slow, and compares it with its receipt.
 pub(crate) fn read_pack(
     repository: &Repository,
     object: &str,
@@ -235,7 +235,7 @@ pub(crate) fn read_whole(
     check_sum(object, read, expected)
 }
 
-/// Compares an object with its receipt, after reading its rest.
+/// Reads the rest of an object and compares it with its receipt.
 pub(crate) fn check_sum(
     object: &str,
     read: HashingStream<Box<dyn Read + Send>>,
@@ -252,19 +252,19 @@ pub(crate) fn check_sum(
     Err(BackupError::Object { object: object.to_owned(), source })
 }
 
-/// Whether the store forbids to read.
+/// Whether the store denied access.
 pub(crate) fn is_denied(error: &BackupError) -> bool {
     matches!(error, BackupError::Store(error) if error.is_denied())
 }
 
-/// Whether an earlier attempt has put, or may have put, the same receipt.
+/// Whether an earlier attempt may have put the same receipt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
     First,
     Again,
 }
 
-/// Writes a signature and its receipt, in this order; `false` if others have these names.
+/// Writes a signature, then its receipt. Returns `false` if other objects have these names.
 pub(crate) fn put_signed(
     repository: &Repository,
     [signature_name, receipt_name]: &[String; 2],

@@ -36,7 +36,7 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
         if path.as_path() == Path::new(server::auto_cnf::NAME) {
             leave_out(path, "the identity of one server; a restored server creates its own");
         } else if path.parent().is_none() && path.as_path().extension().is_some_and(|ending| ending == "pem") {
-            // If one of them exists, a server creates none of the others.
+            // If one of these files exists, a server creates none of the others.
             leave_out(path, "a certificate or key of one server; a restored server creates its own");
         } else if planned.file_bytes().is_some_and(|bytes| bytes <= MAX_KEY_BYTES) && is_private_key(&plan, number)? {
             leave_out(path, "a private key");
@@ -57,7 +57,7 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
 fn is_private_key(plan: &Plan, number: usize) -> Result<bool, BackupError> {
     let Some(planned) = plan.entries.get(number) else { return Ok(false) };
     let name = planned.entry.path.as_path().file_name().unwrap_or_default().to_string_lossy();
-    // A value in a row is no key of the server.
+    // Rows of a table may contain such text, but are not a key of the server.
     if server_file::is_engine_file(&name) || server_file::log_base(&name).is_some() {
         return Ok(false);
     }

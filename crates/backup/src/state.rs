@@ -1,4 +1,4 @@
-//! The state: what this host remembers of its last backup, with 8 bytes of hash for each page.
+//! The state that this host keeps of its last backup, with 8 bytes of hash for each page.
 //!
 //! ```text
 //! STATE/REPOSITORY/HOST/lock
@@ -7,8 +7,8 @@
 //!                       000123/         of backup 123
 //!                              receipt.json  receipt.json.sig
 //!                              manifest.zst  JSON lines, as in the repository, but for this host alone
-//!                              files.json    for each entry: bytes of a page, what its key is made of, where its hashes begin
-//!                              hashes        of the pages: 8 bytes of a keyed hash of the page's subtree in BLAKE3 of the file
+//!                              files.json    for each entry: page size, hash of its key, offset of its hashes
+//!                              hashes        of the pages: 8 bytes of a keyed hash of each page's subtree in BLAKE3
 //! ```
 //!
 //! A directory is complete before the receipt is stored, so that the next run can finish one that was interrupted in
@@ -130,7 +130,7 @@ impl State {
         Ok(Draft { directory, target, pages })
     }
 
-    /// Remembers a number that a backup uses, before anything of that name exists in the repository.
+    /// Records a number that a backup uses, before any object of this name exists in the repository.
     pub(crate) fn reserve(&self, number: Number) -> Result<(), BackupError> {
         let path = self.directory.join(RESERVED);
         let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// Remembers that a backup's receipt is in the repository.
+    /// Records that the receipt of a backup is in the repository.
     pub(crate) fn mark_committed(&self, number: Number) -> Result<(), BackupError> {
         let path = self.directory.join(directory_name(number)).join(COMMITTED);
         let written = files::write_atomic(&path, b"", WriteOptions::SECRET.replacing(true));
@@ -192,7 +192,7 @@ impl SavedState {
 }
 
 impl Base {
-    /// Without what lies in packs that are not to be used: it counts as changed.
+    /// Drops all parts in packs that are not to be reused, so that they count as changed.
     pub(crate) fn only_with(mut self, uses: impl Fn(&Digest) -> bool) -> Self {
         let Manifest { files, packs, .. } = &mut self.manifest;
         let uses: Vec<bool> = packs.iter().map(|pack| uses(&pack.sha256)).collect();
@@ -249,20 +249,20 @@ impl Draft {
     }
 }
 
-/// Locks a file, and makes it if there is none; `None` if another process has the lock.
+/// Locks a file, creating it if necessary; `None` if another process has the lock.
 pub(crate) fn lock(path: &Path) -> Result<Option<File>, BackupError> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = file.map_err(BackupError::io(path, "cannot be opened"))?;
     Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file))
 }
 
-/// Makes the state directory of a host, if there is none.
+/// Creates the state directory of a host, if necessary.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), BackupError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(BackupError::io(directory, "the state directory of this host cannot be created"))
 }
 
-/// Position of the binary log of the newest backup of this host, if its state has one.
+/// Position of the newest backup of this host in the binary log, if its state has one.
 pub(crate) fn newest_position(directory: &Path) -> Result<Option<Position>, BackupError> {
     let Ok(items) = fs::read_dir(directory) else { return Ok(None) };
     let number = |name: std::ffi::OsString| name.to_str()?.parse::<Number>().ok();

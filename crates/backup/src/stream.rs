@@ -1,4 +1,4 @@
-//! The stream of a backup, as a source that is sent; and what the receiver has to know of it.
+//! A streamed backup as a source for a sender, and the note that the receiver needs.
 
 use std::os::unix::fs::MetadataExt;
 use std::process::ChildStdout;
@@ -16,10 +16,10 @@ use transfer::summary::Summary;
 
 use crate::error::BackupError;
 
-/// What the sender tells the receiver, with the name of the program behind it.
+/// Note from the sender to the receiver, followed by the name of the program.
 const UNPREPARED: &str = "unprepared backup by ";
 
-/// A backup that is to be sent.
+/// A backup to be sent.
 #[derive(Debug)]
 pub struct Streamed {
     settings: Settings,
@@ -51,7 +51,7 @@ impl Streamed {
         Ok(Self { settings, datadir: datadir.clone(), attributes })
     }
 
-    /// Sends it. The program is started when the receiver is connected; if it fails, nothing is committed.
+    /// Sends the backup. The program is started when the receiver has connected; if it fails, nothing is committed.
     ///
     /// # Errors
     /// [`TransferError`]: the first error of any thread, and [`TransferError::SourceInvalid`] if the program fails.
@@ -79,12 +79,12 @@ impl Streamed {
         Ok(BackupFlow { stream: XbStream::new(stream), backup })
     }
 
-    /// What the receiver has to know.
+    /// The note for the receiver.
     fn note(&self) -> String {
         format!("{UNPREPARED}{}", self.settings.program)
     }
 
-    /// For the user.
+    /// The backup program.
     #[must_use]
     pub fn program(&self) -> Program {
         self.settings.program
@@ -111,7 +111,7 @@ impl FileStream for BackupFlow {
         };
         match self.stream.next() {
             Ok(None) => finish(&mut self.backup).map(|()| None),
-            // A program that fails leaves half a chunk behind, and knows why.
+            // A program that fails may leave an incomplete chunk; its own error says why.
             Err(cut @ TransferError::Stream { ends_early: true, .. }) => finish(&mut self.backup).and(Err(cut)),
             other => other,
         }

@@ -1,4 +1,4 @@
-//! A directory for a restore that is only a test.
+//! A directory for a test restore.
 
 use std::{
     fs,
@@ -12,31 +12,31 @@ use crate::BackupError;
 
 const PREFIX: &str = "sealant-restore-";
 
-/// A directory that does not exist yet, and that is removed with this value.
+/// A directory that does not exist yet, and that is removed when this value is dropped.
 #[derive(Debug)]
 pub struct TemporaryDirectory {
     path: PathBuf,
 }
 
 impl TemporaryDirectory {
-    /// Names one below `parent`, and removes those that processes which were killed have left there.
+    /// Chooses a name below `parent`, and removes the directories that killed processes have left there.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if `parent` cannot be listed, or one of them cannot be removed.
+    /// [`BackupError::Io`] if `parent` cannot be listed, or such a directory cannot be removed.
     pub fn below(parent: &Path) -> Result<Self, BackupError> {
         remove_stale(parent, PREFIX)?;
         Ok(Self { path: parent.join(format!("{PREFIX}{}", std::process::id())) })
     }
 
-    /// Its path.
+    /// Path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Removes the directories that killed processes left below `parent`. Their names are `prefix`, the number of a process
-/// that no longer runs, and possibly more after a `-`.
+/// Removes the directories that killed processes left below `parent`. Their names are `prefix`, the id of a process
+/// that no longer runs, and optionally a suffix after `-`.
 pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), BackupError> {
     let items = fs::read_dir(parent).map_err(BackupError::io(parent, "cannot be listed"))?;
     for item in items.flatten() {

@@ -4,14 +4,14 @@ use std::io::Read;
 
 use crate::Fault;
 
-/// Reads a stream that has `length` bytes. One byte more shows a stream that is longer than announced.
+/// Reads a stream that must have exactly `length` bytes.
 pub(crate) fn read_exactly(stream: impl Read, length: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
     let read = stream.take(length.saturating_add(1)).read_to_end(&mut out);
     if read.is_err() || as_u64(out.len()) != length { Err(Fault::Compression { what }) } else { Ok(out) }
 }
 
-/// A cursor over a part of an event. A read fails if the bytes do not suffice; the fault names the part.
+/// A cursor over a part of an event. A read fails if there are too few bytes; the fault names the part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     rest: &'a [u8],
@@ -45,7 +45,7 @@ impl<'a> Bytes<'a> {
         Ok(taken)
     }
 
-    /// The next `count` bytes as a cursor of their own.
+    /// The next `count` bytes as a separate cursor.
     pub(crate) fn part(&mut self, count: usize, what: &'static str) -> Result<Self, Fault> {
         Ok(Self { rest: self.take(count)?, what })
     }
@@ -99,13 +99,13 @@ impl<'a> Bytes<'a> {
         usize::try_from(count).map_err(|_| self.malformed())
     }
 
-    /// Bytes with a length-encoded length before them.
+    /// Bytes preceded by their length-encoded length.
     pub(crate) fn counted(&mut self) -> Result<&'a [u8], Fault> {
         let count = self.count()?;
         self.take(count)
     }
 
-    /// Bytes with a length of `width` bytes before them.
+    /// Bytes preceded by their length in `width` bytes.
     pub(crate) fn prefixed(&mut self, width: usize) -> Result<&'a [u8], Fault> {
         let count = self.little(width)?;
         self.take(usize::try_from(count).map_err(|_| self.malformed())?)
@@ -125,12 +125,12 @@ pub(crate) fn big(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
-/// A length in memory as a number of the format.
+/// Converts a length in memory to a number of the format.
 pub(crate) fn as_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// A length of the format as one in memory, saturating.
+/// Converts a length of the format to one in memory, saturating.
 pub(crate) fn as_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

@@ -7,7 +7,7 @@ use crate::{EventType, Fault, header::FLAGS_AT};
 /// Bytes of a checksum.
 pub(crate) const CHECKSUM_BYTES: usize = 4;
 
-/// The checksum algorithm of a log, as its format description event names it.
+/// The checksum algorithm of a log, as stated in its format description event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksum {
     /// Events have no checksum.
@@ -20,7 +20,7 @@ pub enum Checksum {
 impl Checksum {
     pub(crate) const fn from_code(code: u8) -> Result<Self, Fault> {
         match code {
-            // 255: written by a server that is too old for checksums.
+            // 255: the server is too old for checksums.
             0 | 255 => Ok(Self::None),
             1 => Ok(Self::Crc32),
             other => Err(Fault::ChecksumAlgorithm(other)),
@@ -44,7 +44,7 @@ fn check(event: &[u8], kind: EventType) -> Result<&[u8], Fault> {
 }
 
 /// The CRC-32 of an event. The server clears the lowest bit of a format description's flags when it closes the log, so
-/// its checksum is that of the event with the bit cleared.
+/// the checksum is that of the event with this bit cleared.
 pub(crate) fn crc32(covered: &[u8], kind: EventType) -> u32 {
     let mut digest = Digest::new(Crc32IsoHdlc);
     match (kind, covered.split_at_checked(FLAGS_AT)) {

@@ -1,4 +1,4 @@
-//! Turns the bytes of events into events, in the order of the log.
+//! Decodes the bytes of events, in the order of the log.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::{
     tables::Tables,
 };
 
-/// Limits on what an event may make a decoder hold.
+/// Limits of the memory that an event can make a decoder use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest event, also after decompression. Servers send at most 1 GiB (`max_allowed_packet`).
     pub event_bytes: u64,
-    /// Table maps of one statement together, as they are in the log.
+    /// Total length of the table maps of one statement, as in the log.
     pub table_bytes: u64,
     /// Binary logarithm of the largest window of zstd in a compressed transaction. MySQL's highest level needs 27.
     pub window_log: u32,
@@ -32,7 +32,7 @@ impl Default for Limits {
 
 /// Decodes the events of a log or stream, one after the other.
 ///
-/// It keeps what events say about those that follow: the checksum algorithm, lengths of headers, and the tables of the
+/// It keeps the facts that later events depend on: the checksum algorithm, lengths of headers, and the tables of the
 /// current statement.
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -50,7 +50,7 @@ impl Decoder {
     }
 
     /// Sets the checksum algorithm of the events before the first format description event. A server sends one such
-    /// event to a replica, a rotate event, with a checksum if the replica has asked for checksums.
+    /// event to a replica, a rotate event, with a checksum if the replica has requested checksums.
     pub const fn expect_checksum(&mut self, checksum: Checksum) {
         self.checksum = checksum;
     }
@@ -87,10 +87,10 @@ impl Decoder {
         Ok(Event { header, body })
     }
 
-    /// Decodes an event of a [`Payload`]: these have no checksum of their own.
+    /// Decodes an event of a [`Payload`]; these have no checksum of their own.
     ///
     /// # Errors
-    /// As [`Self::decode`], and [`Fault::Misplaced`] for an event that no transaction has.
+    /// As [`Self::decode`], and [`Fault::Misplaced`] for an event that does not occur in transactions.
     pub fn decode_inside<'e>(&mut self, event: &'e [u8]) -> Result<Event<'e>, Fault> {
         let header = self.header(event)?;
         if matches!(header.kind, EventType::FORMAT_DESCRIPTION | EventType::TRANSACTION_PAYLOAD | EventType::ROTATE) {
@@ -109,7 +109,7 @@ impl Decoder {
         if u64::from(header.event_bytes) == bytes { Ok(header) } else { Err(Fault::Malformed { what: "event length" }) }
     }
 
-    /// Decodes what follows the header; `covered` has no checksum.
+    /// Decodes the part after the header; `covered` has no checksum.
     fn body<'e>(&mut self, header: &EventHeader, covered: &'e [u8]) -> Result<Body<'e>, Fault> {
         let (_, content) = covered.split_at_checked(HEADER_BYTES).ok_or(Fault::Short { what: "event" })?;
         let kind = header.kind;
@@ -153,7 +153,7 @@ impl Decoder {
         })
     }
 
-    /// Length of the fixed part after the header of this type, where the log tells it.
+    /// Length of the fixed part after the header of this type, if the log states it.
     fn post_header(&self, kind: EventType) -> Option<u8> {
         self.format.as_ref()?.post_header_bytes(kind)
     }

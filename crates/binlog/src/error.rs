@@ -1,4 +1,4 @@
-//! Why the events of a log cannot be read.
+//! Errors of reading a log.
 
 use std::{borrow::Cow, io};
 
@@ -8,16 +8,16 @@ use crate::Fault;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file does not begin as a log does.
+    /// The file does not begin like a log.
     #[error("not a binary log")]
     NotALog,
-    /// The log is encrypted, and its key was not given or is another.
+    /// The log is encrypted, and its key was not given, or is wrong.
     #[error("no key opens the log: {key}")]
     Key {
         /// Name of the key.
         key: String,
     },
-    /// The head of an encrypted log is damaged.
+    /// The header of an encrypted log is damaged.
     #[error("the head of the encrypted log is damaged")]
     Head,
     /// The system cannot read the file.
@@ -37,7 +37,7 @@ pub enum Error {
         fault: Fault,
     },
     /// An event that a server sent is damaged.
-    #[error("event behind {file}:{position}: {fault}")]
+    #[error("event after {file}:{position}: {fault}")]
     Stream {
         /// Name of the log.
         file: String,
@@ -46,10 +46,10 @@ pub enum Error {
         /// What is wrong with the event.
         fault: Fault,
     },
-    /// The position cannot be asked for: the command has 32 bits for it.
+    /// The position cannot be requested: the command has only 32 bits for it.
     #[error("position {0} is beyond 4 GiB, which can be reached by GTID only")]
     Position(u64),
-    /// The server cannot send its log from there on.
+    /// The server cannot send its log from this position on.
     #[error("the server cannot send its binary log: {message}")]
     Unavailable {
         /// The server's message.
@@ -61,7 +61,7 @@ pub enum Error {
         /// The server's message.
         message: String,
     },
-    /// The connection to the server.
+    /// Error of the connection to the server.
     #[error(transparent)]
     Server(#[from] server::Error),
 }

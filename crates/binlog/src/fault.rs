@@ -1,4 +1,4 @@
-//! What is wrong with the bytes of an event.
+//! Faults of the bytes of an event.
 
 use crate::EventType;
 
@@ -6,19 +6,19 @@ use crate::EventType;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The bytes end inside something.
+    /// The bytes end within a part.
     #[error("{what} is cut off")]
     Short {
-        /// What was read.
+        /// The part that was read.
         what: &'static str,
     },
     /// Bytes that no server writes.
     #[error("{what} is malformed")]
     Malformed {
-        /// What was read.
+        /// The part that was read.
         what: &'static str,
     },
-    /// The CRC-32 at the end of the event is another.
+    /// The CRC-32 at the end of the event does not match.
     #[error("checksum does not match (stored {stored:#010x}, computed {computed:#010x})")]
     Checksum {
         /// The checksum in the event.
@@ -26,20 +26,20 @@ pub enum Fault {
         /// The checksum of its bytes.
         computed: u32,
     },
-    /// Something exceeds [`Limits`](crate::Limits).
+    /// A part exceeds [`Limits`](crate::Limits).
     #[error("{what} of {bytes} bytes is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// What it is.
+        /// The part.
         what: &'static str,
         /// Its length.
         bytes: u64,
         /// The limit.
         limit: u64,
     },
-    /// Rows of a table that no table map describes.
-    #[error("rows of table {0}, which no event describes")]
+    /// Rows without a Table_map event for their table.
+    #[error("row event for table id {0} without a Table_map event")]
     UnknownTable(u64),
-    /// A column of a type whose values are not known.
+    /// A column of a type whose values cannot be decoded.
     #[error("values of column type {0} are not known")]
     ColumnType(u8),
     /// Compressed bytes that do not decompress.
@@ -56,10 +56,10 @@ pub enum Fault {
         /// Number of the algorithm.
         algorithm: u64,
     },
-    /// The log's checksum algorithm is not known.
+    /// The log uses an unknown checksum algorithm.
     #[error("checksum algorithm {0} is not known")]
     ChecksumAlgorithm(u8),
-    /// An event that may not occur here.
+    /// An event that does not occur in compressed transactions.
     #[error("{0} inside a compressed transaction")]
     Misplaced(EventType),
 }

@@ -40,17 +40,17 @@ event_types! {
     STOP = 3, "Stop";
     /// The next log file.
     ROTATE = 4, "Rotate";
-    /// `LAST_INSERT_ID()` or the next AUTO_INCREMENT value of the statement that follows.
+    /// `LAST_INSERT_ID()` or the next AUTO_INCREMENT value of the next statement.
     INTVAR = 5, "Intvar";
     /// A block of the file of `LOAD DATA`.
     APPEND_BLOCK = 9, "Append_block";
-    /// The file of `LOAD DATA` is not needed any more.
+    /// The file of `LOAD DATA` is no longer needed.
     DELETE_FILE = 11, "Delete_file";
-    /// The seeds of `RAND()` in the statement that follows.
+    /// The seeds of `RAND()` in the next statement.
     RAND = 13, "RAND";
-    /// A user variable of the statement that follows.
+    /// A user variable of the next statement.
     USER_VAR = 14, "User var";
-    /// The format of the events that follow.
+    /// The format of all following events.
     FORMAT_DESCRIPTION = 15, "Format_desc";
     /// Commit of a transaction.
     XID = 16, "Xid";
@@ -58,7 +58,7 @@ event_types! {
     BEGIN_LOAD_QUERY = 17, "Begin_load_query";
     /// `LOAD DATA` as a statement.
     EXECUTE_LOAD_QUERY = 18, "Execute_load_query";
-    /// Describes the table of rows that follow.
+    /// Describes the table of the following rows.
     TABLE_MAP = 19, "Table_map";
     /// Inserted rows.
     WRITE_ROWS_V1 = 23, "Write_rows_v1";
@@ -66,13 +66,13 @@ event_types! {
     UPDATE_ROWS_V1 = 24, "Update_rows_v1";
     /// Deleted rows.
     DELETE_ROWS_V1 = 25, "Delete_rows_v1";
-    /// The log may miss changes.
+    /// The log may lack changes.
     INCIDENT = 26, "Incident";
-    /// Nothing happened; sent to replicas only.
+    /// The server has no events to send; sent to replicas only.
     HEARTBEAT = 27, "Heartbeat";
-    /// May be skipped by who does not know it.
+    /// Readers that do not know the event may skip it.
     IGNORABLE = 28, "Ignorable";
-    /// The statement of the rows that follow.
+    /// The statement of the following rows.
     ROWS_QUERY = 29, "Rows_query";
     /// Inserted rows, MySQL 5.6 and newer.
     WRITE_ROWS = 30, "Write_rows";
@@ -80,13 +80,13 @@ event_types! {
     UPDATE_ROWS = 31, "Update_rows";
     /// Deleted rows, MySQL 5.6 and newer.
     DELETE_ROWS = 32, "Delete_rows";
-    /// GTID of the transaction that follows.
+    /// GTID of the next transaction.
     GTID = 33, "Gtid";
-    /// The transaction that follows has no GTID.
+    /// The next transaction has no GTID.
     ANONYMOUS_GTID = 34, "Anonymous_Gtid";
     /// All GTIDs in the logs before this one.
     PREVIOUS_GTIDS = 35, "Previous_gtids";
-    /// What Group Replication certifies.
+    /// Certification data of Group Replication.
     TRANSACTION_CONTEXT = 36, "Transaction_context";
     /// Group Replication: members changed.
     VIEW_CHANGE = 37, "View_change";
@@ -96,21 +96,21 @@ event_types! {
     PARTIAL_UPDATE_ROWS = 39, "Update_rows_partial";
     /// A compressed transaction.
     TRANSACTION_PAYLOAD = 40, "Transaction_payload";
-    /// Nothing happened, with a position of 64 bits.
+    /// The server has no events to send; with a 64-bit position.
     HEARTBEAT_V2 = 41, "Heartbeat";
     /// GTID with a tag.
     GTID_TAGGED = 42, "Gtid_tagged_log_event";
     /// Start of encryption in Percona Server 5.7.
     START_ENCRYPTION_PERCONA = 159, "Start_encryption";
-    /// MariaDB: the statement of the rows that follow.
+    /// MariaDB: the statement of the following rows.
     ANNOTATE_ROWS = 160, "Annotate_rows";
     /// MariaDB: the oldest log that recovery needs.
     BINLOG_CHECKPOINT = 161, "Binlog_checkpoint";
-    /// MariaDB: GTID of the transaction that follows.
+    /// MariaDB: GTID of the next transaction.
     GTID_MARIADB = 162, "Gtid";
     /// MariaDB: the last GTID of each domain and server in the logs before.
     GTID_LIST = 163, "Gtid_list";
-    /// MariaDB: events that follow are encrypted.
+    /// MariaDB: all following events are encrypted.
     START_ENCRYPTION = 164, "Start_encryption";
     /// MariaDB: a compressed statement.
     QUERY_COMPRESSED = 165, "Query_compressed";
@@ -150,14 +150,14 @@ pub struct EventHeader {
     pub timestamp: u32,
     /// Type of the event.
     pub kind: EventType,
-    /// Server that executed it first.
+    /// Server that first executed the change.
     pub server_id: u32,
     /// Length of the event with header and checksum.
     pub event_bytes: u32,
-    /// Position behind the event in the log of the server that sends or wrote it, modulo 2³²; 0 where it is not known:
-    /// in MariaDB 11.4 and newer inside transactions, and in events that the server makes for a replica.
+    /// Position after the event in the log of the server that sends or wrote it, modulo 2³²; 0 if it is unknown: in
+    /// MariaDB 11.4 and newer inside transactions, and in events that the server makes for a replica.
     pub end_position: u32,
-    /// See the constants.
+    /// Flags, see the constants.
     pub flags: u16,
 }
 
@@ -166,10 +166,10 @@ impl EventHeader {
     pub const IN_USE: u16 = 1;
     /// Made by the server for a replica: not in the log.
     pub const ARTIFICIAL: u16 = 0x20;
-    /// May be skipped by who does not know its type.
+    /// Readers that do not know the type of the event may skip it.
     pub const IGNORABLE: u16 = 0x80;
 
-    /// Parses the header at the start of an event. The length is not compared.
+    /// Parses the header at the start of an event. Does not compare the length with that of `event`.
     ///
     /// # Errors
     /// [`Fault`] if there are fewer than 19 bytes, or the event gives a shorter length than that.

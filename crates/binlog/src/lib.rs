@@ -1,7 +1,7 @@
 //! Binary logs of MySQL and MariaDB, decoded into events and row changes.
 //!
 //! - [`Decoder`]: the bytes of one event become an [`Event`], its checksum is compared; no input or output;
-//! - [`event`]: what an event says, one type for each kind;
+//! - [`event`]: the content of events, one type for each kind;
 //! - [`value`]: the values of rows, bit for bit, and their types;
 //! - [`LogFile`]: the events of a log file, encrypted or not;
 //! - [`replica`]: the events that a server sends to a replica.

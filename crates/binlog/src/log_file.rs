@@ -38,7 +38,7 @@ enum Cipher {
 pub struct LogFile<'k, R> {
     source: R,
     keys: &'k dyn Keys,
-    /// Where the decrypted log begins in the file.
+    /// Offset in the file at which the decrypted log begins.
     base: u64,
     position: u64,
     end: u64,
@@ -59,7 +59,7 @@ impl std::fmt::Debug for dyn Keys + '_ {
 }
 
 impl<'k, R: ReadAt> LogFile<'k, R> {
-    /// Opens a log at its first event. What is appended later is not read.
+    /// Opens a log at its first event. Bytes that are appended later are not read.
     ///
     /// # Errors
     /// [`Error`].
@@ -95,7 +95,7 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
     /// The next event with its position; `None` at the end.
     ///
     /// # Errors
-    /// [`Error`]. The next call continues behind a damaged event, if its length is known.
+    /// [`Error`]. The next call continues after a damaged event, if its length is known.
     pub fn next_event(&mut self) -> Result<Option<(u64, Event<'_>)>, Error> {
         let Some(position) = self.read()? else { return Ok(None) };
         let at = |fault| Error::Event { position, fault };
@@ -109,7 +109,7 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
         Ok(Some((position, event)))
     }
 
-    /// Reads the next event into `event` and goes behind it; returns where it was.
+    /// Reads the next event into `event` and moves past it. Returns the position of the event.
     fn read(&mut self) -> Result<Option<u64>, Error> {
         let position = self.position;
         if position >= self.end {
@@ -160,7 +160,7 @@ fn fill<R: ReadAt + ?Sized>(source: &R, offset: u64, buffer: &mut [u8]) -> Resul
     read_up_to(source, offset, buffer).map_err(|error| Error::Read { offset: error.offset, source: error.source })
 }
 
-/// Reads `bytes` into `event`. Its memory grows with what the file has.
+/// Reads `bytes` into `event`. Its memory grows only with the bytes that the file has.
 fn load<R: ReadAt>(source: &R, offset: u64, bytes: u64, event: &mut Vec<u8>) -> Result<(), Error> {
     event.clear();
     let wanted = as_usize(bytes);
@@ -184,7 +184,7 @@ fn stream<K: KeySource>(head: &[u8], keys: &K) -> Result<MySqlStream, Error> {
     key.stream().map_err(|_| Error::Head)
 }
 
-/// Finds out how MariaDB, or Percona Server 5.7, encrypted the events behind a start encryption event.
+/// Determines how MariaDB, or Percona Server 5.7, encrypted the events after a start encryption event.
 struct CipherSetup<'s, R> {
     source: &'s R,
     position: u64,
@@ -216,10 +216,10 @@ impl<R: ReadAt> CipherSetup<'_, R> {
         Err(missing())
     }
 
-    /// Whether the next event opens: its checksum is right, or without one it has a known type and names its own
-    /// position. At the end of the log any key is right.
+    /// Whether the key decrypts the next event: its checksum is right or, without one, it has a known type and states
+    /// its own position. At the end of the log any key passes.
     fn opens(&self, events: &MariaDbEvents) -> Result<bool, Error> {
-        /// Longer first events are not looked at whole.
+        /// Maximum length of an event that is read for the test.
         const MAX_BYTES: u64 = 1 << 24;
         let mut header = [0; HEADER_BYTES];
         if fill(self.source, self.position, &mut header)? < HEADER_BYTES {

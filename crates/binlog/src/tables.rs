@@ -4,11 +4,11 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::{Fault, event::TableMap};
 
-/// Table maps by the number that the server gave them, until the end of their statement.
+/// Table maps by table number, until the end of their statement.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     by_id: HashMap<u64, Arc<TableMap>>,
-    /// Bytes of their events.
+    /// Total length of their events in bytes.
     held_bytes: u64,
 }
 

@@ -118,7 +118,7 @@ fn a_changed_byte_is_a_wrong_checksum() {
     }
 }
 
-/// Mutated events with right checksums: a fault or another event, and nothing else. `SEALANT_MUTATIONS` is their number.
+/// Mutated events with right checksums decode to a fault or to another event. `SEALANT_MUTATIONS` is their number.
 #[test]
 fn mutated_events_never_panic() {
     let mutations: u64 = env::var("SEALANT_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);

@@ -1,5 +1,5 @@
-//! The stream of real servers, over TLS that is verified: every row that the server's own tool shows, exact positions and
-//! GTIDs, and going on after the connection or the server was lost.
+//! The stream of real servers, over verified TLS: every row that the server's own tool shows, exact positions and
+//! GTIDs, and resumption after the connection or the server was lost.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -85,7 +85,7 @@ impl Source {
         LogPosition { file, position }
     }
 
-    /// The start behind what a stream has delivered whole.
+    /// The start after the transactions that a stream has delivered whole.
     fn behind(&self, replica: &Replica) -> Start {
         let progress = replica.progress();
         match self.server.kind().is_mariadb() {

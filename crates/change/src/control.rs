@@ -60,7 +60,7 @@ impl Activity {
 }
 
 impl fmt::Display for Activity {
-    /// Text about a run, after the name of its server.
+    /// Text about a run, to follow the name of its server.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Running => "running",
@@ -80,7 +80,7 @@ impl fmt::Display for Activity {
 pub struct RunState {
     /// Name and version of the document, `sealant.encrypt-state/1`.
     pub schema: String,
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub server: String,
     /// Process id of the run.
     pub pid: u32,
@@ -99,7 +99,7 @@ pub struct RunState {
     pub steps: usize,
     /// Description of the current step.
     pub what: String,
-    /// Progress within the step, in the words of the tool, if known.
+    /// Progress within the step, in the tool's own words, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// Bytes of tables and tablespaces rewritten so far.
@@ -167,7 +167,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Those of one server, or all.
+    /// The runs of one server, or of all.
     ///
     /// # Errors
     /// [`Error::State`].
@@ -177,7 +177,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// The only active run, of that server or of any.
+    /// The only active run of one server, or of all.
     ///
     /// # Errors
     /// [`Error::SeveralRuns`] and [`Error::NoRun`].
@@ -191,8 +191,8 @@ impl Runs {
         alive.pop().ok_or_else(|| Error::NoRun { last: last.map(|run| (run.server.clone(), run.activity)) })
     }
 
-    /// Removes the state of runs that have ended, of one server or of all; returns them. What a run has still to restore
-    /// on its server is kept.
+    /// Removes the state of runs that have ended, of one server or of all. Returns them. Keeps runs whose server still
+    /// has a setting to restore.
     ///
     /// # Errors
     /// [`Error::State`].
@@ -213,7 +213,7 @@ impl Runs {
         Ok(forgotten)
     }
 
-    /// Makes a request to a run, or withdraws it.
+    /// Makes a request to a run, or withdraws it if not `wanted`.
     ///
     /// # Errors
     /// [`Error::State`].
@@ -233,7 +233,7 @@ impl Runs {
     }
 }
 
-/// A run's own access to its state.
+/// Access of a run to its own state.
 #[derive(Debug)]
 pub struct Control {
     state: RefCell<RunState>,
@@ -305,7 +305,7 @@ impl Control {
         const MIN_INTERVAL: Duration = Duration::from_secs(1);
         let lately = Timestamp::now().duration_since(self.state.borrow().at).unsigned_abs() < MIN_INTERVAL;
         if !lately {
-            // If the state cannot be written, the next step fails.
+            // If writing fails, the next step reports it.
             drop(self.update(|state| state.within = Some(how_far.to_owned())));
         }
     }
@@ -370,7 +370,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::State { path, source }
 }
 
-/// A process that reads the state holds the lock for a moment.
+/// Locks the file. Retries, since a process that reads the state holds the lock for a moment.
 fn locked(lock: &File) -> bool {
     const TRIES: u32 = 20;
     (0..TRIES).any(|_| {

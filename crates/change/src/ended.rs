@@ -1,14 +1,14 @@
-//! How a change that may be carried out in part has ended.
+//! The end of a change that may be carried out only in part.
 
 use crate::Error;
 
-/// A report of what was done, although the whole may have failed.
+/// A report of the completed part, even if the change failed.
 #[derive(Debug)]
 pub struct Ended<R> {
-    /// What was done, if anything was begun.
+    /// Report of what was done, if anything was started.
     pub report: Option<R>,
-    /// What remains to be tidied up although it is done.
+    /// What is left to clean up after a successful change.
     pub remains: Option<Error>,
-    /// Why it is not done.
+    /// Why the change failed, if it did.
     pub result: Result<(), Error>,
 }

@@ -21,7 +21,7 @@ pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
     /// Space for a few keys.
     const SPARE: u64 = 16 << 10;
     let Ok(disk) = rustix::fs::statvfs(files::parent(keyring)) else { return Ok(()) };
-    // The server first writes a copy next to it.
+    // The server first writes a copy next to the keyring.
     let size = fs::metadata(keyring).map_or(0, |metadata| metadata.len());
     let (free, needed) = (disk.f_bavail.saturating_mul(disk.f_frsize), size.saturating_mul(2).saturating_add(SPARE));
     if free >= needed {
@@ -33,12 +33,12 @@ pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
 /// `performance_schema.keyring_keys` truncates names to this length.
 const SHOWN_NAME_BYTES: usize = 64;
 
-/// The remedy if the keyring on disk differs from the running server's.
+/// Remedy if the keyring on disk differs from the running server's.
 pub(crate) const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring back first \
                                (docs/rotate.md, \"When a keyring is lost\")";
 
 /// Names of the keys that a running MySQL has in memory, truncated to 64 bytes. They prove nothing about the file: a
-/// server notices only at its next start that the file is gone. `None` before 8.0.16, which does not list them.
+/// server notices a missing file only at its next start. `None` before 8.0.16, which does not list keys.
 ///
 /// # Errors
 /// [`Error::Server`].
@@ -86,7 +86,7 @@ pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store:
 /// Result of proving a copy of the keyring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Opened {
-    /// Number of encrypted files, all of which it opened.
+    /// Number of encrypted files, all of which were opened.
     pub encrypted_files: u64,
     /// Number of files examined.
     pub files: u64,
@@ -150,7 +150,8 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
     prove_and_list(datadir, store).map(|(opened, _)| opened)
 }
 
-/// As above; also returns the files that no keyring opens and that are damaged where they name or hold their key.
+/// As [`prove`]. Also returns the files that no keyring opens because they are damaged where they name or hold their
+/// key.
 ///
 /// # Errors
 /// As [`prove`].

@@ -36,5 +36,5 @@ pub use crate::{
     throttle::{Limit, Throttle, Window},
 };
 
-/// Asks whether to go on with a plan; an error is the reason why not.
+/// Confirms a plan; an error is the reason why not.
 pub type Confirm<'c, Plan, E> = &'c dyn Fn(&Plan) -> Result<(), E>;

@@ -49,7 +49,7 @@ impl StatementLog {
         state_directory.join(NAME)
     }
 
-    /// Opens the log of statements to a server; only its owner may read it. Its directory is created if it is one for
+    /// Opens the log of statements to a server; only its owner may read it. Creates the directory if it is one for
     /// state.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl StatementLog {
         Self::open(path, &target.to_string(), &target.user)
     }
 
-    /// The log of a session that changes nothing: it keeps nothing.
+    /// The log of a session that changes nothing, which discards everything.
     ///
     /// # Errors
     /// [`Error::Log`].

@@ -27,7 +27,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Lock timeout and retries of statements.
 #[derive(Clone, Copy, Debug)]
 pub struct LockWait {
-    /// Timeout of one attempt. Later statements queue up behind it, so it is short.
+    /// Timeout of one attempt. Short, because later statements queue up behind a waiting one.
     pub wait: Duration,
     /// Number of attempts.
     pub tries: u32,
@@ -53,7 +53,7 @@ pub struct Session<'l> {
 }
 
 impl<'l> Session<'l> {
-    /// Connects. Statements that wait too long for a lock are given up.
+    /// Connects. Statements that wait too long for a lock fail.
     ///
     /// # Errors
     /// [`Error::Server`].
@@ -65,7 +65,7 @@ impl<'l> Session<'l> {
         Ok(Self { connection, identity, log, lock_wait, target: target.clone(), options: options.clone() })
     }
 
-    /// A session with another server, with the timeouts of `options`.
+    /// Connects to another server, with the timeouts of `options`.
     pub(crate) fn connect_to(&self, target: &Target, options: &Options) -> Result<Self, Error> {
         let mut connection = Connection::open(target, options)?;
         let identity = server::describe(&mut connection)?;
@@ -182,7 +182,7 @@ impl<'l> Session<'l> {
         self.retry_while(sql, &|| true)
     }
 
-    /// Like [`Self::change`], as long as `wanted` returns true.
+    /// Like [`Self::change`]; retries only while `wanted` returns true.
     fn retry_while(&mut self, sql: &str, wanted: &dyn Fn() -> bool) -> Result<(), Error> {
         let mut tries = self.lock_wait.tries.max(1);
         loop {

@@ -15,7 +15,7 @@ pub enum Blocks {
 }
 
 impl Blocks {
-    /// Description for people.
+    /// Human-readable description.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Blocks {
 pub struct Step<Action> {
     /// Stable identifier of the step.
     pub id: String,
-    /// Description for people.
+    /// Human-readable description.
     pub what: String,
     /// How it affects clients.
     pub blocks: Blocks,

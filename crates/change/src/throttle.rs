@@ -1,4 +1,4 @@
-//! When a run must pause: replicas lag, the server is busy, or it is outside the time window.
+//! Rules that pause a run: replicas lag, the server is busy, or it is outside the time window.
 
 use std::{str::FromStr, time::Duration};
 
@@ -7,7 +7,7 @@ use server::{Options, Target};
 
 use crate::{Error, Session, quote};
 
-/// A part of each day in local time; it may include midnight.
+/// A time span of each day in local time, which may include midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     from: Time,
@@ -37,7 +37,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Why a step of duration `takes` must wait now, if it must.
+    /// Why a step of duration `takes` must not start now, if so.
     pub(crate) fn reason(&self, session: &mut Session<'_>, takes: Duration) -> Result<Option<String>, Error> {
         if let Some(why) = self.window.and_then(|window| window.shut(Zoned::now().time(), takes)) {
             return Ok(Some(why));
@@ -61,7 +61,7 @@ impl Throttle {
             return Ok(Some(format!("this server {why}")));
         }
         for (target, options) in &self.replicas {
-            // A replica that cannot be asked may have any lag.
+            // The lag of an unreachable replica is unknown.
             let why = match session.connect_to(target, options) {
                 Ok(mut replica) => match lag(&mut replica) {
                     Ok(Some(lag)) => exceeds(lag, max),
@@ -102,7 +102,8 @@ fn exceeds(lag: Lag, max: Duration) -> Option<String> {
 }
 
 impl Window {
-    /// Why something that takes that long cannot begin now. What fits into no window may begin with it.
+    /// Why a step of duration `takes` must not start now. A step longer than the whole window may start in the first
+    /// tenth of it.
     fn shut(self, now: Time, takes: Duration) -> Option<String> {
         let (from, to) = (seconds(self.from), seconds(self.to));
         let whole = (to + DAY - from) % DAY;

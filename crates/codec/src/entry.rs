@@ -93,7 +93,7 @@ impl Entry {
     }
 }
 
-/// No file system has files longer than a signed 64-bit offset.
+/// Rejects a length above that of a signed 64-bit offset, the maximum of file systems.
 const fn within_file_sizes(bytes: u64) -> Result<u64, Malformed> {
     if bytes > i64::MAX as u64 { Err(Malformed) } else { Ok(bytes) }
 }
@@ -103,7 +103,7 @@ fn link_target(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
     if sound { Ok(bytes.to_vec()) } else { Err(Malformed) }
 }
 
-/// An entry as a line of JSON, with the hash if it is a file.
+/// An entry as a line of JSON; files have a hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryLine {
     /// The path, with bytes that are not UTF-8 replaced.

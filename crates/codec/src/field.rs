@@ -1,4 +1,4 @@
-//! Message fields: integers in network byte order, byte strings after their length.
+//! Message fields: integers in network byte order, byte strings preceded by their length.
 
 /// A message does not follow the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,7 @@ impl<'b> Fields<'b> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A byte string after its length in two bytes.
+    /// A byte string preceded by its length in two bytes.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -85,7 +85,7 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// Appends the length in two bytes and the byte string, cut to 65,535 bytes.
+/// Appends the length in two bytes and the byte string, truncated to 65,535 bytes.
 pub fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
     let count = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     out.extend(count.to_be_bytes());

@@ -66,7 +66,9 @@ pub const fn is_same_chunk(before: u64, now: u64, chunk: u64) -> bool {
     chunk < same_chunks(before, now)
 }
 
-/// How many chunks keep their hash: all but the last common one, that one too, or none.
+/// Number of leading chunks whose hash survives a change of length. A chunk keeps its hash if it keeps its bytes, which
+/// only the last common chunk may not. If the file has a single chunk before or after the change, none does: a single
+/// chunk is hashed as the root of the tree.
 #[must_use]
 pub const fn same_chunks(before: u64, now: u64) -> u64 {
     let (before_chunks, now_chunks) = (chunks_of(before), chunks_of(now));
@@ -120,8 +122,7 @@ pub struct UnitHasher {
 }
 
 impl UnitHasher {
-    /// For chunk number `chunk` of a file of `file_bytes`. `unit_bytes` is a power of two of at least 1024, and at most
-    /// [`CHUNK_BYTES`].
+    /// For chunk number `chunk` of a file of `file_bytes`. `unit_bytes` is a power of two from 1024 to [`CHUNK_BYTES`].
     #[must_use]
     pub fn new(file_bytes: u64, chunk: u64, unit_bytes: usize) -> Self {
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
@@ -132,7 +133,8 @@ impl UnitHasher {
     /// Adds the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            // The last unit of a file of one unit is the root of the tree, so no unit ends before the next byte.
+            // A full unit is ended only by the next byte: if none follows, it may be the only one, which is the root of
+            // the tree.
             if self.filled == self.unit_bytes {
                 self.units.push(Hash(self.hasher.finalize_non_root()));
                 self.offset += self.unit_bytes as u64;
@@ -146,7 +148,7 @@ impl UnitHasher {
         }
     }
 
-    /// The hash of the chunk, as of [`ChunkHasher`], and of each of its units.
+    /// The hash of the chunk, equal to that of [`ChunkHasher`], and the hash of each of its units.
     #[must_use]
     pub fn finish(mut self) -> (Hash, Vec<Hash>) {
         if self.units.is_empty() && self.whole_file {
@@ -158,15 +160,15 @@ impl UnitHasher {
     }
 }
 
-/// For a subtree that begins at this offset of the file.
+/// A hasher for a subtree that begins at this offset of the file.
 fn hasher_at(offset: u64) -> Hasher {
     let mut hasher = Hasher::new();
     hasher.set_input_offset(offset);
     hasher
 }
 
-/// Hash of the tree over subtrees of equal length, of which the last may be shorter: the left half is the largest power
-/// of two below their number.
+/// Hash of a tree over subtrees of equal length; the last may be shorter. The left half has as many as the largest
+/// power of two below their number.
 fn joined(subtrees: &[Hash], is_root: bool) -> Hash {
     if let [] | [_] = subtrees {
         return subtrees.first().copied().unwrap_or(Hash([0; HASH_BYTES]));

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The longest path, in bytes.
+/// Maximum length of a path in bytes.
 pub const MAX_PATH_BYTES: usize = 4095;
 const MAX_NAME_BYTES: usize = 255;
 

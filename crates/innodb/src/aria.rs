@@ -278,7 +278,7 @@ fn judge(version: Option<u32>, body: &[u8]) -> Page {
     match version {
         None | Some(0) if all_zero(body) => Page::Empty,
         None | Some(0) => Page::Clear,
-        // Bytes that a torn write has left behind say nothing of those before them.
+        // A torn write leaves the remaining bytes of the page as they were, so only the first bytes are judged.
         Some(_) if looks_random(body.range(0, MIN_BYTES.max(body.len() / 8))) == Some(false) => Page::Mislabelled,
         Some(version) => Page::Encrypted(KeyVersion(version)),
     }

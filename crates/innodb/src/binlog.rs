@@ -23,7 +23,7 @@ use crate::{
 pub enum BinlogEncryption {
     /// Events are readable.
     Clear,
-    /// MySQL 8.0.14 and newer: the whole log is one stream behind a 512-byte header.
+    /// MySQL 8.0.14 and newer: the whole log is one stream after a 512-byte header.
     #[serde(rename = "mysql")]
     MySql {
         /// Version of the header, 1.
@@ -104,8 +104,8 @@ pub struct Statement {
 pub struct EventScan {
     /// Events read.
     pub events: u64,
-    /// Events after the format description that can be read, and so hold what the log is for. `None` if the log may end
-    /// behind it, and in facts of earlier versions.
+    /// Number of readable events after the format description. `None` if the log may end after the format description,
+    /// and in facts of earlier versions.
     #[serde(default)]
     pub readable: Option<u64>,
     /// Time of the first event that has one, in seconds since 1970 UTC.
@@ -157,7 +157,7 @@ pub fn recognise<R: ReadAt + ?Sized>(source: &R) -> Result<BinlogHead, ScanError
     let mut buf = vec![0; HEAD_BYTES];
     let head = fill(source, 0, &mut buf)?;
     if head.starts_with(MAGIC_ENCRYPTED) {
-        // Zeros behind a short log are no text, although they are not random.
+        // Zeros after a short log are neither random nor text.
         let end = head.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1));
         let clear = looks_random(head.range(MYSQL_HEADER_BYTES, end)) == Some(false);
         let encryption = if clear { BinlogEncryption::Mislabelled } else { mysql_header(head) };
@@ -189,8 +189,8 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     Ok(found)
 }
 
-/// Events that the search behind damaged ones finds, the format description left out; `None` if a sound log consists of
-/// that alone.
+/// Number of events that a search after damaged ones finds, without the format description; `None` if a sound log
+/// consists of that alone.
 fn readable_behind_damage<R: ReadAt + ?Sized>(source: &R) -> Result<Option<u64>, ScanError> {
     match verify::binlog::verify(source, &NoKeys) {
         Ok(report) if report.verdict == Verdict::Clear && report.units.total == 1 => Ok(None),

@@ -129,11 +129,11 @@ pub mod report_name {
 /// Bytes of a `.cfp` file.
 const EXPORT_KEY_BYTES: u64 = 100;
 
-/// Recognises a file; `None` if neither content nor name tell. Content is stronger than the name, except for the names of
-/// doublewrite files, which begin with a page of any tablespace, of redo logs, and of data files of Aria, which have no
-/// header: no server gives them to other files, and with a damaged beginning they can look like others. `head` is the start of the file (64
-/// KiB suffice for everything, 4 KiB for everything but tablespaces with large pages), `name` the
-/// last part of its path, `file_bytes` its length.
+/// Recognises a file; `None` if neither its content nor its name is known. Content is stronger than the name, except
+/// for the names of doublewrite files, which begin with a page of any tablespace, of redo logs, and of data files of
+/// Aria, which have no header: no server gives these names to other files, and with a damaged beginning such files can
+/// look like others. `head` is the start of the file (64 KiB suffice for everything, 4 KiB for everything but
+/// tablespaces with large pages), `name` the last part of its path, `file_bytes` its length.
 #[must_use]
 pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<FileKind> {
     match by_name(name) {

@@ -27,7 +27,7 @@ pub fn decoded(name: &str) -> String {
     text
 }
 
-/// The letter that a code behind an `@` stands for, and what follows the code.
+/// The letter that a code after an `@` stands for, and the text after the code.
 fn letter(code: &str) -> Option<(char, &str)> {
     let hexadecimal = || {
         let digits = code.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;

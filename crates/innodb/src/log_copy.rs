@@ -2,7 +2,7 @@
 //!
 //! The server writes its log round and round in one file. A copy of the data files that takes longer than one round needs
 //! more of the log than the file holds at any moment, so the log is read while it is written, mini-transaction by
-//! mini-transaction, and written into a file of its own that never wraps: its first byte behind the header is the
+//! mini-transaction, and written into a file of its own that never wraps: its first byte after the header is the
 //! checkpoint, and every sequence byte is that of the first round. A mini-transaction says neither where it stands nor in
 //! which round, except by its sequence byte, which no checksum and no cipher covers: so the copy needs no key.
 //!
@@ -57,7 +57,7 @@ pub enum LogCopyFault {
     },
 }
 
-/// Bytes read at once: more while the copy is behind.
+/// Bytes read at once: more while the copy lags.
 const LEAST_WINDOW: usize = 64 << 10;
 const LARGEST_WINDOW: usize = 4 * MAX_BYTES;
 
@@ -94,7 +94,7 @@ impl LogCopy {
         let first = Lsn(head.be64(FIRST_LSN).unwrap_or_default());
         let geometry = Geometry { first, capacity: log.len()?.saturating_sub(as_u64(HEAD_BYTES)) };
         if geometry.capacity == 0 {
-            return Err(LogCopyFault::Unusable("it has no bytes behind its header"));
+            return Err(LogCopyFault::Unusable("it has no bytes after its header"));
         }
         let checkpoint = Checkpoint::newest(log, first)?;
         let checkpoint = checkpoint.ok_or(LogCopyFault::Unusable("it has no checkpoint"))?;
@@ -172,7 +172,7 @@ impl LogCopy {
         head
     }
 
-    /// Length of a log file that holds `copied` bytes of log behind its header: whole blocks, with room for the zero that
+    /// Length of a log file that has `copied` bytes of log after its header: whole blocks, with space for the zero that
     /// ends the log, and not shorter than servers make one.
     #[must_use]
     pub fn file_bytes(copied: u64) -> u64 {

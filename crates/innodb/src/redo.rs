@@ -321,7 +321,7 @@ impl RedoScan {
     }
 }
 
-/// Whether the block holds more text in a row than ciphertext does, or the records of a log between pieces of it.
+/// Whether the block has a longer run of printable ASCII than occurs in ciphertext, or in log records between texts.
 fn has_text(block: &[u8]) -> bool {
     const IN_A_ROW: usize = 24;
     block.split(|byte| !(b' '..=b'~').contains(byte)).any(|text| text.len() >= IN_A_ROW)

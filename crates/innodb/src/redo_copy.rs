@@ -1,8 +1,8 @@
 //! The redo log of a running MySQL (8.0.30 and newer), copied from a checkpoint up to an LSN.
 //!
-//! The log is a series of files, each with a header and a range of blocks of 512 bytes. Blocks before the last one are written
-//! once; the last one is written again and again as it fills. A copy is what recovery accepts after a crash at its end: the
-//! checkpoint is in the header of one file only, and the block of the end holds nothing behind it.
+//! The log is a series of files, each with a header and a range of blocks of 512 bytes. Blocks before the last one are
+//! written once; the last one is written again and again as it fills. Recovery accepts the copy like a log after a
+//! crash at its end: the checkpoint is in the header of one file only, and the last block is empty after the end.
 //!
 //! Source: formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). Logs copied so were
 //! recovered by MySQL 9.7 and 8.0.33, clear and sealed.
@@ -76,13 +76,13 @@ impl Head {
         Ok(Self { bytes: bytes.to_vec(), start })
     }
 
-    /// LSN of the first byte behind the header.
+    /// LSN of the first byte after the header.
     #[must_use]
     pub const fn start(&self) -> Lsn {
         self.start
     }
 
-    /// LSN of the first byte behind a file of this length.
+    /// LSN of the first byte after a file of this length.
     #[must_use]
     pub const fn end(&self, file_bytes: u64) -> Lsn {
         Lsn(self.start.0.saturating_add(file_bytes.saturating_sub(BLOCKS_BEGIN)))
@@ -121,14 +121,14 @@ impl Head {
     }
 }
 
-/// The checkpoints in the header of a file of the copy.
+/// The checkpoint to write to the header of a file of the copy. Recovery begins at the only one in all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyCheckpoint {
-    /// Those that were read.
+    /// Keep the checkpoints of the original file.
     AsRead,
-    /// None.
+    /// Write no checkpoint: another file has it.
     None,
-    /// This one.
+    /// Write a checkpoint at this LSN.
     At(Lsn),
 }
 
@@ -165,7 +165,7 @@ impl Blocks {
         }
     }
 
-    /// The block of the log's end, without what is behind it. `lsn` is the one of the block.
+    /// The block that contains the log's end, cleared after the end. `lsn` is that of the block.
     ///
     /// # Errors
     /// [`RedoCopyFault::Boundary`] if the end is inside of a group of records; as [`check_full`](Self::check_full).
@@ -218,7 +218,7 @@ impl fmt::Debug for Blocks {
     }
 }
 
-/// Writes the checksum of a block behind its other bytes.
+/// Writes the checksum at the end of a block.
 fn seal_checksum(block: &mut [u8]) {
     let sum = crc32c(block.range(0, CHECKSUM));
     put(block, CHECKSUM, &sum.to_be_bytes());

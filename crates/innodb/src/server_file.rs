@@ -203,7 +203,7 @@ pub fn log_base(name: &str) -> Option<&str> {
 
 /// Whether a log, or its index, is named as relay logs usually are: `HOST-relay-bin.000001` is MySQL's default, and others
 /// have `relay` in their name as well. Relay logs have the same content as binary logs; only the server's
-/// `relay_log_basename` tells for sure which is which.
+/// `relay_log_basename` distinguishes them with certainty.
 #[must_use]
 pub fn is_named_as_relay_log(name: &str) -> bool {
     name.contains("relay")

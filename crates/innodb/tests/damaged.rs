@@ -275,7 +275,7 @@ fn a_torn_page_of_an_aria_table_is_no_clear_one() {
     let whole = sample("aria/encrypted.MAD");
     let counts = |bytes: &[u8]| aria::scan_data(&bytes, &table, u64::MAX).unwrap().counts;
     let before = counts(&whole);
-    // The write ended after a sector, or two: behind it there is what was there before.
+    // The write ended after a sector, or two; the rest of the page is unchanged.
     for written in [2048, 4096] {
         let mut torn = whole.clone();
         torn[ARIA_PAGE + written..2 * ARIA_PAGE].fill(0);

@@ -220,7 +220,7 @@ fn a_random_page_misses_no_key() {
             assert_eq!((report.verdict, report.units.bad), (Verdict::Damaged, 1), "{seed}: {report:?}");
         }
     }
-    // Nothing else of the table tells that the key is right.
+    // Nothing else in the table shows that the key is right.
     let mut bytes = data();
     random(7, &mut bytes[PAGE..]);
     let report = judge_data(&index(), &bytes, &keys());

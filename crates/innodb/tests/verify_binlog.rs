@@ -135,7 +135,7 @@ fn a_log_that_ends_behind_its_format_description_is_cut_where_more_must_follow()
     }
 }
 
-/// Nothing in it tells whether it is that of a server that encrypts its logs.
+/// Nothing in such a log shows whether its server encrypts its logs.
 #[test]
 fn a_log_without_an_event_is_neither_clear_nor_sound() {
     let cut = |name: &str, bytes: usize| log(name)[..bytes].to_vec();

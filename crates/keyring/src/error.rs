@@ -129,7 +129,7 @@ pub enum KeyringError {
     /// The service gave no keys.
     #[error(transparent)]
     Service(#[from] keyservice::Error),
-    /// The service does not tell the numbers of the keys.
+    /// The service does not permit listing the keys.
     #[error("{0}")]
     MayNotList(keyservice::Error),
     /// The directory in the Vault has no keys of a server.

@@ -1,8 +1,8 @@
 //! MySQL keyring files and MariaDB key files: recognised, judged, and loaded into memory that is wiped and, where
 //! possible, locked. Keys that are in a HashiCorp Vault are fetched from there.
 //!
-//! [`recognise`] and [`inspect`] tell the kind of a key file, the names of its keys, whether anyone who can read it can
-//! use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
+//! [`recognise`] and [`inspect`] report the kind of a key file, the names of its keys, whether anyone who can read it
+//! can use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
 //! keys. [`opens()`] and [`opens_page()`] test whether a key opens a tablespace. [`read_file`] reads a file into memory
 //! that is wiped.
 //!

@@ -171,7 +171,7 @@ mod tests {
             ("capi:ecb(cipher_null)-plain", "cipher_null", "ecb", "plain"),
         ];
         for (specification, algorithm, mode, iv) in rows {
-            // ESSIV as a template overrides the IV behind it, which only numbers the sectors.
+            // ESSIV as a template overrides the IV after it, which only numbers the sectors.
             let wanted = (algorithm.to_owned(), mode.to_owned(), iv.to_owned());
             assert_eq!(parts(specification), wanted, "{specification}");
         }

@@ -15,7 +15,7 @@ const BLOCK_BYTES: usize = 512;
 const CHUNK_BYTES: usize = 1 << 18;
 /// Stripes of key material.
 const STRIPES: u64 = 4000;
-/// Bytes after the metadata that tell whether more than the header was stored.
+/// Bytes after the metadata that are read to see whether more than the header was stored.
 const BEYOND_BYTES: u64 = 1 << 20;
 
 /// Maximum sum of squared counts of the 256 byte values in a random block.

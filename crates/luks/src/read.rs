@@ -75,7 +75,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Reading, Error> {
     }
 }
 
-/// Searches for the second copy when the first one is gone and cannot tell its offset.
+/// Searches for the second copy if the first one, which has its offset, is lost.
 fn find_secondary(source: &dyn ReadAt) -> CopyState {
     let mut best = CopyState::Absent;
     for offset in COPY_BYTES {

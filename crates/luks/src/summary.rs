@@ -194,7 +194,7 @@ fn named(text: &str) -> Option<String> {
 }
 
 impl HeaderSummary {
-    /// The most important facts for people, one per line.
+    /// The most important facts as human-readable lines.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         match self {

@@ -94,7 +94,7 @@ fn fields_that_cannot_be() {
 }
 
 /// Segments right after the start of an encryption with a shift of 8 MiB, as cryptsetup 2.6.1 writes them: the first
-/// part of the data was moved behind the rest, and is listed first.
+/// part of the data was moved after the rest, and is listed first.
 fn moved_first_part() -> Value {
     let linear =
         |offset: u64, bytes: u64| json!({"type": "linear", "offset": offset.to_string(), "size": bytes.to_string()});

@@ -67,7 +67,7 @@ pub enum Error {
         ended: String,
     },
     /// The key does not belong to the certificate.
-    #[error("the key is not the key of the certificate")]
+    #[error("the private key does not match the certificate")]
     KeyMismatch,
     /// The TLS library cannot use a certificate, key or authority.
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! Backups, restores and checks of repositories, for people.
+//! Human-readable reports on backups, restores and checks of repositories.
 
 use std::io::Write;
 use std::path::Path;
@@ -87,7 +87,8 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
 /// How somebody proves to have the identities of recipients.
 fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
     let mut messages = vec![Message::warning(format!(
-        "nobody has shown to have the identity of {} of the recipients; a backup that nobody can decrypt is useless",
+        "nobody has proven possession of the identity of {} of the recipients; a backup that nobody can decrypt is \
+         useless",
         challenges.len()
     ))];
     for challenge in challenges {
@@ -133,7 +134,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
     )));
     if !receipt.unproven_recipients.is_empty() {
         messages.push(Message::warning(format!(
-            "nobody has shown to have the identity of {} of {} recipients: `sealant backup init` says how",
+            "nobody has proven possession of the identity of {} of {} recipients: see `sealant backup init`",
             receipt.unproven_recipients.len(),
             receipt.recipients.len().saturating_add(receipt.key_recipients.len())
         )));
@@ -183,7 +184,7 @@ pub fn write_receipt_table(judged: &JudgedReceipt, out: &mut dyn Write) -> Resul
     }
     for recipient in &receipt.recipients {
         let unproven = receipt.unproven_recipients.contains(recipient);
-        let note = if unproven { " (nobody has shown to have its identity)" } else { "" };
+        let note = if unproven { " (nobody has proven possession of its identity)" } else { "" };
         writeln!(out, "recipient   {}{note}", visible(recipient))?;
     }
     Ok(())
@@ -213,7 +214,7 @@ pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
     ))];
     if checked.read_until.is_some() {
         messages.push(Message::info(format!(
-            "{} % of the packs were read; the next check goes on behind them",
+            "{} % of the packs were read; the next check continues after them",
             checked.percent_done
         )));
     }

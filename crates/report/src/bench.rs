@@ -1,4 +1,4 @@
-//! Measurements: a table for people, JSON for scripts.
+//! Measurements: a human-readable table, JSON for scripts.
 
 mod html;
 

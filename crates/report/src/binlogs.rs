@@ -1,4 +1,4 @@
-//! The archive of binary logs, for people.
+//! Human-readable reports on the archive of binary logs.
 
 use std::io::Write;
 

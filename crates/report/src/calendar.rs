@@ -137,7 +137,7 @@ pub fn write_calendar_metrics(calendar: &Calendar, out: &mut dyn Write) -> Resul
         ];
         let pages = pages.map(|(what, pages)| (Some(("what", what)), pages as f64));
         gauge("pages", "Pages of the newest backup.", &pages)?;
-        let help = "Recipients of the newest backup whose identity nobody has shown to have.";
+        let help = "Recipients of the newest backup whose identity nobody has proven to have.";
         gauge("unproven", help, &[(None, *unproven_recipients as f64)])?;
     }
     if let Some((_, restore)) = calendar.newest_proven_restore() {
@@ -183,7 +183,7 @@ fn problems(calendar: &Calendar) -> Vec<String> {
     if let Some(newest) = newest.filter(|newest| newest.unproven_recipients > 0) {
         let count = newest.unproven_recipients;
         problems.push(format!(
-            "nobody has shown to have the identity of {count} recipients: `sealant backup init` says how"
+            "nobody has proven possession of the identity of {count} recipients: see `sealant backup init`"
         ));
     }
     problems.extend(newest.iter().flat_map(|newest| newest.findings.iter().map(|one| visible(&one.text).into_owned())));

@@ -19,7 +19,7 @@ pub fn write_certificate_json(report: &Report, out: &mut dyn Write) -> Result<()
     json::pretty(report, out)
 }
 
-/// Writes what was done, or would be done, for people.
+/// Writes what was done, or would be done, as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -56,7 +56,7 @@ pub fn write_cert_check_json(report: &Checks, out: &mut dyn Write) -> Result<(),
     json::pretty(report, out)
 }
 
-/// Writes what was checked for people.
+/// Writes the result of a check as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -116,7 +116,7 @@ pub fn write_certs_json(files: &[Described], out: &mut dyn Write) -> Result<(), 
     json::pretty(files, out)
 }
 
-/// Writes the content of certificate files for people.
+/// Writes the content of certificate files as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

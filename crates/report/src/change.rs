@@ -22,7 +22,7 @@ pub fn write_encrypt_json(report: &encrypt::Report, out: &mut dyn Write) -> Resu
     json::pretty(report, out)
 }
 
-/// Writes the plan for people.
+/// Writes the plan as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -63,7 +63,7 @@ fn waits(step: &StepReport) -> String {
     }
 }
 
-/// Writes the result of a run for people.
+/// Writes the result of a run as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

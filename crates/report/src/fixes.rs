@@ -86,7 +86,7 @@ fn remedy(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
 /// Whether the script runs a step by itself.
 fn is_active(step: &Step) -> bool {
     match &step.action {
-        // The client takes a backslash for the beginning of a command of its own; `…` is for people to fill in.
+        // The client parses a backslash as the start of its own commands; `…` marks what the user has to fill in.
         Action::Statement { sql } => {
             step.once.is_none()
                 && ACTIVE.iter().any(|begin| sql.starts_with(begin))

@@ -14,7 +14,7 @@ pub fn write_init_json(report: &Report, out: &mut dyn Write) -> Result<(), Error
     json::pretty(report, out)
 }
 
-/// Writes what was changed, or would be changed, for people.
+/// Writes what was changed, or would be changed, as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -58,7 +58,7 @@ pub fn write_check_json(report: &CheckReport, out: &mut dyn Write) -> Result<(),
     json::pretty(report, out)
 }
 
-/// Writes the result of the check for people.
+/// Writes the result of the check as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

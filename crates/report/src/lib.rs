@@ -100,7 +100,7 @@ pub use waivers::write_waivers;
 /// A format for audit results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Table for people at a terminal.
+    /// Human-readable table for a terminal.
     Table,
     /// JSON for scripts, schema `sealant.audit/1`.
     Json,
@@ -112,7 +112,7 @@ pub enum Format {
     Csv,
     /// Markdown, for tickets and pull requests.
     Markdown,
-    /// One self-contained HTML file, for people and auditors.
+    /// One self-contained HTML file.
     Html,
     /// Prometheus' text format, for node_exporter's textfile collector.
     Prometheus,

@@ -1,4 +1,4 @@
-//! Reports of `sealant luks`: tables for people, JSON for scripts.
+//! Reports of `sealant luks`: human-readable tables, JSON for scripts.
 
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn write_luks_json(report: &Report, out: &mut dyn Write) -> Result<(), Error
     json::pretty(report, out)
 }
 
-/// Writes a description of the header at `name`, and the findings, for people.
+/// Writes a human-readable description of the header at `name`, and the findings.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -99,7 +99,7 @@ pub fn write_luks_check_json(check: &Check, out: &mut dyn Write) -> Result<(), E
     json::pretty(check, out)
 }
 
-/// Writes the check of the header backup in the file `backup`, for people.
+/// Writes the check of the header backup in the file `backup` as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -209,7 +209,7 @@ pub fn write_luks_boot_json(checked: &Checked, out: &mut dyn Write) -> Result<()
     json::pretty(&json!({"schema": "sealant.luks-boot/1", "good": good, "faults": faults}), out)
 }
 
-/// Writes it for people.
+/// Writes the result as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -235,7 +235,7 @@ pub fn write_luks_plan_json(plan: &Plan, out: &mut dyn Write) -> Result<(), Erro
     json::pretty(&document, out)
 }
 
-/// Writes it for people.
+/// Writes the result as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -1,6 +1,6 @@
-//! Lines for people beside a report: what was done, what to look out for, what to do next.
+//! Human-readable lines that accompany a report: results, warnings and next steps.
 
-/// A line for people; who runs the verb decides where it goes.
+/// A human-readable line. The caller decides where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// What was done.

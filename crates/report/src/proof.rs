@@ -1,4 +1,4 @@
-//! Reports of `sealant verify`: a table for people, JSON for scripts.
+//! Reports of `sealant verify`: a human-readable table, JSON for scripts.
 
 use std::{io::Write, path::Path};
 
@@ -175,7 +175,7 @@ struct Rate {
 
 impl std::fmt::Display for Rate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+        #[allow(clippy::cast_precision_loss, reason = "a human-readable figure")]
         let per_second = self.bytes as f64 / self.seconds;
         write!(f, "{:.2} GB/s", per_second / 1e9)
     }

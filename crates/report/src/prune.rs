@@ -1,4 +1,4 @@
-//! Prunes of repositories, for people.
+//! Human-readable reports on prunes of repositories.
 
 use std::io::Write;
 

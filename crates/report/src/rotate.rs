@@ -17,7 +17,7 @@ pub fn write_rotate_json(report: &Report, out: &mut dyn Write) -> Result<(), Err
     json::pretty(report, out)
 }
 
-/// Writes the plan for people.
+/// Writes the plan as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -39,7 +39,7 @@ fn certificate(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     report.tls.as_ref().map_or(Ok(()), |tls| write_certificate_table(tls, out))
 }
 
-/// Writes the result of a run for people.
+/// Writes the result of a run as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

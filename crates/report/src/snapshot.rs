@@ -48,7 +48,7 @@ pub fn write_snapshots_json(found: &[Found], out: &mut dyn Write) -> Result<(), 
     json::pretty(&found.iter().map(copy).collect::<Vec<Value>>(), out)
 }
 
-/// Writes it for people.
+/// Writes the result as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -78,7 +78,7 @@ pub fn write_estimate_json(estimate: &Estimate, out: &mut dyn Write) -> Result<(
     json::pretty(estimate, out)
 }
 
-/// Writes it for people.
+/// Writes the result as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -25,7 +25,7 @@ pub fn send_hint(progress: &Progress) -> Option<String> {
     })
 }
 
-/// Writes what would be sent, for people.
+/// Writes what would be sent as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -38,7 +38,7 @@ pub fn write_send_plan(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
     Ok(writeln!(out, "{:>12}  in all, {} entries; nothing was sent", size(plan.bytes), plan.entries.len())?)
 }
 
-/// Writes how a directory differs from its manifest, for people.
+/// Writes the differences of a directory from its manifest as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].

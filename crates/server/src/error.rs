@@ -267,7 +267,7 @@ pub enum Error {
         seen: Option<UnverifiedPeer>,
     },
     /// MariaDB's proof does not match the certificate: a man in the middle may have replaced it.
-    #[error("the server's proof by the password's hash does not fit the certificate that was shown")]
+    #[error("the server's password-based certificate proof does not match the certificate it presented")]
     ProofWrong,
     /// The server did not prove its certificate by the password hash.
     #[error("server does not prove that its certificate is its own: {why}")]

@@ -1,5 +1,5 @@
 //! Backups streamed by mariabackup or xtrabackup, for servers of which no atomic copy can be made.
-//! The stream is not of one instant: it has to be prepared before a server can start on it.
+//! The stream is not of one instant: prepare it before a server starts on it.
 
 use std::{
     fmt,

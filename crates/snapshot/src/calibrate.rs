@@ -43,7 +43,7 @@ pub(crate) const USUAL: Costs = Costs {
 };
 
 impl Costs {
-    /// Measures the costs in a directory of the file system; leaves nothing behind.
+    /// Measures the costs in a directory of the file system. Leaves no files.
     pub(crate) fn measured_in(directory: &Path) -> Option<Self> {
         Self::try_measure(directory).ok()
     }
@@ -70,7 +70,7 @@ impl Costs {
     }
 }
 
-/// Creates a file without a name.
+/// Creates an unnamed file.
 fn unnamed_file(directory: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
     OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(directory)

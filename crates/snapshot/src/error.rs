@@ -17,7 +17,7 @@ use crate::{
     provider::Provider,
 };
 
-/// Why no copy was made. The server keeps running in any case.
+/// Why no copy was made. The server keeps running in every case.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,7 +29,7 @@ pub enum Error {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// There is no copy of this name.
+    /// No copy has this name.
     #[error("{name}: there is no such copy of {}", datadir.display())]
     NoSuchCopy {
         /// The name.
@@ -64,7 +64,7 @@ pub enum Error {
         other: Pid,
     },
     /// The server is in a PID namespace that is hidden from this process.
-    #[error("{}: locked by a process that this one cannot see, as of another container", path.display())]
+    #[error("{}: locked by a process that this one cannot see, perhaps in another container", path.display())]
     OutOfSight {
         /// The locked file.
         path: PathBuf,
@@ -265,7 +265,7 @@ pub enum Error {
         /// What is wrong.
         fault: PrepareFault,
     },
-    /// A volume group is nearly full.
+    /// A volume group has too little free space for a snapshot.
     #[error(
         "volume group {group}: {} MiB are free, and a snapshot needs {} MiB at least",
         free_bytes >> 20, wanted_bytes >> 20
@@ -347,16 +347,16 @@ pub enum Error {
         /// Name of the copy.
         name: String,
     },
-    /// An account on the server is needed, and none was given.
-    #[error("the server has to be asked for its backup locks and its position, and no account was given")]
+    /// The provider needs an account on the server, and none was given.
+    #[error("an account is needed to take the server's backup locks and read its position, and none was given")]
     NoAccount,
-    /// There is nothing to follow.
+    /// No server runs on the data directory.
     #[error("{}: no server runs on it", path.display())]
     NotRunning {
         /// The data directory.
         path: PathBuf,
     },
-    /// The server cannot be followed.
+    /// This version of the server cannot be copied while it works.
     #[error("{version} cannot be copied while it works: {reason}")]
     Unsupported {
         /// The server's version.
@@ -364,34 +364,34 @@ pub enum Error {
         /// What is missing.
         reason: String,
     },
-    /// Another server answers than the one that has the data directory open.
+    /// The server that answers has another data directory than the one to copy.
     #[error("the server that answers has its data in {}, not in {}", found.display(), expected.display())]
     OtherServer {
-        /// What the server says.
+        /// The data directory that the server reports.
         found: PathBuf,
         /// The directory to copy.
         expected: PathBuf,
     },
-    /// The server cannot be reached, or refuses a statement.
+    /// The server cannot be reached, or rejects a statement.
     #[error("{doing}: {source}")]
     Server {
-        /// What it was asked for.
+        /// The statement, or what was attempted.
         doing: String,
         /// The reason.
         source: Box<server::Error>,
     },
-    /// The account may not do what a copy needs.
+    /// The account lacks a privilege.
     #[error("{doing}: {source}")]
     Privilege {
         /// SQL text of the statement.
         doing: String,
-        /// The refusal.
+        /// The server's error.
         source: Box<server::Error>,
-        /// What grants it.
+        /// A statement that grants the privilege.
         grant: &'static str,
     },
-    /// The server did not say what it was asked for.
-    #[error("the server does not say its {0}")]
+    /// The server returned no value, or one that does not parse.
+    #[error("the server returned no {0}")]
     NoAnswer(&'static str),
     /// The log could not be copied.
     #[error(transparent)]
@@ -404,75 +404,75 @@ pub enum Error {
         /// The reason.
         source: RedoCopyFault,
     },
-    /// Files of MySQL's log were not those that were expected to follow.
+    /// The next file of MySQL's redo log is not the one that was expected.
     #[error("{}: the files of the redo log changed while it was copied", path.display())]
     Moving {
-        /// Their directory.
+        /// Directory of the redo log.
         path: PathBuf,
     },
-    /// MySQL's log is encrypted, and its last block has to be cut.
+    /// MySQL's redo log is encrypted. Its last block has to be cut, which needs the key.
     #[error(
         "the redo log is encrypted (innodb_redo_log_encrypt), and cannot be cut at the position of the copy without its key"
     )]
     RedoEncrypted,
-    /// Changes are not in the log.
+    /// Redo logging is disabled, so the log lacks changes.
     #[error("redo logging is disabled (ALTER INSTANCE DISABLE INNODB REDO_LOG), so a copy could not be recovered")]
     RedoDisabled,
-    /// MySQL keeps its log for one program at a time.
+    /// Another session is the consumer of MySQL's redo log. A server has one at a time.
     #[error("another session is registered as consumer of the redo log: another backup runs")]
     OtherConsumer,
-    /// The server may have used files of its log again.
+    /// The session is no longer the consumer of MySQL's redo log, so the server may have overwritten parts of it.
     #[error("the server no longer knows this session as consumer of its redo log")]
     NotConsumer,
-    /// A page has a change that is not in the log.
+    /// A page is newer than the end of the copied log.
     #[error("a page was changed at LSN {newest}, and the redo log of the copy ends at {end}")]
     NewerPage {
-        /// The newest page's.
+        /// LSN of the newest page.
         newest: u64,
-        /// Where the log ends.
+        /// LSN at which the log ends.
         end: u64,
     },
-    /// The server began binary logs faster than the newest one was copied.
-    #[error("the server began a new binary log each time that the newest one was copied")]
+    /// The server kept starting new binary logs while the newest one was copied.
+    #[error("the server started a new binary log during each copy of the newest one")]
     BinaryLogs,
-    /// The log does not hold what the server has committed.
+    /// The server has committed more than the copied log contains.
     #[error("the redo log was read up to LSN {position}, and the server has written up to {wanted}")]
     LogEnds {
-        /// Where it ends.
+        /// LSN at which the log ends.
         position: u64,
-        /// Where it has to end.
+        /// LSN that it has to reach.
         wanted: u64,
     },
-    /// The log of definitions has a line of an unknown kind.
+    /// `ddl.log` has a line that does not parse.
     #[error("{}: a line that cannot be parsed: {line}", path.display())]
     DdlLog {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
         /// The line.
         line: String,
     },
-    /// A page was never read as a whole.
+    /// Each read of a page found other contents, and none had a valid checksum.
     #[error("{}: page {page} changed each time it was read", path.display())]
     Changing {
         /// Path of the file.
         path: PathBuf,
-        /// The page.
+        /// Number of the page.
         page: u64,
     },
-    /// The file system is too small.
+    /// The file system has too little free space.
     #[error("{}: {} MiB are free, and the copy needs {} MiB", path.display(), free_bytes >> 20, wanted_bytes >> 20)]
     NoSpace {
-        /// Where the copy would be.
+        /// Directory for the copy.
         path: PathBuf,
-        /// What is free.
+        /// Free bytes.
         free_bytes: u64,
-        /// What is needed.
+        /// Bytes that the copy needs.
         wanted_bytes: u64,
     },
     /// Another thread failed first.
     #[error("ended because another part of the copy failed")]
     Stopped,
-    /// No provider will do.
+    /// No provider is suitable.
     #[error("{}: there is no sound way to copy it: {}", path.display(), reasons(refused))]
     NoProvider {
         /// The data directory.
@@ -482,11 +482,11 @@ pub enum Error {
     },
 }
 
-/// What to do if a path is no data directory.
-const WHERE: &str = "SELECT @@datadir on the server tells which directory is its data directory";
+/// Hint for a path that is not a data directory.
+const WHERE: &str = "SELECT @@datadir on the server shows its data directory";
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
@@ -514,7 +514,7 @@ impl Error {
             Self::NotADataDir { .. } => Some(WHERE),
             Self::Incomplete { .. } => Some(
                 "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on the \
-                 server tells which is",
+                 server shows it",
             ),
             Self::NotItsServer { .. } => Some("give --socket or --pid-file of the server that has it open, or neither"),
             Self::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
@@ -555,7 +555,7 @@ impl Error {
         }
     }
 
-    /// For a copy of a server that runs on.
+    /// Hints for a copy of a running server.
     const fn hint_of_running_server(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoAccount => {
@@ -610,7 +610,7 @@ impl Error {
         }
     }
 
-    /// For an operation on a file that is copied.
+    /// Converts an error of a file that is being copied.
     pub(crate) fn copying(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| Self::Copy { path: path.to_owned(), source }
     }

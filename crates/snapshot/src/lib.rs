@@ -65,11 +65,11 @@ pub struct Options {
     pub watchdog: Watchdog,
     /// Whether the copy is kept when its [`SnapshotCopy`] is dropped.
     pub keep: Keep,
-    /// How the server is asked, which [`Provider::Follow`] needs.
+    /// The account to query the server, which [`Provider::Follow`] needs.
     pub account: Option<follow::Account>,
-    /// Keys for what [`Provider::Follow`] copies of an encrypted MySQL.
+    /// Keys to check what [`Provider::Follow`] copies of an encrypted MySQL.
     pub keys: follow::Keys,
-    /// For tests: where the recovery of a copy by [`Provider::Follow`] begins.
+    /// For tests: the checkpoint at which recovery of a copy by [`Provider::Follow`] begins.
     #[doc(hidden)]
     pub recover_from: follow::Checkpoint,
 }
@@ -92,7 +92,7 @@ impl Default for Options {
 /// Makes a consistent copy of a data directory.
 ///
 /// # Errors
-/// [`Error`]: nothing is left behind, and the server keeps running.
+/// [`Error`]: no files are left, and the server keeps running.
 pub fn take(datadir: &DataDir, options: &Options) -> Result<SnapshotCopy, Error> {
     let prepared = provider::choose(datadir, options)?;
     prepared.provider.take(&prepared, options)

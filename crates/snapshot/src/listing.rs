@@ -54,7 +54,7 @@ pub enum Excluded {
 }
 
 impl Excluded {
-    /// A database may have a name such as `ibtmp_orders` or `tables_flushed`.
+    /// Patterns never match directories: a database may have a name such as `ibtmp_orders` or `tables_flushed`.
     fn matches(self, name: &OsStr, is_directory: bool) -> bool {
         let name = name.as_bytes();
         match self {

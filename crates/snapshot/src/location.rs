@@ -67,7 +67,7 @@ pub(crate) fn writable(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf,
     Err(last.unwrap_or_else(|| Error::NotADataDir { path: datadir.to_owned() }))
 }
 
-/// Tests a clone with an unnamed file, which leaves nothing behind.
+/// Tests a clone with an unnamed file, which leaves no trace.
 fn can_clone(sample: &File, directory: &Path) -> io::Result<()> {
     let flags = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
     let to = OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(directory)?;

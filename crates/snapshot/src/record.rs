@@ -1,4 +1,4 @@
-//! The record of a copy, with which the copy of a killed run can be found and removed.
+//! The record of a copy, by which the copy of a killed run can be found and removed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -64,10 +64,10 @@ pub struct Found {
     volumes: Vec<String>,
 }
 
-/// Those of `found` with these names, and with `stale` also those whose program was killed.
+/// The copies in `found` that have these names; with `stale` also those whose program was killed.
 ///
 /// # Errors
-/// [`Error::NoSuchCopy`] if there is none of a name.
+/// [`Error::NoSuchCopy`] if none has one of the names.
 pub fn select<'f>(
     datadir: &DataDir,
     found: &'f [Found],

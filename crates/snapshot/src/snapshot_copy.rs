@@ -76,7 +76,7 @@ impl SnapshotCopy {
         self.frozen
     }
 
-    /// What following the server took, if it was copied while it worked.
+    /// Details of the copy, if the server was copied while it worked.
     #[must_use]
     pub fn followed(&self) -> Option<&Followed> {
         self.followed.as_ref()
@@ -87,7 +87,7 @@ impl SnapshotCopy {
         self
     }
 
-    /// What the server had of it, for people.
+    /// How the copy affected the server, as human-readable text.
     #[must_use]
     pub fn effect(&self) -> String {
         let time = format!("{:.1} ms", self.frozen.as_secs_f64() * 1000.0);
@@ -99,7 +99,7 @@ impl SnapshotCopy {
         }
     }
 
-    /// Damage that was found in the data directory itself.
+    /// Describes damage that was found in the data directory itself.
     fn damage(&self) -> String {
         match self.followed.as_ref().map(|followed| followed.damaged.as_slice()) {
             None | Some([]) => String::new(),
@@ -111,7 +111,7 @@ impl SnapshotCopy {
         }
     }
 
-    /// Pages that nothing proves.
+    /// Describes pages that could not be checked.
     fn unproven(&self) -> String {
         match self.followed.as_ref().map_or(0, |followed| followed.unproven_pages) {
             0 => String::new(),

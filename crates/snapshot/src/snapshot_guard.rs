@@ -1,4 +1,4 @@
-//! A copy that is taken, used and released, however that ends.
+//! Holds a copy while it is used, and releases it in every case.
 
 use std::{
     fmt,
@@ -13,15 +13,15 @@ use std::{
 
 use crate::{error::Error, snapshot_copy::SnapshotCopy};
 
-/// How often it is looked whether the program is to end.
+/// Polling interval for the stop flag.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Callbacks of a copy in use.
 pub struct Listener {
-    /// The copy was released because the program was told to stop. Anything that this does not end continues without
-    /// the copy.
+    /// Called after the copy was released because the program was told to stop. Work that this callback does not end
+    /// continues without the copy.
     pub stopped: Box<dyn FnOnce() + Send>,
-    /// It could not be removed.
+    /// Called if the copy could not be removed.
     pub kept: Arc<dyn Fn(&Error) + Send + Sync>,
 }
 
@@ -34,7 +34,7 @@ pub struct SnapshotGuard {
 }
 
 impl SnapshotGuard {
-    /// Holds a copy until this value goes, or `stop` becomes true.
+    /// Holds a copy until this value is dropped, or `stop` becomes true.
     #[must_use]
     pub fn new(copy: SnapshotCopy, stop: Arc<AtomicBool>, listener: Listener) -> Self {
         let root = copy.root().to_owned();
@@ -52,7 +52,7 @@ impl SnapshotGuard {
         guard
     }
 
-    /// Makes sure that the copy is still of the instant that it was taken in.
+    /// Checks that the copy is still of its instant.
     ///
     /// # Errors
     /// As [`SnapshotCopy::prove`].
@@ -82,7 +82,7 @@ impl fmt::Debug for SnapshotGuard {
 }
 
 fn release(copy: &Mutex<Option<SnapshotCopy>>, kept: &dyn Fn(&Error)) {
-    // Held until it is done: the other thread waits, and the program with it.
+    // Hold the lock until the copy is removed: the other thread waits for it, and so does the exit of the program.
     let mut copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(Err(error)) = copy.take().map(SnapshotCopy::release) {
         kept(&error);

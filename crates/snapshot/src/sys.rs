@@ -29,8 +29,8 @@ const FIEMAP: rustix::ioctl::Opcode = opcode::read_write::<Fiemap>(b'f', 11);
 /// Number of extents of a file. The kernel counts them if there is no array (`fm_extent_count` 0).
 pub(crate) fn extents(file: impl AsFd) -> io::Result<u64> {
     let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };
-    // SAFETY: FS_IOC_FIEMAP reads and writes a `struct fiemap`, which `Fiemap` is; with room for no
-    // extent it writes nothing behind it.
+    // SAFETY: FS_IOC_FIEMAP reads and writes a `struct fiemap`, which `Fiemap` is; with room for no extent it writes
+    // nothing after it.
     unsafe { ioctl(file, Updater::<FIEMAP, Fiemap>::new(&mut map))? };
     Ok(u64::from(map.mapped_extents))
 }

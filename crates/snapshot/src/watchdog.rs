@@ -84,13 +84,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Tells it to stop the server.
+    /// Makes the watchdog stop the server.
     pub(crate) fn arm(&mut self) -> Result<(), Error> {
         let stdin = self.stdin.as_mut().ok_or_else(|| Error::Watchdog(io::ErrorKind::BrokenPipe.into()))?;
         stdin.write_all(b"f").map_err(Error::Watchdog)
     }
 
-    /// Tells it that the server was resumed. Returns whether that was in time.
+    /// Reports that the server was resumed. Returns whether that was in time.
     pub(crate) fn finish(&mut self) -> Result<bool, Error> {
         drop(self.stdin.take());
         let status = self.child.wait().map_err(Error::Watchdog)?;

@@ -68,7 +68,7 @@ pub enum SstError {
     },
     /// An option group for servers of one version sets the location of data.
     #[error(
-        "[{group}] {}: groups of one version are not read for where data is: set it in [mysqld]",
+        "[{group}] {}: file locations in a version-specific group are not supported; set it in [mysqld]",
         option.replace('-', "_")
     )]
     OneVersion {

@@ -1,4 +1,4 @@
-//! The tests that every store must pass before it is trusted with a backup.
+//! Tests that every store must pass before it is trusted with a backup.
 
 use std::{
     io::{Cursor, Read},

@@ -16,10 +16,10 @@ pub enum StoreError {
         /// Name of the object.
         name: Name,
     },
-    /// The store cannot be opened, since there is none.
+    /// The store does not exist, so it cannot be opened.
     #[error("{location}: cannot be opened: {source}")]
     Absent {
-        /// Where it should be.
+        /// Its location.
         location: String,
         /// The system's error.
         source: io::Error,
@@ -55,13 +55,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the store forbids it.
+    /// Whether the store denied access.
     #[must_use]
     pub fn is_denied(&self) -> bool {
         matches!(self, Self::S3 { fault: S3Fault::Denied { .. }, .. })
     }
 
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {

@@ -1,7 +1,8 @@
 //! Named objects that never change.
 //!
 //! [`Store::put_new`] writes a new object completely and durably, or not at all; it never replaces one. The crate does
-//! not look into objects. [`Directory`] stores them as files, [`S3`] in a bucket; [`conformance`] tests every implementation.
+//! not interpret objects. [`Directory`] stores them as files, [`S3`] in a bucket; [`conformance`] tests every
+//! implementation.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
@@ -30,7 +31,7 @@ pub enum Put {
     New,
     /// An object of that name exists; it was not changed.
     Exists,
-    /// An object of that name exists, and may be this one: the store's answer to an attempt was lost.
+    /// An object of that name exists, and may be the one to be put: the store's answer to an earlier attempt was lost.
     Unclear,
 }
 
@@ -48,9 +49,9 @@ pub struct Listed {
 /// Result of [`Store::delete`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// There is no object of this name any more, in no version.
+    /// The object no longer exists, in any version.
     Done,
-    /// A lock keeps it.
+    /// A lock protects the object.
     Locked,
 }
 
@@ -65,7 +66,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Reads an object, or a range of it.
     ///
     /// # Errors
-    /// [`StoreError::Missing`], and any other.
+    /// [`StoreError::Missing`] if there is no such object, or any other error.
     fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError>;
 
     /// Length of an object; `None` if there is none of that name.
@@ -80,19 +81,19 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`StoreError`].
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError>;
 
-    /// Deletes an object, and the versions below it that then come to light. It is no error if there is none.
+    /// Deletes an object, and the older versions that this reveals. Succeeds if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     fn delete(&self, name: &Name) -> Result<Deletion, StoreError>;
 
-    /// For how long a new object is locked; `None` if it is not.
+    /// How long new objects are locked; `None` if they are not.
     fn lock(&self) -> Option<SignedDuration> {
         None
     }
 
-    /// Locks an object for as long as a new one would be, if less than half of that time is left. Returns whether it did;
-    /// never where objects are not locked.
+    /// Renews the lock of an object to that of a new one, if less than half of its time is left. Returns whether it
+    /// did, which is `false` in a store without locks.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -103,7 +104,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The store's address, for messages.
     fn location(&self) -> String;
 
-    /// What was wrong with the store, though everything was done.
+    /// Warnings from operations that succeeded.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }

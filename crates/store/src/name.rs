@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// The limit of common object stores; also short enough for any path.
+/// Maximum length: below the limit of common object stores, and short enough for any path.
 const MAX_BYTES: usize = 512;
 
 /// An object's name: parts joined by `/`. A part has letters, digits, `.`, `_` and `-`, and does not begin with a dot.

@@ -1,6 +1,6 @@
-//! Describes TLS errors for people.
+//! Human-readable descriptions of TLS errors.
 
-/// Describes an error of the other side, in words for whoever has to fix it.
+/// Describes an error of the other side, in terms that help to fix it.
 #[must_use]
 pub fn describe(error: &rustls::Error) -> String {
     use rustls::{AlertDescription as A, CertificateError as C, Error as E};

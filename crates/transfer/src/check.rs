@@ -35,7 +35,7 @@ pub enum Mismatch {
     /// The entry does not exist.
     #[error("missing")]
     Missing,
-    /// There is an entry of another kind.
+    /// The entry is of another kind.
     #[error("not a {expected} any more")]
     Kind {
         /// Kind in the manifest.
@@ -65,12 +65,12 @@ pub enum Mismatch {
     Unread(io::Error),
 }
 
-/// A manifest that was checked.
+/// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
-    /// The list.
+    /// The manifest.
     pub manifest: Manifest,
-    /// What is not as it was received.
+    /// Entries that differ from the manifest.
     pub differences: Vec<Difference>,
 }
 
@@ -81,8 +81,8 @@ pub fn directory_of<'p>(manifest: &'p Path, given: Option<&'p Path>) -> &'p Path
     given.or(beside).unwrap_or_else(|| Path::new("."))
 }
 
-/// Compares a directory with a manifest; `bytes` counts what was read. Files that are not in the
-/// manifest are ignored: a server creates new ones.
+/// Compares a directory with a manifest; `bytes` counts what was read. Files that are not in the manifest are ignored,
+/// since a server creates new ones.
 #[must_use]
 pub fn check(manifest: &Manifest, root: &Path, threads: usize, bytes: &AtomicU64) -> Vec<Difference> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

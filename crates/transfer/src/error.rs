@@ -26,8 +26,8 @@ pub enum TransferError {
         /// What changed.
         change: &'static str,
     },
-    /// The source is itself the target of an interrupted transfer.
-    #[error("{}: holds a transfer that was not finished, so it is not whole", path.display())]
+    /// The source is the target of an interrupted transfer.
+    #[error("{}: contains an unfinished transfer, so it is incomplete", path.display())]
     Unfinished {
         /// The source directory.
         path: PathBuf,
@@ -56,19 +56,19 @@ pub enum TransferError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The target has other content.
-    #[error("{}: not empty, and holds nothing interrupted that could be resumed", path.display())]
+    /// The target is not empty and has no interrupted transfer.
+    #[error("{}: is not empty, and has no interrupted transfer to resume", path.display())]
     NotEmpty {
         /// Path of the directory.
         path: PathBuf,
     },
     /// Another program created something in the target during the transfer.
-    #[error("{}: came into the target while it was filled, and is not written over", path.display())]
+    #[error("{}: was created in the target during the transfer, and is not overwritten", path.display())]
     Occupied {
         /// Path of what was created.
         path: PathBuf,
     },
-    /// The staging directory of an earlier transfer belongs to another user.
+    /// The staging directory of an earlier transfer belongs to another user, or others may write it.
     #[error("{}: belongs to another user ({uid}), or others may write it", path.display())]
     NotOurs {
         /// The staging directory.
@@ -157,14 +157,14 @@ pub enum TransferError {
         peer: String,
     },
     /// The receiver could not be reached at any of its addresses.
-    #[error("the receiver was reached at none of its addresses: {}", listed(tried))]
+    #[error("the receiver could not be reached at any of its addresses: {}", listed(tried))]
     Unreached {
         /// The error of each address, in the order in which they were tried.
         tried: Vec<Self>,
     },
     /// No sender connected before the deadline.
     #[error(
-        "no sender came within {seconds} s{}{}",
+        "no sender connected within {seconds} s{}{}",
         if *paired { ", so the pairing code is void" } else { "" },
         refused.as_ref().map(|why| format!("; the last one that was turned away: {why}")).unwrap_or_default()
     )]
@@ -223,7 +223,7 @@ pub enum TransferError {
     },
     /// The receiver wraps keys with its own master key, but the key of a file cannot be unwrapped
     /// or sent.
-    #[error("{}: the receiver asks for its key to wrap it again, but {reason}", path.display())]
+    #[error("{}: the receiver requests its key to rewrap it, but {reason}", path.display())]
     Rekey {
         /// Path of the file.
         path: PathBuf,
@@ -232,7 +232,7 @@ pub enum TransferError {
     },
     /// As [`Self::Rekey`], because no keyring was given.
     #[error(
-        "{}: the receiver asks for its key to wrap it again, but no keyring of this side was given",
+        "{}: the receiver requests its key to rewrap it, but no keyring of this side was given",
         path.display()
     )]
     NoKeyring {
@@ -240,7 +240,7 @@ pub enum TransferError {
         path: PathBuf,
     },
     /// The receiver wraps keys with its own master key, which is not possible for a source in use.
-    #[error("keys can be wrapped again only if nothing writes the source, but this one is in use")]
+    #[error("keys can be rewrapped only while nothing writes the source, but it is in use")]
     RekeyInUse,
     /// The keyring with the receiver's master keys cannot be used.
     #[error("{}: {source}", path.display())]
@@ -265,7 +265,7 @@ pub enum TransferError {
         /// Path of the keyring.
         path: PathBuf,
     },
-    /// The interrupted commit was one without these new keys.
+    /// The interrupted commit was made without these new keys.
     #[error(
         "{}: an earlier run was committed except for its last renames, and its keys are not wrapped by this keyring",
         path.display()

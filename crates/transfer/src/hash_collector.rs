@@ -34,7 +34,7 @@ struct State {
     remembered: usize,
 }
 
-/// What was read of one file.
+/// The chunks that were read of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     /// Hashes of all chunks known so far.
@@ -46,7 +46,7 @@ pub(crate) struct Read {
 }
 
 impl HashCollector {
-    /// For a round that another one follows; remembers up to `max_hashes` hashes of chunks.
+    /// For a round that is followed by another; remembers up to `max_hashes` hashes of chunks.
     pub(crate) fn for_round(max_hashes: usize) -> Self {
         Self { state: Mutex::default(), more: true, max_hashes }
     }
@@ -85,7 +85,7 @@ impl HashCollector {
         }
     }
 
-    /// What was read of each file.
+    /// The chunks that were read of each file.
     pub(crate) fn into_read(self) -> HashMap<usize, Read> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).files
     }

@@ -9,9 +9,8 @@
 //! 4   the first bytes of BLAKE3 over the above
 //! ```
 //!
-//! A record is not a proof: after a power failure a record may be on disk without its chunk. So
-//! chunks are read and hashed again before they count, and the sender compares the hash with its
-//! own file.
+//! A record is not a proof: after a power failure a record may be on disk without its chunk. So chunks are read and
+//! hashed again before they count, and the sender compares the hash with its own file.
 
 use std::{
     fs::File,

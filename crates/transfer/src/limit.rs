@@ -18,7 +18,7 @@ pub(crate) struct Limiter {
     waiting: AtomicUsize,
 }
 
-/// A part of the bandwidth; its holder counts as waiting until it is dropped.
+/// A part of the bandwidth. Its holder counts as waiting until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation<'l> {
     /// How long to wait before sending.

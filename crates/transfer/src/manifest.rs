@@ -98,7 +98,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Reads the one at `path`, which the user wrote.
+    /// Reads the manifest at `path`, which the user named.
     ///
     /// # Errors
     /// [`TransferError::Manifest`].
@@ -121,7 +121,7 @@ impl Manifest {
         }
         let mut entries = Vec::new();
         while next_line(input, &mut text)? {
-            // An endless list ends here.
+            // The head limits the number of lines, so even an endless list ends here.
             if entries.len() == head.entries {
                 return Err(ManifestFault::Tree);
             }

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) const OTHER_FILE: &str = "another file took its place";
 
 pub(crate) use files::LOST_AND_FOUND;
-// Files of the name of manifests are not transferred from a source.
+// A source may have a file with the name of a manifest, which is not transferred.
 pub use files::{MANIFEST, STAGING};
 
 /// Which files are transferred.
@@ -57,7 +57,7 @@ pub struct Plan {
     pub external_links: Vec<PathBuf>,
     /// Bytes of all files, holes included.
     pub bytes: u64,
-    /// Bytes of all files, holes excluded.
+    /// Bytes of all files, without holes.
     pub allocated_bytes: u64,
     /// Owner and permissions of the source directory.
     pub root_attributes: Root,
@@ -111,10 +111,9 @@ impl Identity {
         }
     }
 
-    /// Whether the last write of the file was so long before `looked` that a further write would
-    /// have changed its timestamp. A direct write in progress has already changed the timestamp but
-    /// not yet the data; the limit allows for a disk that is retried or throttled (Linux retries
-    /// after 30 s).
+    /// Whether the last write of the file was so long before `looked` that a further write would have changed its
+    /// timestamp. A direct write in progress has already changed the timestamp but not yet the data; the limit allows
+    /// for a disk that is retried or throttled (Linux retries after 30 s).
     fn is_settled(&self, looked: SystemTime) -> bool {
         const RECENT: Duration = Duration::from_secs(60);
         let since = |(seconds, nanoseconds): (i64, i64)| {
@@ -188,7 +187,7 @@ impl Plan {
         if !metadata.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
-        // Its staging directory holds part of the data, and is not a name in a data directory.
+        // A staging directory contains only part of the data, and its name does not occur in data directories.
         if stat(&root.join(STAGING))?.is_some() {
             return Err(TransferError::Unfinished { path: root.to_path_buf() });
         }
@@ -214,7 +213,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan of what a stream delivered so far.
+    /// The plan of everything that a stream has delivered so far.
     pub(crate) fn streamed(mut entries: Vec<Planned>, root_attributes: Root, began: SystemTime) -> Self {
         entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         let bytes = entries.iter().filter_map(Planned::file_bytes).sum();

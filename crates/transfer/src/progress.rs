@@ -22,9 +22,9 @@ pub struct Progress {
     pub total_bytes: AtomicU64,
     /// Number of files.
     pub total_files: AtomicU64,
-    /// Bytes of files that are done on this side: sent, received, or already present.
+    /// Bytes of files that this side has sent, received, or found already present.
     pub bytes: AtomicU64,
-    /// Bytes of these that an earlier, interrupted transfer had left.
+    /// Bytes of these that are left from an earlier, interrupted transfer.
     pub kept_bytes: AtomicU64,
     /// Bytes of payload on the wire.
     pub wire_bytes: AtomicU64,
@@ -126,13 +126,13 @@ impl Progress {
     }
 }
 
-/// One line: what is done, how fast, what limits it, and when it will be over, if more than a hundredth is done.
+/// One line: bytes done, rate, bottleneck and, once a hundredth is done, the remaining time.
 impl fmt::Display for Progress {
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "figures for people"
+        reason = "human-readable figures"
     )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [done, total, wire, kept] = [&self.bytes, &self.total_bytes, &self.wire_bytes, &self.kept_bytes].map(load);

@@ -14,7 +14,7 @@ use crate::{
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.transfer/1";
 
-/// One event.
+/// An event.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'e> {
@@ -25,69 +25,69 @@ pub enum Event<'e> {
         /// The pairing code, unless certificates are used.
         code: Option<String>,
     },
-    /// What is to be sent.
+    /// Scan of the source is complete.
     Plan {
-        /// Files.
+        /// Number of files.
         files: usize,
-        /// Their bytes.
+        /// Bytes of these files.
         bytes: u64,
     },
-    /// Every second.
+    /// Sent every second.
     Progress {
-        /// Bytes of files that are over on this side.
+        /// Bytes of files that this side has finished.
         bytes: u64,
         /// Bytes of all files.
         total_bytes: u64,
         /// Bytes of payload on the wire.
         wire_bytes: u64,
-        /// Time since it began.
+        /// Seconds since the start.
         seconds: f64,
-        /// What is slow.
+        /// The current bottleneck.
         limited_by: &'static str,
     },
-    /// Everything is in place.
+    /// The transfer is committed.
     Committed(&'e Summary),
     /// Nothing was committed.
     Failed {
-        /// The reason, as messages give it.
+        /// The error message.
         reason: String,
     },
 }
 
-/// What a transfer did. Fields are only ever added.
+/// Result of a transfer. Later releases only add fields.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Files, directories and links.
+    /// Number of files, directories and links.
     pub entries: usize,
     /// Bytes of all files.
     pub bytes: u64,
-    /// Of these, bytes that were there from an earlier try.
+    /// Bytes of files that are left from an earlier, interrupted transfer.
     pub kept_bytes: u64,
     /// Bytes of payload on the wire.
     pub wire_bytes: u64,
-    /// Bytes of encrypted pages that travelled opened, inside TLS.
+    /// Bytes of encrypted pages that were sent decrypted, inside TLS.
     pub opened_bytes: u64,
-    /// Time.
+    /// Duration in seconds.
     pub seconds: f64,
     /// BLAKE3 over the list of files.
     pub tree: String,
     /// Cipher suite of the data connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<&'static str>,
-    /// Data connections.
+    /// Number of data connections.
     pub streams: usize,
-    /// Files whose keys the receiver re-wrapped.
+    /// Number of files whose keys the receiver rewrapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rekeyed_files: Option<usize>,
-    /// Names of the master keys that they are wrapped by.
+    /// Names of the master keys that wrap them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub master_keys: Vec<String>,
 }
 
 impl Event<'_> {
-    /// How far it is.
+    /// Summary of a transfer in progress.
     #[must_use]
     pub fn progress(progress: &Progress) -> Self {
         Self::Progress {
@@ -101,7 +101,7 @@ impl Event<'_> {
 }
 
 impl Summary {
-    /// Of a sender. `entries` and `bytes` are those of its plan, or of the stream.
+    /// Summary of a sender's transfer. `entries` and `bytes` are those of its plan or stream.
     #[must_use]
     pub fn of_sent(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl Summary {
     }
 }
 
-/// One line for people.
+/// The summary as one human-readable line.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moved = self.bytes.saturating_sub(self.kept_bytes);
@@ -151,7 +151,7 @@ impl fmt::Display for Summary {
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "figures for people"
+            reason = "human-readable figures"
         )]
         let rate = (moved as f64 / self.seconds.max(1e-6)) as u64;
         write!(f, "{} in {:.1} s, {}/s{}", size(self.bytes), self.seconds, size(rate), ratio(moved, self.wire_bytes))?;
@@ -162,9 +162,9 @@ impl fmt::Display for Summary {
     }
 }
 
-/// How much smaller the bytes were on the wire, if it is worth a word.
+/// How much smaller the bytes were on the wire, if the difference is notable.
 pub(crate) fn ratio(bytes: u64, wire_bytes: u64) -> String {
-    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
     let ratio = bytes as f64 / wire_bytes.max(1) as f64;
     if wire_bytes > 0 && ratio >= 1.05 { format!(", ×{ratio:.1} compressed") } else { String::new() }
 }

@@ -72,7 +72,7 @@ impl FromStr for ServerAddress {
 }
 
 impl ServerAddress {
-    /// The host name that its certificate usually has; `None` for a socket.
+    /// The host name that the server's certificate usually has; `None` for a socket.
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         match self {

@@ -23,13 +23,13 @@ use crate::{
 
 /// The part of a session that depends on the end of the tunnel.
 pub(crate) trait Side {
-    /// Whether the session is over when both directions have ended. Otherwise the other end decides.
+    /// Whether the session is over when both directions have ended. Otherwise the other end decides when.
     const ENDS_WITH_BOTH: bool;
 
     /// Records bytes from the other end.
     fn received(&mut self, bytes: &[u8]);
 
-    /// Records bytes from the local connection.
+    /// Records bytes of the local connection.
     fn read(&mut self, bytes: &[u8]);
 
     /// Whether the local connection is expected to close after what it has sent.
@@ -38,19 +38,19 @@ pub(crate) trait Side {
     /// Whether the local connection will not answer what it has received.
     fn needs_no_answer(&self) -> bool;
 
-    /// The local connection has ended its sending side. `link_ended`: the other end has too. Returns the messages for
-    /// the other end.
+    /// Records that the local connection has ended its sending side. `link_ended`: the other end has, too. Returns the
+    /// messages for the other end.
     fn local_ended(&mut self, link_ended: bool) -> Vec<Kind>;
 
-    /// The local connection no longer accepts data. Returns the message for the other end.
+    /// Records that the local connection no longer accepts data. Returns the message for the other end.
     fn local_gone(&mut self) -> Option<Kind>;
 
-    /// The other end, which has ended its sending side, requests the next session. Returns whether that is allowed
-    /// here.
+    /// Handles a request of the other end, which has ended its sending side, for the next session. Returns whether it
+    /// is allowed at this end.
     fn next_asked(&mut self) -> bool;
 }
 
-/// Who sent the last packet of a session.
+/// The sender of the last packet of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastSender {
     /// The client, or nobody yet.
@@ -90,7 +90,7 @@ enum FromLink {
     Open,
     /// The other end has ended its sending side.
     Ended,
-    /// The local connection was shut down for that.
+    /// The local connection was shut down because of that.
     Shut,
 }
 
@@ -104,17 +104,17 @@ pub(crate) struct Copier<'p, S> {
     to_local: Vec<u8>,
     written: usize,
     from_link: FromLink,
-    /// The local connection has ended its sending side, and the other end was told.
+    /// Set when the local connection has ended its sending side, and the other end was informed.
     local_ended: bool,
-    /// The local connection no longer accepts data; data for it is dropped.
+    /// Set when the local connection no longer accepts data; data for it is dropped.
     local_gone: bool,
-    /// The other end has ended the session.
+    /// Set when the other end has ended the session.
     ended: bool,
     refused: Option<Error>,
 }
 
 impl<'p, S: Side> Copier<'p, S> {
-    /// `first`: bytes for the local connection that were received already.
+    /// `first`: bytes for the local connection that were already received.
     pub(crate) fn new(
         link: &'p mut Link,
         local: &'p mut Local,
@@ -140,7 +140,7 @@ impl<'p, S: Side> Copier<'p, S> {
     /// Runs until both sides are done. The link can then serve the next session.
     ///
     /// # Errors
-    /// The link failed.
+    /// Errors of the link.
     pub(crate) async fn run(mut self) -> Result<S, Error> {
         while let Some(Message { kind, payload }) = self.link.take_waiting() {
             self.take(kind, &payload);
@@ -303,7 +303,7 @@ impl<'p, S: Side> Copier<'p, S> {
         self.counters.sent(count);
         self.side.read(buffers.plain.get(1..=count).unwrap_or_default());
         self.seal(buffers, count)?;
-        // It mostly closes right after that, so both messages can go out together.
+        // The connection mostly closes right after its last data, so both messages can go out together.
         let ends = self.side.expects_local_end() && self.local.has_ended();
         Poll::Ready(if ends { self.end_local() } else { Ok(()) })
     }
@@ -324,7 +324,7 @@ impl<'p, S: Side> Copier<'p, S> {
         }
     }
 
-    /// Encrypts the data in parts. The kind of each message overwrites the byte in front of its part, which was sent
+    /// Encrypts the data in parts. The kind of each message overwrites the byte before its part, which is encrypted
     /// already.
     fn seal(&mut self, buffers: &mut ThreadBuffers, count: usize) -> Result<(), Error> {
         let mut at = 0;

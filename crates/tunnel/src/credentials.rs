@@ -19,12 +19,12 @@ pub struct Credentials {
     pub certificate: PathBuf,
     /// Its key, PEM.
     pub key: PathBuf,
-    /// The authority that both ends' certificates come from, PEM.
+    /// The authority that issued both ends' certificates, PEM.
     pub ca: PathBuf,
 }
 
 impl Credentials {
-    /// A warning about the files, if there is one.
+    /// A warning about the files, if necessary.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let mode = std::fs::metadata(&self.key).map_or(0, |found| found.permissions().mode());
@@ -41,7 +41,7 @@ impl Credentials {
         Ok((identity, authorities))
     }
 
-    /// Checks locally what the peer would reject.
+    /// Rejects certificates that the peer would reject.
     fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
         let refuse = |reason: String| Error::LocalCertificate { path: self.certificate.clone(), reason };
         let unread = |reason| pki::Error::Content { path: self.ca.clone(), reason };

@@ -1,4 +1,4 @@
-//! Entry points for fuzz targets: all code here that parses data of a peer.
+//! Entry points for fuzz targets: all code of this crate that parses data of a peer.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn greeting(bytes: &[u8]) {
     assert!(greeting::is_error(&refusal));
 }
 
-/// A login, from either side, in pieces of that many bytes.
+/// A login, from either side, in pieces of `piece` bytes.
 pub fn login(bytes: &[u8], piece: usize) {
     far::login_of(bytes, piece.max(1));
 }
@@ -52,9 +52,9 @@ pub enum Action<'a> {
     Sealed(&'a [u8]),
     /// Raw bytes.
     Raw(&'a [u8]),
-    /// Bytes of the client, or of the server.
+    /// Bytes of the local client or server.
     Local(&'a [u8]),
-    /// The client, or the server, closes its side.
+    /// The local client or server closes its side.
     LocalEnds,
 }
 
@@ -66,7 +66,7 @@ impl Hostile {
         Self { runtime, near, far }
     }
 
-    /// Runs a session with these actions, at the near end or the far end. It must end when the peer is gone.
+    /// Runs a session with these actions at either end. It must end when the peer is gone.
     pub fn session(&self, at_near: bool, acts: &[Action<'_>]) {
         self.runtime.block_on(async {
             let (ours, theirs) = pair().await;

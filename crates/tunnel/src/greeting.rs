@@ -1,4 +1,4 @@
-//! The server's first packet, as far as a tunnel parses it.
+//! The server's first packet, as far as the tunnel parses it.
 
 use server::{
     error_code,
@@ -65,7 +65,7 @@ pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
     capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & TLS != 0)
 }
 
-/// An error packet with this sequence number: 0 in place of a greeting, for a client that cannot be served.
+/// An error packet with this sequence number. Number 0 replaces a greeting, for a client that cannot be served.
 pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
     let text: String = text.chars().take(400).collect();
     let mut packet = Vec::new();

@@ -64,15 +64,15 @@ pub(crate) struct Link {
     socket: TcpStream,
     keys: RecordKeys,
     peer: String,
-    /// Start of an incomplete record.
+    /// The start of an incomplete record.
     incoming: Vec<u8>,
-    /// Encrypted, and not yet taken by the system.
+    /// Encrypted bytes that the system has not taken yet.
     outgoing: Outgoing,
-    /// The system has taken less than it was given.
+    /// Set when the system has taken less than it was given.
     blocked: bool,
     /// Messages that arrived together with others.
     waiting: VecDeque<Message>,
-    /// An error after the messages in `waiting`.
+    /// An error that occurred after the messages in `waiting`.
     broken: Option<Error>,
     idle_records: u32,
 }
@@ -214,7 +214,7 @@ impl Link {
                 }
                 Poll::Ready(Ok(()))
             }
-            // Messages before the error are valid, and may be all that the peer had to send.
+            // Messages from before the error are valid, and may be all that the peer had to send.
             Err(error) if some => {
                 self.broken = Some(error);
                 Poll::Ready(Ok(()))
@@ -314,8 +314,7 @@ impl Link {
         sealed.map(drop).map_err(|source| self.tls(source))
     }
 
-    /// Whether the system took less than it was given: nothing more must be queued until it has
-    /// taken the rest.
+    /// Whether the system took less than it was given. Nothing more must be queued until it has taken the rest.
     pub(crate) fn is_blocked(&self) -> bool {
         self.blocked
     }
@@ -392,7 +391,7 @@ async fn run_handshake(
             Ok(Step::NeedsInput) => shown = next_record(socket, &mut received, shown, peer).await?,
             Ok(Step::Done) => break,
             Err(source) => {
-                // What was encoded before the error is of no use to the peer.
+                // The peer has no use for output from before the error.
                 put = handshake.alert(received.get_mut(..shown).unwrap_or_default(), &mut room);
                 let _ = send(socket, &room, &mut put).await;
                 let _ = socket.shutdown().await;

@@ -33,7 +33,7 @@ use crate::{
 
 /// `sun_path` has 108 bytes, the last of which is a zero.
 const LONGEST_PATH_BYTES: usize = 107;
-/// Queue of connections to accept: it has to hold bursts of a thousand.
+/// Queue of connections to accept. Bursts of a thousand must fit.
 const BACKLOG: u32 = 4096;
 
 /// Address to listen on.
@@ -50,7 +50,7 @@ pub enum Listen {
 pub struct SocketAccess {
     /// Permission bits of its file.
     pub mode: u32,
-    /// Group of its file; `None`: that of the process.
+    /// Group of its file; `None` for that of the process.
     pub group: Option<u32>,
 }
 
@@ -102,13 +102,14 @@ impl Listener {
         Ok(found)
     }
 
-    /// Accepted connections inherit its options. In a request/response protocol packets must not be delayed.
+    /// Accepted connections inherit the listener's options. In a request/response protocol, packets must not be delayed
+    /// (Nagle).
     fn tcp(listener: StdTcpListener) -> io::Result<Self> {
         let _ = set_tcp_nodelay(&listener, true);
         Ok(Self::Tcp(readable(listener)?))
     }
 
-    /// Whether other hosts can reach it.
+    /// Whether other hosts can reach the listener.
     pub(crate) fn is_reachable(&self) -> bool {
         match self {
             Self::Tcp(listener) => listener.get_ref().local_addr().is_ok_and(|address| !address.ip().is_loopback()),

@@ -30,7 +30,7 @@ pub(crate) enum Local {
 
 impl From<TcpStream> for Local {
     fn from(stream: TcpStream) -> Self {
-        // In a request/response protocol packets must not be delayed.
+        // In a request/response protocol, packets must not be delayed (Nagle).
         let _ = stream.set_nodelay(true);
         Self::Tcp(stream)
     }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 /// Number of buffers that a thread keeps.
 const SPARE: usize = 4;
-/// Larger buffers are not kept.
+/// Maximum length of buffers that are kept.
 const LARGEST_BYTES: usize = 512 << 10;
 
 thread_local! {
@@ -24,7 +24,7 @@ pub(crate) fn empty() -> Vec<u8> {
     memory
 }
 
-/// Returns a buffer that is not needed now.
+/// Returns a buffer that is not needed any more.
 pub(crate) fn give_back(memory: Vec<u8>) {
     KEPT.with(|kept| {
         let mut kept = kept.borrow_mut();
@@ -71,7 +71,7 @@ impl Outgoing {
         self.end = self.end.saturating_sub(bytes).max(self.begin);
     }
 
-    /// Removes bytes that were written.
+    /// Removes bytes from the front, which were written.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.begin = self.end.min(self.begin + bytes);
         if self.begin == self.end {

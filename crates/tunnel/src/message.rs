@@ -50,12 +50,11 @@ pub(crate) enum Kind {
     Ping = 6,
     /// To the near end: answer to a ping.
     Pong = 7,
-    /// To the near end: the server connection is closed, and the link is free. With text: it could
-    /// not be opened.
+    /// To the near end: the server connection is closed, and the link is free. With a text: it could not be opened.
     Detached = 8,
-    /// To the near end: why no session is served.
+    /// To the near end: the reason why no session is served.
     Refused = 9,
-    /// To the near end: this end stops; start no more sessions here.
+    /// To the near end: this end stops, so start no more sessions here.
     Leaving = 10,
 }
 

@@ -25,7 +25,7 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// In Prometheus's text format.
+            /// The counters in Prometheus's text format.
             pub(crate) fn text(&self, end: &str) -> String {
                 let mut text = String::new();
                 $({

@@ -1,4 +1,4 @@
-//! The PROXY protocol: sends the client's address to a server that expects it.
+//! The PROXY protocol: sends the client's address to a server that is configured for it.
 //!
 //! Source: "The PROXY protocol, versions 1 & 2", HAProxy, 2020. The server has to be configured to
 //! trust it: `proxy_protocol_networks` in MariaDB and Percona Server. MySQL does not support it.

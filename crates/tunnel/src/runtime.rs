@@ -11,7 +11,7 @@ use crate::error::Error;
 /// waking each other than they gain when the server needs the cores itself.
 ///
 /// # Errors
-/// [`Error::Threads`], and those of `end`.
+/// [`Error::Threads`], and errors of `end`.
 pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Result<(), E>>) -> Result<(), E> {
     raise_descriptors();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -19,12 +19,12 @@ pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Res
     let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     let runtime = builder.worker_threads(threads).enable_all().build().map_err(Error::Threads)?;
     runtime.block_on(end)?;
-    // A name resolution in progress must not delay the end.
+    // Shutdown must not wait for a name resolution in progress.
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Each session needs two descriptors.
+/// Raises the limit of open descriptors: each session needs two.
 fn raise_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

@@ -73,7 +73,7 @@ impl Signals {
     }
 }
 
-/// A channel that tells all tasks that the end is stopping.
+/// A channel that informs all tasks that the end is stopping.
 pub(crate) fn stopping() -> (watch::Sender<bool>, watch::Receiver<bool>) {
     watch::channel(false)
 }

@@ -14,7 +14,6 @@ pub(crate) fn watch_peer(stream: &TcpStream) {
     let _ = sockopt::set_socket_keepalive(stream, true);
     let _ = sockopt::set_tcp_keepidle(stream, DEAD_AFTER / 2);
     let _ = sockopt::set_tcp_keepintvl(stream, DEAD_AFTER / 4);
-    // No time limit for unacknowledged data: a peer whose client reads slowly may close its window
-    // for as long as it likes.
+    // No time limit for unacknowledged data: a peer whose client reads slowly may keep its window closed for any time.
     let _ = sockopt::set_tcp_keepcnt(stream, 2);
 }

@@ -76,7 +76,8 @@ impl AsyncRead for Wire {
             match recv(&self.socket, room, RecvFlags::empty()) {
                 Ok((count, _)) => {
                     buffer.advance(count);
-                    // Fewer bytes than the buffer holds: there are no more. The end of the stream is still signalled.
+                    // Fewer bytes than the buffer has room for: there are no more. The end of the stream is still
+                    // signalled.
                     if count < length {
                         ready.clear_ready();
                     }

@@ -100,11 +100,11 @@ impl Progress {
     }
 }
 
-/// One line: what is done, how fast, and when it will be over, if more than a hundredth is done.
+/// One line: bytes done, rate and, once a hundredth is done, the remaining time.
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (done, total) = (self.bytes().min(self.total_bytes), self.total_bytes);
-        #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+        #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
         let (rate, left) = (done as f64 / self.elapsed().as_secs_f64().max(0.001), total.saturating_sub(done) as f64);
         let (files, of) = (self.files(), self.total_files);
         write!(f, "{} of {}  {:.2} GB/s  {files} of {of} files", size(done), size(total), rate / 1e9)?;
@@ -157,7 +157,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) reader: Reader,
     pub(crate) verifier: TablespaceVerifier<'a>,
     pub(crate) part: Mutex<Part>,
-    /// Number of pages not yet verified.
+    /// Number of pages that are not verified yet.
     left: AtomicU64,
     next: AtomicU64,
 }
@@ -206,8 +206,8 @@ impl<'a> Run<'a> {
         report
     }
 
-    /// Files with copies of other files' pages come after those files, whose keys are then known: first system
-    /// tablespaces, then doublewrite files, which contain copies of their pages.
+    /// The order of files. Files with copies of other files' pages come after those files, whose keys are then known:
+    /// first system tablespaces, then doublewrite files, which contain copies of their pages.
     pub(crate) fn phases(&self) -> [Vec<usize>; 3] {
         let mut largest_first: Vec<usize> = (0..self.plan.files.len()).collect();
         largest_first.sort_by_key(|index| std::cmp::Reverse(self.file(*index).map_or(0, |file| file.bytes)));
@@ -339,7 +339,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Verifies only the first pages; `false` if they do not show whether the key opens the file.
+    /// Verifies only the first pages. Returns `false` if they do not show whether the key opens the file.
     fn first_pages(
         &'a self,
         shared: &Shared<'a>,
@@ -532,7 +532,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Called when a file was opened; the pages of a large one become tasks.
+    /// Records that a file was opened. The pages of a large file become tasks.
     fn begun(&self, large: Option<Arc<Shared<'a>>>) {
         if let Ok(mut queue) = self.queue.lock() {
             queue.shared.extend(large);
@@ -647,7 +647,8 @@ mod tests {
 
     use super::*;
 
-    /// MySQL creates a pool of them at its start and writes them when a session needs one; a table always has a page 0.
+    /// MySQL creates a pool of these tablespaces at startup and writes one when a session needs it; a table always has
+    /// a page 0.
     #[test]
     fn a_temporary_tablespace_that_no_session_used_has_nothing_to_verify() {
         let directory = tempfile::tempdir().expect("made");

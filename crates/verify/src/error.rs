@@ -1,4 +1,4 @@
-//! Why nothing can be verified.
+//! Errors that prevent verification.
 
 use std::{
     io,
@@ -7,7 +7,7 @@ use std::{
 
 use keyring::KeyringError;
 
-/// Why nothing can be verified. What is wrong with single files is in the report.
+/// Why nothing can be verified. Faults of single files are in the report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +19,7 @@ pub enum Error {
         /// The error.
         source: KeyringError,
     },
-    /// A path leads nowhere.
+    /// A path does not exist, or cannot be inspected.
     #[error("{}: {}", path.display(), reason(source))]
     Path {
         /// Path of the file or directory.
@@ -29,7 +29,7 @@ pub enum Error {
     },
 }
 
-/// What a system error is called.
+/// Human-readable text of a system error.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
@@ -38,7 +38,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// What to do about a system error.
+/// The next step after a system error, if there is one.
 pub(crate) fn next_step(error: &io::Error) -> Option<&'static str> {
     (error.kind() == io::ErrorKind::PermissionDenied).then_some("run as the server's user or as root")
 }
@@ -53,7 +53,7 @@ impl Error {
         }
     }
 
-    /// What is wrong with a key store.
+    /// The fault of a key store, if that is the error.
     #[must_use]
     pub fn key_store_fault(&self) -> Option<&KeyringError> {
         match self {

@@ -26,7 +26,7 @@ use crate::{
 /// 1. [`tablespace`](Self::tablespace) for every file, those of system tablespaces after all others were concluded;
 /// 2. its pages, in any order and on any thread;
 /// 3. [`conclude`](Self::conclude);
-/// 4. [`finish`](Self::finish) reads the files that are no tablespaces.
+/// 4. [`finish`](Self::finish) reads the files that are not tablespaces.
 pub struct Judge<'a> {
     run: Run<'a>,
     /// Indices in the plan, by path.
@@ -39,7 +39,7 @@ pub struct Tablespace<'a> {
     shared: Shared<'a>,
 }
 
-/// Results of one thread for pages of one tablespace, with the memory for it.
+/// Results of one thread for pages of one tablespace, with its buffers.
 #[derive(Debug, Default)]
 pub struct Judged {
     part: Part,
@@ -77,7 +77,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a tablespace as a whole, after its last page. Its key then opens the copies of its pages elsewhere.
+    /// Judges a tablespace as a whole, after its last page. From then on its key opens copies of its pages in other
+    /// files.
     pub fn conclude(&self, tablespace: &Tablespace<'_>) {
         self.run.conclude(&tablespace.shared);
     }
@@ -108,7 +109,7 @@ impl Tablespace<'_> {
         self.shared.verifier.pages()
     }
 
-    /// Takes over from an earlier run the lowest LSN of the pages that the key decrypted.
+    /// Sets the lowest LSN of the pages that the key decrypted in an earlier run.
     pub fn opened_from(&self, lsn: Lsn) {
         self.shared.verifier.opened_from(lsn);
     }
@@ -119,7 +120,7 @@ impl Tablespace<'_> {
         self.shared.verifier.owner().opened_from
     }
 
-    /// Judges whole pages, of which the first is page `first` of the file. They are not read again.
+    /// Judges whole pages; the first is page `first` of the file.
     pub fn judge(&self, first: u64, pages: &[u8], judged: &mut Judged) {
         judged.pages.clear();
         judged.pages.extend(pages);
@@ -127,7 +128,7 @@ impl Tablespace<'_> {
         self.shared.verifier.verify_as_read(&self.shared.reader, first, pages, page_buffers, part);
     }
 
-    /// Counts pages that were judged in an earlier run, and have not changed since.
+    /// Counts pages that were judged in an earlier run and have not changed since.
     pub fn count_unchanged(&self, pages: u64, judged: &mut Judged) {
         self.shared.verifier.count_unchanged(pages, &mut judged.part);
     }

@@ -1,4 +1,4 @@
-//! The keys from the stores that the user named.
+//! The keys in the stores that the user named.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ pub struct Keys {
     mariadb: Vec<MariaDbKeys>,
 }
 
-/// Keys of files that need no master key, by the bytes as which they are stored wrapped.
+/// Keys of files that need no master key. The map's key is the form in which a file stores the key, wrapped.
 #[derive(Default)]
 struct UnwrappedKeys(BTreeMap<Vec<u8>, Zeroizing<Vec<u8>>>);
 
@@ -30,7 +30,7 @@ impl fmt::Debug for UnwrappedKeys {
     }
 }
 
-/// Where keys are.
+/// Paths of key stores.
 #[derive(Clone, Debug, Default)]
 pub struct KeyStores {
     /// Keyring files of MySQL.
@@ -43,33 +43,33 @@ pub struct KeyStores {
     pub password_file: Option<PathBuf>,
 }
 
-/// A store with entries that cannot be used.
+/// A store that was loaded although some of its entries are unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedStore {
-    /// The store, as it was named.
+    /// Path of the store, as given.
     pub path: PathBuf,
-    /// How many of its entries.
+    /// Number of unusable entries.
     pub entries: usize,
 }
 
 impl KeyStores {
-    /// Whether any store is named.
+    /// Whether any store is given.
     #[must_use]
     pub fn any(&self) -> bool {
         !self.keyrings.is_empty() || self.keyring_config.is_some() || !self.key_files.is_empty()
     }
 
-    /// Files that hold keys, or the password of them.
+    /// Files that contain keys, their location, or their password.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         let lists = [&self.keyrings, &self.key_files].into_iter().flatten();
         lists.chain(&self.keyring_config).chain(&self.password_file).cloned().collect()
     }
 
-    /// The MySQL keyring file: the first one that is named, or the one in the configuration.
+    /// The MySQL keyring file: the first one given, or the one in the configuration.
     ///
     /// # Errors
-    /// The configuration cannot be read, or leaves it to a data directory.
+    /// The configuration cannot be read, or refers to a data directory.
     pub fn keyring_file(&self) -> Result<Option<PathBuf>, Error> {
         match (self.keyrings.first(), &self.keyring_config) {
             (Some(keyring), _) => Ok(Some(keyring.clone())),
@@ -78,7 +78,7 @@ impl KeyStores {
         }
     }
 
-    /// Reads every store; what is wrong with single keys is returned. `datadir` as in
+    /// Reads every store. Also returns the stores with unusable keys. `datadir` is as in
     /// [`add_keyring_config`](Keys::add_keyring_config).
     ///
     /// # Errors
@@ -165,12 +165,12 @@ impl Keys {
         Ok(damage)
     }
 
-    /// Adds the key of a file that stores it wrapped as these bytes.
+    /// Adds the key of a file, which stores it as the bytes `wrapped`.
     pub fn add_unwrapped(&mut self, wrapped: Vec<u8>, key: Zeroizing<Vec<u8>>) {
         self.unwrapped.0.insert(wrapped, key);
     }
 
-    /// Keys that a service has no longer.
+    /// Keys that a service no longer has.
     pub fn withdrawn(&self) -> impl Iterator<Item = &WithdrawnKey> {
         self.mysql.iter().flat_map(MysqlKeyring::withdrawn).chain(self.mariadb.iter().flat_map(MariaDbKeys::withdrawn))
     }

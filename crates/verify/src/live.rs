@@ -1,7 +1,7 @@
 //! Detects which files a running server has open.
 //!
-//! In two ways, because either can be denied: the descriptors of other processes, and the lock that InnoDB holds on its
-//! data files.
+//! It uses two sources, because either can be denied: the descriptors of other processes, and the lock that InnoDB
+//! holds on its data files.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ pub(crate) struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Collects them from all processes that this user may inspect.
+    /// Collects the files from all processes that this user may inspect.
     pub(crate) fn now() -> Self {
         let current = std::process::id().to_string();
         let mut files = BTreeSet::new();

@@ -35,25 +35,26 @@ pub(crate) struct Logs {
     checkpoints: BTreeMap<PathBuf, Lsn>,
     /// Start LSNs of MySQL's redo files that are in use.
     starts: BTreeMap<PathBuf, Vec<Lsn>>,
-    /// Files whose header does not tell it.
+    /// Files whose header does not give their start.
     without_start: BTreeSet<PathBuf>,
     /// Files `ib_logfileN`.
     rings: BTreeMap<PathBuf, Ring>,
-    /// System tablespaces beside an empty file of the log.
+    /// System tablespaces next to an empty file of the log.
     systems: BTreeMap<PathBuf, SystemLsns>,
 }
 
-/// What the first pages of a system tablespace say about the log.
+/// LSNs in the first pages of a system tablespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SystemLsns {
-    /// Up to where everything was written; 0 if that is not noted.
+    /// LSN up to which everything was written; 0 if it is not recorded.
     flushed: Lsn,
     newest: Lsn,
 }
 
-/// How often a file that is being written is verified before it counts as changing.
+/// Number of times that a file being written is verified before it counts as changing.
 const TRIES: u32 = 5;
-/// Mini-transactions after the checkpoint of a MariaDB that was shut down: the one that completes it.
+/// Number of mini-transactions after the checkpoint of a MariaDB that was shut down: the one that completes the
+/// checkpoint.
 const AT_REST: u64 = 1;
 
 impl Logs {
@@ -135,7 +136,7 @@ impl Logs {
     }
 }
 
-/// Verifies one file; repeatedly, if it looks damaged while a server may be writing it.
+/// Verifies one file. Repeats if it looks damaged while a server may be writing it.
 pub(crate) fn verify(
     kind: FileKind,
     file: &PlannedFile,
@@ -221,8 +222,9 @@ fn without_header() -> FileReport {
     tally.finish(None)
 }
 
-/// MariaDB takes an empty log for one without changes, as mariadb-backup leaves it, if the system tablespace says where it
-/// ended; else it does not start ("ib_logfile0 is empty, and LSN is unknown").
+/// Judges an empty log. MariaDB accepts it as a log without changes, as mariadb-backup leaves it, if the system
+/// tablespace contains the LSN at which it ended; otherwise it does not start ("ib_logfile0 is empty, and LSN is
+/// unknown").
 ///
 /// Source: seen on MariaDB 10.11 and 11.8.
 fn empty_log(system: Option<SystemLsns>) -> FileReport {
@@ -247,7 +249,7 @@ fn empty_log(system: Option<SystemLsns>) -> FileReport {
 }
 
 impl SystemLsns {
-    /// Source: `fil0fil.h` (`FIL_PAGE_FILE_FLUSH_LSN`): on page 0 alone; every page has its own at 16.
+    /// Source: `fil0fil.h` (`FIL_PAGE_FILE_FLUSH_LSN`). Only page 0 has this LSN; every page has its own at offset 16.
     fn read(path: &Path) -> Option<Self> {
         const READ_BYTES: usize = 1 << 20;
         const PAGE_LSN: usize = 16;
@@ -265,7 +267,7 @@ impl SystemLsns {
     }
 }
 
-/// MySQL's redo files are contiguous, so the start of the next one shows the length of a file.
+/// Checks the length of a file. MySQL's redo files are contiguous, so the start of the next one shows it.
 fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
     let Some(start) = report.start_lsn else { return };
     let Some(next) = logs.next_start(&file.path, start) else { return };
@@ -277,7 +279,7 @@ fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
     }
 }
 
-/// Whether the next file of the log, by its number, is there without a header that tells where it begins: then that file is
+/// Whether the next file of the log, by its number, exists without a header that gives its start. Then that file is
 /// damaged, and the one before it is not too short.
 fn is_followed_by_another(redo: &Path, logs: &Logs) -> bool {
     let follower = redo_number(file_name(redo)).and_then(|number| number.checked_add(1));
@@ -294,9 +296,9 @@ fn is_spare(path: &Path) -> bool {
     file_name(path).ends_with("_tmp")
 }
 
-/// A data file can be read only with the header of its index file. If the key opens nothing in an index file, or not the one
-/// page of a data file, the other file of the table tells whether the key is wrong. Where many pages of a data file do not
-/// open, the index file may be that of another table.
+/// Verifies a file of Aria. A data file can be read only with the header of its index file. If the key decrypts nothing
+/// in an index file, or not the only page of a data file, the table's other file decides whether the key is wrong. If
+/// many pages of a data file cannot be decrypted, the index file may be that of another table.
 fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -> Result<FileReport, ScanError> {
     let of_index = kind == FileKind::AriaIndex;
     // A data file has no header.
@@ -332,7 +334,7 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
     }
 }
 
-/// Whether a file begins as one of another kind: its length says nothing about that of a log.
+/// Whether a file begins like one of another kind. Then its length cannot be compared with that of a log.
 fn is_of_another_kind(reader: &Reader, file_bytes: u64) -> bool {
     let mut head = vec![0; 64 << 10];
     let read = reader.read_at(0, &mut head).unwrap_or(0);
@@ -351,7 +353,7 @@ fn unread_aria(index: &Path, why: &str) -> FileReport {
     tally.finish(None)
 }
 
-/// Whether the first page of rows, behind that of the bitmap, looks like ciphertext.
+/// Whether the first page of rows, after the page of the bitmap, looks like ciphertext.
 fn looks_encrypted(reader: &Reader) -> bool {
     const ROWS: u64 = 8192 + 64;
     let mut bytes = vec![0; 4096];
@@ -487,7 +489,7 @@ mod tests {
             fs::write(path(8), damaged).expect("written");
             assert!(followed());
         }
-        // Nothing but the length of the file before it tells that one is missing.
+        // Only the length of the previous file shows that one is missing.
         fs::remove_file(path(8)).expect("removed");
         assert!(!followed());
     }

@@ -1,7 +1,7 @@
-//! Tablespaces that are sound, and are not what their name says: two files were exchanged.
+//! Finds tablespaces that are sound but do not belong to their name, because two files were exchanged.
 //!
-//! The system tablespace and the data dictionary have fixed numbers, and no tablespace has the name of a log. Exchanged
-//! tables are not found: which number a table has is in the server's dictionary alone.
+//! The system tablespace and the data dictionary have fixed space ids, and no tablespace has the name of a log.
+//! Exchanged tables are not found: only the server's dictionary has their space ids.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use innodb::{
 
 use crate::plan::{Group, Plan, Subject, name};
 
-/// Why the file cannot be in its place; `None` where nothing speaks against it, and for a damaged page 0, whose number
-/// may be wrong.
+/// Why the file cannot be in its place. `None` if nothing contradicts its name, and for a damaged page 0, whose space
+/// id may be wrong.
 pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Option<String> {
     if !page0.checksum.is_ok() {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Opti
     }
 }
 
-/// The same for files that are no tablespaces, but have the name of one.
+/// Like [`why`], for files that are not tablespaces but have the name of one.
 pub(crate) fn other(kind: FileKind, path: &Path) -> Option<String> {
     let what = match kind {
         FileKind::Binlog | FileKind::BinlogEncrypted => "a binary log",
@@ -52,7 +52,8 @@ pub(crate) fn other(kind: FileKind, path: &Path) -> Option<String> {
     (by_name(name(path)) == Some(FileKind::Tablespace)).then(|| format!("is {what}, in place of a tablespace"))
 }
 
-/// Whether the name continues those of binary logs beside it: `binlog.000002`. Backups end in a number, too.
+/// Whether the name belongs to a series of binary logs in the directory: `binlog.000002`. Backups may end in a number,
+/// too.
 fn is_among_logs(plan: &Plan, path: &Path) -> bool {
     let Some(base) = log_base(name(path)) else { return false };
     plan.files.iter().any(|file| {
@@ -62,7 +63,7 @@ fn is_among_logs(plan: &Plan, path: &Path) -> bool {
     })
 }
 
-/// For a file beside the system tablespace. `other` says that it is of MySQL, and not the data dictionary.
+/// Checks a file next to the system tablespace. `other`: it is of MySQL, and not the data dictionary.
 fn in_data_directory(group: &Group, index: usize, path: &Path, space: SpaceId, other: bool) -> Option<String> {
     if group.system.first() == Some(&index) && space != SpaceId(0) {
         return Some(format!("is tablespace {space}, and the system tablespace is number 0"));

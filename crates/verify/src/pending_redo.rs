@@ -1,5 +1,5 @@
-//! What a running or killed MariaDB leaves on disk until its redo log is applied, and what would otherwise count as
-//! damage.
+//! State on disk that a running or killed MariaDB leaves until its redo log is applied, and that would otherwise count
+//! as damage.
 //!
 //! - A page that was allocated before the newest checkpoint and freed after it is never written: the descriptor on disk
 //!   says that it is in use, but it is zero.
@@ -14,7 +14,7 @@ use innodb::verify::{Check, FileReport, Verdict};
 
 use crate::plan::name;
 
-/// Minimum length that servers leave of an undo tablespace.
+/// Minimum length of an undo tablespace after truncation.
 ///
 /// Source: `srv0srv.h` (`SRV_UNDO_TABLESPACE_SIZE_IN_PAGES`).
 const SHORTEST_UNDO_BYTES: u64 = 10 << 20;
@@ -37,7 +37,7 @@ fn is_undo(path: &Path) -> bool {
     innodb::server_file::is_mariadb_undo(name(path))
 }
 
-/// Marks the findings as unproven: they are not damage, but only the redo log could prove that.
+/// Marks the findings as unproven: the redo log can explain them, but only applying it could prove that.
 pub(crate) fn mark_unproven(report: &mut FileReport) {
     for finding in &mut report.findings {
         if matches!(finding.check, Check::AllocatedZero | Check::FileSize) {

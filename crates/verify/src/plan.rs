@@ -1,4 +1,4 @@
-//! Finds the files to verify, and the kind of each.
+//! Finds the files to verify, and determines their kinds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ pub struct PlannedFile {
     pub path: PathBuf,
     /// Kind of the file.
     pub subject: Subject,
-    /// Length in bytes, when it was found.
+    /// Length in bytes at the time of the scan.
     pub bytes: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct Group {
 pub struct Plan {
     /// All files.
     pub files: Vec<PlannedFile>,
-    /// By directory.
+    /// Groups, by directory.
     pub groups: BTreeMap<PathBuf, Group>,
     /// Paths that could not be inspected, with the reason.
     pub failures: Vec<(PathBuf, String)>,
@@ -60,14 +60,14 @@ pub struct Plan {
 
 /// Maximum depth below a given directory: schemas are one deep, partitions and backups a few.
 const MAX_DEPTH: u32 = 16;
-/// Holds page 0 of any page size.
+/// Length that contains page 0 of any page size.
 const HEAD_BYTES: usize = 65536;
 
 /// State of the search.
 struct Walk {
     /// The given paths, with links resolved.
     roots: Vec<PathBuf>,
-    /// Whether links that leave all of these are followed.
+    /// Whether to follow links that lead out of all roots.
     outward_links: Links,
     /// Device and inode of every file and directory seen.
     seen: BTreeSet<(u64, u64)>,
@@ -101,8 +101,7 @@ impl Plan {
         plan
     }
 
-    /// The given directories that have nothing to verify: perhaps the wrong directory, or a file system that is not
-    /// mounted.
+    /// The given directories with nothing to verify: perhaps the wrong directory, or a file system that is not mounted.
     #[must_use]
     pub fn without_files<'p>(&self, given: &'p [PathBuf]) -> Vec<&'p Path> {
         let directories = given.iter().map(PathBuf::as_path).filter(|path| path.is_dir());
@@ -137,7 +136,7 @@ impl Plan {
 
     fn add_found(&mut self, path: &Path, depth: u32, walk: &mut Walk) {
         match fs::symlink_metadata(path) {
-            // A file that a running server dropped meanwhile.
+            // A running server has dropped the file in the meantime.
             Err(error) if leads_nowhere(&error) => {}
             Err(error) => self.fail(path, &error),
             Ok(metadata) if metadata.is_symlink() => self.link(path, depth, walk),
@@ -162,14 +161,14 @@ impl Plan {
     }
 
     fn link(&mut self, link: &Path, depth: u32, walk: &mut Walk) {
-        // MySQL's `.isl` file or link of a data file, in a backup that did not follow it.
+        // An `.isl` file of MySQL, or a link to a data file, in a backup that did not follow it.
         let may_be_data = classify(&[], name(link), false, 0).is_some();
         let target = fs::canonicalize(link).and_then(|target| Ok((fs::metadata(&target)?, target)));
         match target {
             Err(error) if leads_nowhere(&error) && !may_be_data => {}
             Err(error) if leads_nowhere(&error) => self.refuse(link, "a symbolic link whose target does not exist"),
             Err(error) => self.fail(link, &error),
-            // It is found there by itself.
+            // The target is found there itself.
             Ok((_, target)) if walk.roots.iter().any(|root| target.starts_with(root)) => {}
             Ok((metadata, target)) if walk.outward_links == Links::Followed => {
                 self.visit(&target, &metadata, false, depth, walk);
@@ -247,7 +246,7 @@ fn continue_first(system: &[usize], files: &mut [PlannedFile]) {
     }
 }
 
-/// Whether the target of a path does not exist, or its links form a circle.
+/// Whether the target of a path does not exist, or its links form a cycle.
 fn leads_nowhere(error: &io::Error) -> bool {
     let in_a_circle = rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
     in_a_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -307,10 +306,10 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
     }
 }
 
-/// Whether every path leads somewhere.
+/// Checks that every path exists.
 ///
 /// # Errors
-/// [`Error::Path`] names the first that does not.
+/// [`Error::Path`] for the first path that does not.
 pub fn check_paths(paths: &[PathBuf]) -> Result<(), Error> {
     for path in paths {
         fs::metadata(path).map_err(|source| Error::Path { path: path.clone(), source })?;

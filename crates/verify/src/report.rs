@@ -35,7 +35,7 @@ pub struct FileResult {
     pub key: Option<RequiredKey>,
     /// Findings, by offset.
     pub findings: Vec<Finding>,
-    /// Number of findings that are not listed.
+    /// Number of further findings, which are not listed.
     pub findings_left_out: u64,
 }
 
@@ -60,7 +60,7 @@ impl FileResult {
         self.kind == Some(FileKind::Tablespace)
     }
 
-    /// Whether nothing but a key, of a store that may not have been given, is needed to prove the file.
+    /// Whether only a key is missing to prove the file, from a store that may not have been given.
     fn lacks_keys(&self) -> bool {
         self.verdict == Verdict::Unverifiable && self.key.as_ref().is_some_and(RequiredKey::is_in_a_store)
     }
@@ -114,12 +114,12 @@ pub struct Summary {
     pub keys_locked: Option<bool>,
 }
 
-/// How a run ended, from best to worst.
+/// Conclusions of a run, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conclusion {
     /// Every file is sound.
     Sound,
-    /// Nothing is known to be wrong, but something could not be proven, or a directory holds no file of a server.
+    /// Nothing is known to be wrong, but something could not be proven, or a directory has no file of a server.
     Unproven,
     /// A file is damaged, truncated, or cannot be opened with the keys given.
     Faulty,
@@ -128,8 +128,8 @@ pub enum Conclusion {
 }
 
 impl Report {
-    /// What could not be read comes before what was found, and that before what could not be proven. `empty` says that
-    /// a directory holds nothing to verify.
+    /// The worst of the results: an unreadable file counts more than a fault, and a fault more than something unproven.
+    /// `empty`: a given directory has nothing to verify.
     #[must_use]
     pub fn conclusion(&self, empty: bool) -> Conclusion {
         let of = |file: &FileResult| match file.verdict {
@@ -144,7 +144,7 @@ impl Report {
         self.files.iter().map(of).fold(least, Conclusion::max)
     }
 
-    /// What to do next, where that is clear; `has_keys` if any key store was given.
+    /// The next step, if there is a clear one. `has_keys`: a key store was given.
     #[must_use]
     pub fn hint(&self, has_keys: bool) -> Option<&'static str> {
         let any = |verdict| self.files.iter().any(|file| file.verdict == verdict);

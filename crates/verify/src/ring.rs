@@ -1,7 +1,7 @@
-//! Redo logs of several files that are written in turn: `ib_logfile0`, `ib_logfile1` and so on, of MySQL before 8.0.30 and
-//! MariaDB before 10.5.
+//! Redo logs of several files that are written in turn: `ib_logfile0`, `ib_logfile1` and so on, of MySQL before 8.0.30
+//! and MariaDB before 10.5.
 //!
-//! All files have the same length, and the checkpoint is in the header of the first: a server starts with no other set.
+//! All files have the same length, and the checkpoint is in the header of the first. A server starts with no other set.
 //! Source: `srv0start.cc` and `log0log.cc` of MySQL 5.7; seen on 5.7.22 and Percona Server 8.0.27.
 
 use innodb::verify::FileReport;
@@ -28,7 +28,7 @@ impl Ring {
         self.files.len() == 1
     }
 
-    /// What every file of the log should have: the largest length that is one of a log, or the largest of all.
+    /// Required length of every file of the log: the largest length that is valid for a log, or the largest of all.
     ///
     /// Source: `innodb_log_file_size` is rounded down to whole MiB when it is set; seen on 5.7.22 and 8.0.27.
     fn length(&self) -> u64 {
@@ -40,7 +40,7 @@ impl Ring {
         longest(true).or_else(|| longest(false)).unwrap_or(0)
     }
 
-    /// Adds to the report of a file what only the others tell.
+    /// Adds to the report of a file what only the other files show.
     pub(crate) fn check(&self, number: u32, bytes: u64, report: &mut FileReport) {
         let length = self.length();
         if bytes < length {
@@ -105,7 +105,7 @@ mod tests {
         let exchanged = [(0, 8192, false), (1, 8192, true), (2, 8192, false)];
         let verdicts = [0, 1, 2].map(|number| verdict(&exchanged, number, 8192));
         assert_eq!(verdicts, [Verdict::Damaged, Verdict::Damaged, Verdict::Clear]);
-        // Both checkpoints of the first are damaged, and its blocks tell.
+        // The first file has lost both checkpoints, but no other file has one: nothing was exchanged.
         let lost = [(0, 8192, false), (1, 8192, false)];
         assert_eq!(verdict(&lost, 0, 8192), Verdict::Clear);
     }

@@ -1,10 +1,10 @@
-//! Numbers of bytes for people.
+//! Human-readable numbers of bytes.
 
-/// A number of bytes for people, such as `1.5 GiB`.
+/// A human-readable number of bytes, such as `1.5 GiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+    #[allow(clippy::cast_precision_loss, reason = "a human-readable figure")]
     let mut value = bytes as f64;
     let mut unit = 0;
     while value >= 1024.0 && unit + 1 < UNITS.len() {

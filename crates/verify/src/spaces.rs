@@ -1,4 +1,4 @@
-//! Verified tablespaces by space id: their keys open the copies of their pages in other files.
+//! Verified tablespaces by space id. Their keys open the copies of their pages in other files.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -7,7 +7,7 @@ use innodb::{
     verify::tablespace::{Owner, Owners},
 };
 
-/// Filled by tablespaces, read by doublewrite areas.
+/// Written by tablespaces, read by doublewrite areas.
 #[derive(Debug)]
 pub(crate) struct Spaces {
     keys_given: bool,

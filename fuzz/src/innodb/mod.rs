@@ -1,6 +1,6 @@
 //! Shared by the targets: keys, and repair of checksums.
 //!
-//! Checksums stop a fuzzer: one changed byte, and nothing behind the first check is reached. So most
+//! Checksums stop a fuzzer: with one changed byte, nothing after the first check is reached. So most
 //! inputs end with a control byte that says what is put right or sealed before the file is verified;
 //! 0 leaves the file as it is.
 

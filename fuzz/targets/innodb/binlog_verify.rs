@@ -1,7 +1,7 @@
 //! Binary and relay logs with the keys of the samples; every event is counted once.
 //!
 //! Control byte: bit 0 corrects the checksums of events and encrypts those of MariaDB's, bit 1 in the
-//! other mode; bit 2 does and seals what is behind MySQL's header; bits 4 and 5 choose the keys, 3 is
+//! other mode; bit 2 does and encrypts the bytes after MySQL's header; bits 4 and 5 choose the keys, 3 is
 //! none.
 #![no_main]
 

@@ -77,7 +77,7 @@ pub(super) struct HeadLine {
     pub(super) b: String,
 }
 
-/// A MariaDB key that the files need. Its check allows to test a key file against the manifest alone.
+/// A MariaDB key that the files need, with a check value to test key files against the manifest alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MariaDbKey {
     /// Key id.

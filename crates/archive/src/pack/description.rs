@@ -15,9 +15,9 @@ pub struct Description {
     pub path: RelativePath,
     /// The parts, in the order of the file.
     pub extents: Vec<Extent>,
-    /// BLAKE3 of the parts' bytes, as they are in the file.
+    /// BLAKE3 of the parts' bytes as they are in the file, not decrypted.
     pub hash: Hash,
-    /// If the pages are decrypted in the pack: how they are encrypted again.
+    /// How to encrypt the pages again, if they are decrypted in the pack.
     pub opened: Option<Opened>,
 }
 
@@ -43,20 +43,20 @@ impl From<Extent> for (u64, u64) {
     }
 }
 
-/// How the units of a frame are encrypted again.
+/// What is needed to encrypt the units of a frame again, besides the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Encoding of the marks.
     pub form: Form,
     /// Length of a unit in bytes.
     pub unit_bytes: u32,
-    /// Marks: what each unit needs besides the key.
+    /// Marks: data that each unit needs to be encrypted again.
     pub marks: Vec<u8>,
     /// Cipher, as a number.
     pub kind: u8,
     /// Version of the key (MariaDB), else 0.
     pub key_version: u32,
-    /// Whether the cipher is AES-CTR, where the file does not say so (MariaDB).
+    /// Whether the cipher is AES-CTR, which MariaDB's files do not state.
     pub counter_mode: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Reading packs, frame by frame.
+//! Reads packs frame by frame.
 
 use std::{fmt, io::Read};
 
@@ -40,10 +40,10 @@ impl<R: Read> PackReader<Decryptor<R>> {
 }
 
 impl<R: Read> PackReader<R> {
-    /// Reads a pack that is decrypted already.
+    /// Reads a pack that is already decrypted.
     ///
     /// # Errors
-    /// [`ArchiveError::Io`] if there is no memory.
+    /// [`ArchiveError::Io`] if memory cannot be allocated.
     pub fn new(input: R) -> Result<Self, ArchiveError> {
         let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES]);
         Ok(Self { input, at: 0, zstd: Decompressor::new()?, packed: Vec::new(), data })

@@ -1,4 +1,4 @@
-//! Writing packs.
+//! Writes packs.
 
 use std::{fmt, io::Write};
 
@@ -9,18 +9,18 @@ use zstd::bulk::Compressor;
 use super::{Description, HEADER_BYTES, MAGIC, MAX_PACKED_BYTES};
 use crate::ArchiveError;
 
-/// Compresses frames; reuses its context and memory.
+/// Compresses frames; reuses its context and buffer.
 pub struct Packer {
     zstd: Compressor<'static>,
-    /// Compressed pages in clear text.
+    /// Buffer of compressed pages in clear text.
     out: Zeroizing<Vec<u8>>,
 }
 
 impl Packer {
-    /// `level` is zstd's.
+    /// `level` is the compression level of zstd.
     ///
     /// # Errors
-    /// [`ArchiveError::Io`] if there is no memory.
+    /// [`ArchiveError::Io`] if memory cannot be allocated.
     pub fn new(level: i32) -> Result<Self, ArchiveError> {
         Ok(Self { zstd: Compressor::new(level)?, out: Zeroizing::new(vec![0; MAX_PACKED_BYTES]) })
     }
@@ -57,7 +57,8 @@ impl<W: Write> PackWriter<W> {
         Ok(Self { out: Encryptor::new(out, recipients)?, at: 0 })
     }
 
-    /// Adds a frame. `data` has the parts that the description names; their pages are decrypted if it says so.
+    /// Adds a frame. `data` has the bytes of the parts in the description, with decrypted pages if it has
+    /// [`Description::opened`].
     ///
     /// # Errors
     /// [`ArchiveError::Pack`] if no reader would accept the description; [`ArchiveError::Io`] from the output.

@@ -1,8 +1,8 @@
 //! Signatures compatible with `ssh-keygen -Y sign` and `ssh-keygen -Y verify`: Ed25519 over the SHA-512 of a file, in
 //! OpenSSH's armor.
 //!
-//! Sources: `PROTOCOL.sshsig` and `PROTOCOL.key` of OpenSSH, RFC 8709 (Ed25519 in SSH), ssh-keygen(1) "ALLOWED SIGNERS".
-//! Confirmed with OpenSSH's program in tests/backup.rs.
+//! Sources: `PROTOCOL.sshsig` and `PROTOCOL.key` of OpenSSH, RFC 8709 (Ed25519 in SSH), ssh-keygen(1) "ALLOWED
+//! SIGNERS". Confirmed with OpenSSH's program in tests/backup.rs.
 
 mod key;
 mod signers;
@@ -27,7 +27,7 @@ const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
 const END: &str = "-----END SSH SIGNATURE-----";
 /// Line length of ssh-keygen.
 const LINE_BYTES: usize = 70;
-/// Maximum length of a signature file; one of Ed25519 has about 300 bytes.
+/// Maximum length of a signature file; an Ed25519 signature has about 300 bytes.
 pub const MAX_SIGNATURE_BYTES: usize = 16 << 10;
 
 /// Why a key or a signature cannot be used.
@@ -53,7 +53,7 @@ pub enum SshFault {
     Namespace {
         /// Namespace of the signature.
         found: String,
-        /// Namespace that was asked for.
+        /// Namespace that was expected.
         expected: String,
     },
     /// The hash algorithm is not supported.
@@ -75,7 +75,7 @@ pub enum SshFault {
     Crypto,
 }
 
-/// Signs a message for a namespace; returns the text of the signature file.
+/// Signs a message for a namespace. Returns the text of the signature file.
 ///
 /// # Errors
 /// [`SshFault::Crypto`].
@@ -151,8 +151,8 @@ impl Signature {
         Ok(Self { key, namespace, hash, signature })
     }
 
-    /// Verifies the signature over `message`, for `namespace`; returns the key that made it. [`AllowedSigners`] decides
-    /// whether that key is trusted.
+    /// Verifies the signature over `message` for `namespace`. Returns the key that made it; [`AllowedSigners`] decides
+    /// whether this key is trusted.
     ///
     /// # Errors
     /// [`SshFault::Namespace`], [`SshFault::Hash`], [`SshFault::Mismatch`].
@@ -171,7 +171,7 @@ impl Signature {
     }
 }
 
-/// The bytes that are signed: they contain the message's hash.
+/// The bytes to sign; they contain the message's hash.
 fn signed_bytes(namespace: &[u8], hash_name: &[u8], hash: &[u8]) -> Vec<u8> {
     let mut signed = MAGIC.to_vec();
     put(&mut signed, namespace);

@@ -1,4 +1,4 @@
-//! Strings and numbers as SSH writes them (RFC 4251, section 5).
+//! Strings and numbers in the encoding of SSH (RFC 4251, section 5).
 
 /// Reads fields from the front of a slice.
 pub(super) struct Fields<'b>(pub(super) &'b [u8]);

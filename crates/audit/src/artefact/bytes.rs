@@ -154,8 +154,8 @@ fn state_of_redo(scan: &RedoScan) -> Option<State> {
     }
 }
 
-/// The magic of a log does not tell that it is clear, if no event behind the format description can be read: the one that
-/// begins the encryption of MariaDB's logs may be damaged, or cut off.
+/// State of a binary log. Its magic does not prove that it is clear if no event after the format description can be
+/// read: the event that starts the encryption of MariaDB's logs may be damaged or truncated.
 fn state_of_binary_log(log: &BinlogHead, events: Option<&EventScan>) -> Option<State> {
     if !log.is_clear() {
         return Some(State::Encrypted);

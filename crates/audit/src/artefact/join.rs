@@ -293,7 +293,7 @@ impl<'a> Join<'a> {
                 Some("no event follows its magic: it is cut, or was begun a moment ago".to_owned())
             }
             Content::BinaryLog { .. } if bytes.is_none() => {
-                Some("no event behind its format description can be read: it is damaged, or cut".to_owned())
+                Some("no event after its format description can be read: it is damaged, or cut".to_owned())
             }
             Content::AriaData { scan } if scan.counts.unrecognised > 0 && is_closed(bytes) => Some(format!(
                 "{} of its pages are not those of an Aria table: they are damaged",

@@ -30,7 +30,7 @@ pub enum Security {
 pub struct Transfer<'a> {
     /// Security of the transfer.
     pub security: Security,
-    /// The reason, for people.
+    /// Human-readable reason.
     pub why: String,
     /// The relevant option lines.
     pub options: Vec<&'a OptionEntry>,

@@ -2,10 +2,16 @@
 
 /// The checks of an area in the order of the reference, one line each: the module and its entry of the table.
 ///
+/// `CHECK` is `pub(crate)`. It is `pub`, and re-exported below under a name, only if `sealant encrypt` refers to the
+/// check.
+///
 /// `rustfmt` does not find modules declared by a macro: `make lint` names their files.
 macro_rules! checks {
     ($table:ident: $($name:ident,)+) => {
-        $(pub(super) mod $name;)+
+        $(
+            #[allow(missing_docs, reason = "a public CHECK is described by its title")]
+            pub(super) mod $name;
+        )+
 
         pub(super) const $table: &[crate::check::Check] = &[$($name::CHECK),+];
     };
@@ -58,7 +64,7 @@ use crate::meaning::{Attacker, Exposes};
 pub struct Area {
     /// Prefix of its checks' ids.
     pub name: &'static str,
-    /// Title for people.
+    /// Human-readable title.
     pub title: &'static str,
     /// Checks of facts.
     pub checks: &'static [Check],

@@ -62,7 +62,7 @@ pub struct Progress {
 }
 
 impl fmt::Display for Progress {
-    /// One line for people.
+    /// One human-readable line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.bytes >> 20;
         match (self.files, mib) {

@@ -1,4 +1,4 @@
-//! Follows the binary log of a server, and archives what comes.
+//! Follows the binary log of a server and archives its events.
 
 use std::{
     cell::Cell,
@@ -34,23 +34,23 @@ use crate::{
     repository::{Attempt, put_signed},
 };
 
-/// How long a server may send nothing before it sends a heartbeat.
+/// Heartbeat interval that the server is asked for: it sends one when it has sent nothing for this long.
 const HEARTBEAT: Duration = Duration::from_secs(2);
-/// Longest time between two receipts while something comes.
+/// Maximum time between two receipts while events arrive.
 const RECEIPT_EVERY: Duration = Duration::from_secs(60);
-/// Pauses between attempts to reach the server or the store again.
+/// First and longest pause between attempts to reach the server or the store.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
 /// When archiving ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// At the end that the log had when it began.
+    /// At the position where the log ended when the run began.
     Once,
-    /// When it is told to stop.
+    /// On request.
     Follow,
 }
 
-/// What happened, for the user.
+/// Events of the run, for the user.
 #[derive(Debug)]
 pub enum Note<'n> {
     /// The server sends its log from here on.
@@ -59,24 +59,24 @@ pub enum Note<'n> {
     Stored(&'n Segment),
     /// Logs were lost.
     Lost(&'n Gap),
-    /// Server or store failed; it is tried again.
+    /// Server or store failed; the next attempt follows after this pause.
     Retry(&'n BackupError, Duration),
 }
 
 /// Result of archiving.
 #[derive(Debug, Default)]
 pub struct Archived {
-    /// The server, as in names of objects.
+    /// Name of the server in object names.
     pub server: String,
-    /// Number of parts.
+    /// Number of parts stored.
     pub segments: u64,
-    /// Length of their events.
+    /// Bytes of events.
     pub event_bytes: u64,
-    /// Length of the stored objects.
+    /// Bytes of the stored objects.
     pub stored_bytes: u64,
-    /// Where the next part begins.
+    /// Position at which the next part begins.
     pub end: BinlogPosition,
-    /// Transactions up to there, by the GTIDs of the server.
+    /// GTIDs of the transactions up to `end`.
     pub gtid: String,
     /// Logs that were lost.
     pub gaps: Vec<Gap>,
@@ -87,7 +87,7 @@ pub struct Archived {
 /// Archives the binary logs of the configuration's server.
 ///
 /// # Errors
-/// [`BackupError`]. What was stored until then stays, and the next call goes on there.
+/// [`BackupError`]. Stored parts stay, and the next call continues after them.
 pub fn archive(
     config: &Config,
     repository: &Repository,
@@ -141,7 +141,7 @@ pub fn archive(
     Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
 }
 
-/// Whether the same may succeed later.
+/// Whether a retry may succeed.
 const fn is_passing(error: &BackupError) -> bool {
     match error {
         BackupError::Store(_) => true,
@@ -157,7 +157,7 @@ fn account(config: &Config) -> Result<Account, BackupError> {
     config.server.account(Choice::Only(Provider::Follow))?.ok_or_else(|| BackupError::NoSocket)
 }
 
-/// What has to be known of a server.
+/// Facts about a server.
 struct Server {
     /// Its name in the archive.
     id: String,
@@ -165,7 +165,7 @@ struct Server {
     is_mariadb: bool,
     /// Its logs, the oldest first, with their lengths.
     logs: Vec<BinlogPosition>,
-    /// Where its log ends.
+    /// Position at which its newest log ends.
     end: BinlogPosition,
 }
 
@@ -182,7 +182,8 @@ impl Server {
             };
             connection.query(sql).map(|rows| rows.rows.iter().filter_map(position).collect::<Vec<_>>())
         };
-        // The length of an encrypted log has the bytes of its head, which positions do not count.
+        // Only this statement gives the position: the length of an encrypted log includes its header, which positions
+        // do not count.
         let forbidden = |error| BackupError::Binlog(::binlog::Error::of_account(error));
         let status = positions(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
         let Some(end) = status.into_iter().next() else { return Err(BackupError::NoBinaryLog) };
@@ -191,25 +192,25 @@ impl Server {
         Ok(Self { id, version: identity.version, is_mariadb, logs, end })
     }
 
-    /// The first event of the oldest log.
+    /// Position of the first event of the oldest log.
     fn oldest(&self) -> BinlogPosition {
         let file = self.logs.first().map_or_else(String::new, |log| log.file.clone());
         BinlogPosition { file, offset: FIRST_EVENT }
     }
 
-    /// Whether it still has the log, up to there at least.
+    /// Whether the server still has the log, up to this position at least.
     fn has(&self, position: &BinlogPosition) -> bool {
         self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
     }
 }
 
-/// How a stream of events has ended.
+/// Why a stream of events ended.
 enum Ended {
-    /// Everything that was wanted has come, or a stop was requested.
+    /// All wanted events arrived, or a stop was requested.
     Reached,
     /// The server closed it.
     Closed,
-    /// Logs were lost: the archive goes on elsewhere.
+    /// Logs were lost, so the archive continues at another position.
     Lost,
 }
 
@@ -232,7 +233,8 @@ impl Archiver<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Chooses where a new archive begins: at the log of the newest backup, so that all its changes are there.
+    /// Chooses the beginning of a new archive: the log that the newest backup ends in, so that all later changes are
+    /// included.
     fn begin(&mut self, server: &Server, directory: &Path) -> Result<(), BackupError> {
         if !self.state.archive.end.file.is_empty() {
             return Ok(());
@@ -246,7 +248,7 @@ impl Archiver<'_> {
         self.state.save()
     }
 
-    /// Takes over the archive that the repository has, for a host that has lost its state.
+    /// Continues the archive in the repository, for a host that has lost its state. Returns whether there is one.
     fn adopt(&mut self, server: &Server) -> Result<bool, BackupError> {
         if !self.repository.may_read() {
             return Ok(false);
@@ -267,7 +269,7 @@ impl Archiver<'_> {
         Ok(true)
     }
 
-    /// Reads the stream from where the archive ends.
+    /// Reads the stream from the end of the archive on.
     fn follow(&mut self, server: &Server, until: Option<&BinlogPosition>) -> Result<Ended, BackupError> {
         if !server.has(&self.state.archive.end) {
             self.lose(server, "the server has no such position in its logs any more")?;
@@ -288,7 +290,8 @@ impl Archiver<'_> {
             let kept = Kept::judge(&event);
             let gtids = gtids_before(&event.body);
             if kept == Kept::Description && header.end_position == 0 {
-                // Sent before a position inside a log: the log must still be the one that was read.
+                // The server sends the format description again when the stream begins inside a log. Its time shows
+                // whether this is the log that was read before.
                 let log_began = self.state.archive.log_began;
                 if part.start > FIRST_EVENT && log_began != 0 && log_began != header.timestamp {
                     self.lose(server, "the server has begun its logs again")?;
@@ -301,7 +304,7 @@ impl Archiver<'_> {
                 if part.is_empty() {
                     began = Instant::now();
                 }
-                // The event that ends a log names a position in the next one.
+                // A rotate event names a position in the next log.
                 let end = if header.end_position == 0 || kept == Kept::Rotate {
                     part.end.saturating_add(u64::from(header.event_bytes))
                 } else {
@@ -332,7 +335,8 @@ impl Archiver<'_> {
         Ok(ended)
     }
 
-    /// A number that no server has by chance.
+    /// `server_id` of this replica: configured, or a high number from a hash of repository and host, which no server
+    /// has by chance.
     fn replica_id(&self) -> u32 {
         const HIGH: u32 = 0xee00_0000;
         let digest = Digest::compute(format!("{} {}", self.repository.id, self.config.host).as_bytes()).to_string();
@@ -340,8 +344,8 @@ impl Archiver<'_> {
         self.config.replica_id.unwrap_or(HIGH | number)
     }
 
-    /// Stores a part, and a receipt if the last one is old; the part is then empty. What ends inside a transaction is
-    /// read again after an interruption, and no receipt ends there.
+    /// Stores a part, leaving it empty, and a receipt if the last one is old. A part that ends inside a transaction is
+    /// read again after an interruption, and no receipt ends with it.
     fn flush(
         &mut self,
         part: &mut Part,
@@ -373,7 +377,7 @@ impl Archiver<'_> {
         }
     }
 
-    /// Does it again while the store fails, if it is to follow the server for ever.
+    /// Repeats work while the store fails, if this run follows the server.
     fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>) -> Result<T, BackupError> {
         let mut pauses = Pauses::default();
         loop {
@@ -386,7 +390,7 @@ impl Archiver<'_> {
         }
     }
 
-    /// Notes what is missing; what was read before gets its own receipt.
+    /// Records that logs are missing. What was read before them gets its own receipt.
     fn lose(&mut self, server: &Server, reason: &str) -> Result<(), BackupError> {
         self.write_receipt(server)?;
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned() };
@@ -398,7 +402,7 @@ impl Archiver<'_> {
         self.state.save()
     }
 
-    /// Stores a receipt of what is in none yet.
+    /// Stores a receipt of all parts that have none yet.
     fn write_receipt(&mut self, server: &Server) -> Result<(), BackupError> {
         self.written = Instant::now();
         let archive = &mut self.state.archive;
@@ -429,7 +433,7 @@ impl Archiver<'_> {
         self.put_pending_receipt(Attempt::First)
     }
 
-    /// Stores the receipt that is written, but perhaps not stored.
+    /// Stores the draft, which may already be stored.
     fn put_pending_receipt(&mut self, attempt: Attempt) -> Result<(), BackupError> {
         let Some(pending) = self.state.archive.draft.clone() else { return Ok(()) };
         let (host, server, number) = (&self.config.host, &self.archived.server, pending.number);
@@ -458,14 +462,14 @@ impl Archiver<'_> {
     }
 }
 
-/// What becomes of an event.
+/// What to do with an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// It is not in the log: the server made it for a replica.
+    /// Drop it: it is not in the log, the server made it for this replica.
     Nothing,
-    /// The format of the log.
+    /// The format description of the log.
     Description,
-    /// The end of the log.
+    /// The event that ends the log.
     Rotate,
     /// Another event of the log.
     Event,
@@ -483,7 +487,7 @@ impl Kept {
     }
 }
 
-/// The GTIDs before a log, if the event tells them.
+/// The GTIDs before a log, if this event contains them.
 fn gtids_before(body: &Body<'_>) -> Option<String> {
     match body {
         Body::PreviousGtids(previous) => Some(previous.set.to_string()),
@@ -496,14 +500,14 @@ fn gtids_before(body: &Body<'_>) -> Option<String> {
     }
 }
 
-/// Whether a position is at or behind another one of the same server.
+/// Whether a position is at or after another one of the same server.
 fn has_reached(at: &LogPosition, until: &BinlogPosition) -> bool {
     let number = |name: &str| innodb::server_file::log_base(name).map(|base| name.len().saturating_sub(base.len()));
     let is_later = (number(&at.file), at.file.as_str()) > (number(&until.file), until.file.as_str());
     is_later || at.file == until.file && at.position >= until.offset
 }
 
-/// The GTIDs up to here: those before, and those that came.
+/// The GTIDs up to the current position: those before the stream, and those that it delivered.
 fn gtid(before: &str, replica: &Replica, is_mariadb: bool) -> String {
     if is_mariadb {
         let mut position: GtidPosition = before.parse().unwrap_or_default();
@@ -515,7 +519,7 @@ fn gtid(before: &str, replica: &Replica, is_mariadb: bool) -> String {
     set.to_string()
 }
 
-/// Growing pauses.
+/// The next pause; each is twice as long as the one before.
 struct Pauses(Duration);
 
 impl Default for Pauses {

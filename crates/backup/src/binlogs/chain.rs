@@ -1,4 +1,4 @@
-//! Reads the archive of the binary logs of a host: receipts, judged and in order.
+//! Reads the archive of a host's binary logs: its receipts, verified and in order.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +17,25 @@ use crate::{BackupError, Repository, repository::read};
 pub struct Archive {
     /// Name of the host.
     pub host: String,
-    /// The server, as in names of objects.
+    /// Name of the server in object names.
     pub server: String,
     /// Its receipts, in order.
     pub receipts: Vec<BinlogReceipt>,
     /// SHA-256 of the newest one.
     pub(super) newest: Option<Digest>,
-    /// Logs that the server had removed before they were read.
+    /// Gaps: logs that the server had removed before they were read.
     pub gaps: Vec<String>,
-    /// Receipts that do not follow the one before: name of the object, and what is wrong.
+    /// Receipts that do not continue the one before: name of the object, and the fault.
     pub breaks: Vec<(String, String)>,
     /// Whether an allowed signer has signed every receipt.
     pub is_signed: bool,
 }
 
 impl Archive {
-    /// Reads the archives of all servers of a host. Without `signers` no signature is judged.
+    /// Reads the archives of all servers of a host. Without `signers` no signature is verified.
     ///
     /// # Errors
-    /// [`BackupError::Store`]; [`BackupError::Untrusted`] for a signature that is wrong.
+    /// [`BackupError::Store`]; [`BackupError::Untrusted`] for an invalid signature.
     pub fn read_all(
         repository: &Repository,
         host: &str,
@@ -109,7 +109,7 @@ impl Archive {
         })
     }
 
-    /// All parts, in order, and whether something is missing before each.
+    /// All parts, in order, each with whether something is missing before it.
     pub fn segments(&self) -> impl Iterator<Item = (&Segment, bool)> {
         let segments = self.receipts.iter().flat_map(|receipt| {
             let gaps = std::iter::once(receipt.gap.is_some()).chain(std::iter::repeat(false));
@@ -123,12 +123,12 @@ impl Archive {
         })
     }
 
-    /// The objects that its receipts name.
+    /// The objects that the receipts name.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (String, Object)> {
         self.segments().map(|(segment, _)| (self.object(segment), segment.object))
     }
 
-    /// Names of its receipts and signatures.
+    /// Names of the receipts and their signatures.
     pub(crate) fn names(&self) -> impl Iterator<Item = String> {
         let names = |number| {
             let receipt = names::binlog_receipt(&self.host, &self.server, number);

@@ -1,4 +1,4 @@
-//! The events of an archive, in order.
+//! Reads the events of an archive in order.
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -12,30 +12,31 @@ use binlog::{EventHeader, EventType};
 use super::{chain::Archive, segment};
 use crate::{BackupError, Repository};
 
-/// An event, as it is in its log.
+/// An event, as its log contains it.
 pub(super) struct LogEvent<'e> {
-    /// The log.
+    /// Name of the log.
     pub(super) file: &'e str,
-    /// Where it begins there.
+    /// Offset of the event in the log.
     pub(super) start: u64,
     pub(super) kind: EventType,
     pub(super) bytes: &'e [u8],
 }
 
-/// Which events are visited.
+/// Events to visit.
 #[derive(Clone, Copy)]
 pub(super) enum Range<'r> {
-    /// Those of the log of this position, as it was at a time in seconds since 1970, and of the logs behind it. None may be
-    /// missing. A server that has begun its logs again gives new ones the names of old ones.
+    /// Events from the log of this position on, with no gap. The time of the backup, in seconds since 1970, selects the
+    /// right log of this name: a server whose logs were reset uses their names again.
     From(&'r BinlogPosition, i64),
-    /// Those of parts that may have transactions of this time, in seconds since 1970, and the beginning of their logs.
+    /// Events of parts that may contain transactions from this time span, in seconds since 1970, and the first event of
+    /// each of their logs.
     Between(i64, i64),
 }
 
 impl Range<'_> {
-    /// Whether all events of a part are visited, or only the first one of its log.
+    /// Whether all events of a part are visited. Otherwise at most the first event is, if the part begins its log.
     fn has(&self, segment: &Segment) -> bool {
-        /// Events have the time of their statements; a transaction may be committed later.
+        /// In seconds. Events have the time of their statement; the transaction may be committed later.
         const MARGIN: i64 = 3600;
         match self {
             Self::From(..) => true,
@@ -102,7 +103,7 @@ pub(super) fn each_event(
     Ok(())
 }
 
-/// Number of the part with which the log of a position begins.
+/// Number of the part with which the position's log begins.
 fn begin_of(archive: &Archive, from: &BinlogPosition, time: i64) -> Option<usize> {
     let begins = |segment: &Segment| segment.file == from.file && segment.start == FIRST_EVENT;
     let is_earlier = |segment: &Segment| i64::from(segment.first) <= time;
@@ -110,11 +111,11 @@ fn begin_of(archive: &Archive, from: &BinlogPosition, time: i64) -> Option<usize
     found.last().map(|(number, _)| number)
 }
 
-/// Maximum length of what a server leaves out between two events.
+/// Maximum length of events that a server leaves out between two others.
 const MAX_LEFT_OUT: u32 = 1 << 10;
 
-/// Where an event begins. A server leaves out the event with which MariaDB's encryption starts, so that the next one
-/// begins later than the one before it has ended.
+/// Offset of an event. A server leaves out the event that starts MariaDB's encryption, so the next event begins after
+/// the end of the previous one.
 fn start_of(header: &EventHeader, expected: u64) -> u64 {
     let low = |position: u64| u32::try_from(position & 0xffff_ffff).unwrap_or(0);
     let named = header.end_position.wrapping_sub(header.event_bytes);

@@ -1,11 +1,12 @@
-//! The archive of binary logs: what a server sends to a replica, stored in encrypted parts, and replayed after a restore.
+//! The archive of binary logs: events that a server sends to a replica are stored in encrypted parts, and replayed
+//! after a restore.
 //!
 //! ```text
 //! server ─ events ─> part (16 MiB, or a few seconds) ─> zstd ─> age ─> store ═> receipt, signed, each minute
 //! ```
 //!
-//! A host stores a part first, then its receipt, and remembers both in its state. It goes on where its last stored part
-//! ended, whatever happened in between: the server keeps its logs, so nothing is spooled on this host.
+//! A host stores a part first, then its receipt, and records both in its state. After an interruption it continues
+//! where its last stored part ended. The server keeps its logs, so nothing is spooled on this host.
 
 mod archiver;
 mod chain;

@@ -1,7 +1,8 @@
-//! Replays archived binary logs on a restored directory, by the server's own applier.
+//! Replays archived binary logs on a restored directory, with the server's own applier.
 //!
-//! A private server gets the logs as relay logs, in memory: they are in the clear, and would be rows on a disk that may not
-//! be encrypted. So they come in portions, each of whole transactions, and the server is started for each.
+//! A private server gets the logs as relay logs. They are in clear text and contain rows, so they are kept in memory
+//! instead of on a disk that may not be encrypted. To limit the memory, they are applied in portions of whole
+//! transactions, each by a new server process.
 
 use std::{
     fs,
@@ -35,29 +36,29 @@ use crate::{
     prove::{Prover, options, private_server::PrivateServer, program::version},
 };
 
-/// Bytes of events that are in memory at once, unless a single transaction is longer.
+/// Bytes of events in memory at once, unless a single transaction is longer.
 const PORTION_BYTES: usize = 128 << 20;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long an applier may say that it does not run, as it does while it starts.
+/// How long an applier may report that it does not run: it does while it starts.
 const STOPPED_LIMIT: Duration = Duration::from_secs(10);
-/// No server has it by chance: a replica leaves out what has its own number.
+/// A number that no server has by chance: a replica skips events with its own number.
 const SERVER_ID: &str = "--server-id=4294900001";
 const RELAY: &str = "relay";
 
-/// What is replayed, and on what.
+/// What to replay, and on which directory.
 #[derive(Debug)]
 pub struct Replayer<'r> {
     /// The restored directory.
     pub datadir: &'r Path,
     /// The position of the backup.
     pub from: &'r BinlogPosition,
-    /// When its copy was taken.
+    /// Time of the backup's copy.
     pub time: Timestamp,
-    /// Where the replay ends.
+    /// Transactions to replay.
     pub reach: &'r Reach,
     /// Keys of the directory's files.
     pub keys: &'r Keys,
-    /// The server.
+    /// The server program and its settings.
     pub prover: &'r Prover,
     /// UUID of the server, which is part of the names of its keys.
     pub server_uuid: Option<&'r str>,
@@ -68,15 +69,15 @@ pub struct Replayer<'r> {
 pub struct Replayed {
     /// The server, for example `MySQL 9.7.4`.
     pub server: String,
-    /// Bytes of events.
+    /// Bytes of events replayed.
     pub bytes: u64,
-    /// GTIDs that the server has afterwards; empty if it has none.
+    /// GTIDs that the server has executed afterwards; empty if there are none.
     pub gtid: String,
-    /// Number of rotations of the master key that were left out: the new key would be lost with the private server.
+    /// Number of master key rotations that were skipped: the new key would be lost with the private server.
     pub rotations: u64,
 }
 
-/// The position of a restored directory whose backup has none: the end of its newest binary log.
+/// Position of a restored directory whose backup records none: the end of its newest binary log.
 ///
 /// # Errors
 /// [`BackupError::Unreachable`] if it has no binary log.
@@ -93,7 +94,7 @@ pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition,
     let start = replica::Start::Position(replica::LogPosition { file: newest.clone(), position: FIRST_EVENT });
     let mut progress = replica::Progress::new(&start);
     let mut end = FIRST_EVENT;
-    // A transaction that is cut off is removed by the server's recovery.
+    // Recovery removes a transaction that is cut off at the end of the log.
     while let Ok(Some((_, event))) = log.next_event() {
         progress.note(&event);
         let is_log_event = super::transaction::is_of_log(&event.body) && !matches!(event.body, Body::Rotate(_));
@@ -104,10 +105,10 @@ pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition,
     Ok(BinlogPosition { file: newest, offset: end })
 }
 
-/// Replays the logs up to the target; the directory is recovered first.
+/// Replays the logs up to the target, after recovery of the directory.
 ///
 /// # Errors
-/// [`BackupError::Replay`] with what the server said.
+/// [`BackupError::Replay`] with the server's error.
 pub(crate) fn replay(
     repository: &Repository,
     archive: &Archive,
@@ -145,7 +146,7 @@ pub(crate) fn replay(
                 portions.empty_last(event)?;
                 rotations = rotations.saturating_add(1);
             }
-            if transaction.behind() == *end {
+            if transaction.end_position() == *end {
                 return Ok(ControlFlow::Break(()));
             }
             if portions.bytes >= PORTION_BYTES {
@@ -159,11 +160,11 @@ pub(crate) fn replay(
     Ok(replayed)
 }
 
-/// Events that are not applied yet, by log.
+/// Events to apply, by log.
 #[derive(Default)]
 struct Portions {
     logs: Vec<Vec<u8>>,
-    /// The first events of the current log, which describe it.
+    /// The first events of the current log: format description and previous GTIDs.
     head: Vec<u8>,
     file: String,
     bytes: usize,
@@ -184,7 +185,7 @@ impl Portions {
                 self.head.extend_from_slice(event.bytes);
                 self.push(event.bytes);
             }
-            // Of the log, not of a transaction.
+            // These belong to the log, not to a transaction.
             EventType::ROTATE | EventType::STOP | EventType::GTID_LIST | EventType::BINLOG_CHECKPOINT => {}
             _ if event.file == from.file && event.start < from.offset => {}
             kind => {
@@ -202,7 +203,7 @@ impl Portions {
         }
     }
 
-    /// Replaces the last event, a statement, by an empty transaction, which keeps its GTID.
+    /// Replaces the last event, a statement, by an empty transaction with the same GTID.
     fn empty_last(&mut self, event: &LogEvent<'_>) -> Result<(), BackupError> {
         let fault = |fault| {
             BackupError::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault })
@@ -220,7 +221,7 @@ impl Portions {
         self.transactions = self.transactions.saturating_add(u64::from(is_new));
     }
 
-    /// What there is; the next portion begins in the same log.
+    /// Takes all events. The next portion begins in the same log.
     fn take(&mut self) -> Self {
         let next =
             Self { logs: vec![self.head.clone()], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
@@ -228,7 +229,7 @@ impl Portions {
     }
 }
 
-/// Lets servers apply portions.
+/// Applies portions, each with a server of its own.
 struct Applier<'a> {
     replayer: &'a Replayer<'a>,
     datadir: &'a Path,
@@ -237,7 +238,7 @@ struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Starts a server, lets it apply a portion, and stops it; returns its GTIDs.
+    /// Starts a server, applies a portion and stops the server. Returns its GTIDs.
     fn apply(&self, portion: &Portions) -> Result<String, BackupError> {
         let prepare = |secrets: &Path| {
             let logs = write_relay_logs(secrets, portion)?;
@@ -246,7 +247,7 @@ impl Applier<'_> {
             options.push(program::option("relay-log-index", &index(secrets)));
             options.extend(["--loose-log-replica-updates=ON", "--loose-log-slave-updates=ON"].map(str::to_owned));
             if self.version.flavor.is_mysql_like() && portion.has_gtids {
-                // The source was changing to GTIDs, or back, if it has both.
+                // A log with both kinds of transactions is of a source that was switching its GTID mode.
                 let mode = if portion.has_anonymous { "--gtid-mode=ON_PERMISSIVE" } else { "--gtid-mode=ON" };
                 options.extend([mode, "--enforce-gtid-consistency=ON"].map(str::to_owned));
             }
@@ -266,8 +267,8 @@ impl Applier<'_> {
 
     fn run(&self, server: &mut PrivateServer, (last, end): &(String, u64)) -> Result<(), BackupError> {
         let terms = replication_terms(self.version);
-        // Otherwise the applier could not execute statements on accounts.
-        // Not in the binary log, where it would take the GTID of the first transaction.
+        // Without FLUSH PRIVILEGES the applier could not execute statements on accounts. It is kept out of the binary
+        // log, where it would take the GTID of the first transaction.
         server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
         let by_position = if self.version.flavor.is_mysql_like() { "" } else { ", MASTER_USE_GTID = no" };
         server.query(&format!(
@@ -284,7 +285,7 @@ impl Applier<'_> {
             if !error.is_empty() {
                 return Err(server.failed(&error));
             }
-            // MariaDB begins a further relay log when it starts, and goes on there.
+            // On start MariaDB begins another relay log and continues there.
             let file = value(&["Relay_Log_File"]);
             if file > *last || file == *last && value(&["Relay_Log_Pos"]) == end.to_string() {
                 break;
@@ -311,7 +312,7 @@ fn index(directory: &Path) -> PathBuf {
     directory.join(format!("{RELAY}.index"))
 }
 
-/// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
+/// Writes a relay log for each log of a portion, and their index. Returns their names and lengths.
 fn write_relay_logs(directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, BackupError> {
     let (mut names, mut paths) = (Vec::new(), String::new());
     for (number, log) in (1..).zip(&portion.logs) {

@@ -1,4 +1,4 @@
-//! What archives of binary logs say to scripts: documents of the schemas in `docs/schema`.
+//! Reports on archives of binary logs for scripts, with the schemas in `docs/schema`.
 
 use archive::binlog::{BinlogPosition, Gap};
 use jiff::Timestamp;
@@ -49,7 +49,7 @@ pub struct ArchivesReport {
     pub host: String,
     /// One for each server that the host had.
     pub archives: Vec<ArchiveSummary>,
-    /// Transactions, if they were asked for.
+    /// Transactions, if requested.
     pub transactions: Vec<Transaction>,
 }
 
@@ -76,7 +76,7 @@ pub struct ArchiveSummary {
     pub stored_bytes: u64,
     /// Whether allowed signers have signed it.
     pub signed: bool,
-    /// What is missing.
+    /// Gaps and faults.
     pub findings: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl ArchivesReport {
         }
     }
 
-    /// Whether nothing is missing.
+    /// Whether no archive has a finding.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.archives.iter().all(|archive| archive.findings.is_empty())

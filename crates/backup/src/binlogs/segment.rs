@@ -19,7 +19,7 @@ use crate::{
 /// Events of logs compress well even at a low level.
 const LEVEL: i32 = 3;
 
-/// Events that are not stored yet. All are of one log.
+/// Events that are not stored yet, all from one log.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) file: String,
@@ -32,7 +32,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// An empty part that begins there.
+    /// An empty part that begins at this position.
     pub(super) fn at(file: &str, start: u64) -> Self {
         Self { file: file.to_owned(), start, end: start, ..Self::default() }
     }

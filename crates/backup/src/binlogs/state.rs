@@ -1,5 +1,4 @@
-//! State of the archive of a server's binary logs, on the host that writes it: `binlogs-SERVER.json` in its state
-//! directory.
+//! Records which binary logs this host has archived: `binlogs-SERVER.json` in its state directory.
 
 use std::{
     fs,
@@ -19,29 +18,29 @@ use crate::{
     state::{lock, make_directory},
 };
 
-/// The archive of one server, as this host left it.
+/// State of the archive of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ArchiveState {
     /// Number of the newest receipt; 0 before the first.
     pub(super) number: Number,
     /// SHA-256 of that receipt.
     pub(super) previous: Option<Digest>,
-    /// Parts that are stored, but in no receipt yet.
+    /// Parts that are stored but in no receipt yet.
     pub(super) pending: Vec<Segment>,
-    /// What is missing before the first of them.
+    /// The gap before the first of them.
     pub(super) gap: Option<Gap>,
-    /// Where the next part begins.
+    /// Position at which the next part begins.
     pub(super) end: BinlogPosition,
-    /// GTIDs up to there.
+    /// GTIDs up to `end`.
     pub(super) gtid: String,
-    /// Time of the first event of that log, by which it is told from another one of its name.
+    /// Time of the log's first event, which distinguishes it from another log of this name.
     pub(super) log_began: u32,
-    /// A receipt that may not be stored yet.
+    /// The receipt that may not be stored yet.
     pub(super) draft: Option<PendingReceipt>,
 }
 
 impl ArchiveState {
-    /// Drops pending parts behind the last whole transaction: they are read again.
+    /// Drops parts after the last whole transaction, so that they are read again.
     pub(super) fn drop_partial_transactions(&mut self) {
         let is_whole = |segment: &Segment| (&segment.file, segment.end) == (&self.end.file, self.end.offset);
         let whole = self.pending.iter().rposition(is_whole).map_or(0, |last| last.saturating_add(1));
@@ -49,7 +48,7 @@ impl ArchiveState {
     }
 }
 
-/// A complete receipt that may not be stored yet.
+/// A signed receipt whose upload is not confirmed; the next run retries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PendingReceipt {
     pub(super) number: Number,
@@ -81,7 +80,7 @@ impl StateFile {
         Ok(Self { path, archive, _lock: lock })
     }
 
-    /// Makes the state durable.
+    /// Writes the state to disk durably.
     pub(super) fn save(&self) -> Result<(), BackupError> {
         let bytes = serde_json::to_vec(&self.archive)
             .map_err(|error| BackupError::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;

@@ -1,4 +1,4 @@
-//! Where a replay ends.
+//! The transaction at which a replay ends.
 
 use std::ops::ControlFlow;
 
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::{BackupError, Repository};
 
-/// Where a replay ends.
+/// End of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Behind everything that was committed at or before that time.
+    /// After everything that was committed at or before this time.
     Time(Timestamp),
-    /// Behind the transaction with this GTID.
+    /// After the transaction with this GTID.
     Gtid(String),
     /// Before the transaction with this GTID.
     BeforeGtid(String),
-    /// Behind the last transaction that ends at or before this position.
+    /// After the last transaction that ends at or before this position.
     Position(BinlogPosition),
     /// At the end of the archive.
     End,
 }
 
-/// From where to where logs are replayed.
+/// Range of a replay.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Number of the backup.
@@ -38,22 +38,22 @@ pub struct Target {
     pub from: BinlogPosition,
     /// The same in GTIDs; empty if it is not known.
     pub gtid: String,
-    /// When its copy was taken.
+    /// Time of the backup's copy.
     pub time: Timestamp,
-    /// Where it ends.
+    /// End of the replay.
     pub until: Until,
 }
 
-/// What a target means in an archive.
+/// A target, resolved in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// The last transaction that is replayed; `None` if there is none.
+    /// The last transaction to replay; `None` if there is none.
     pub last: Option<Transaction>,
-    /// The first one that is left out; `None` at the end of the archive.
+    /// The first transaction not to replay; `None` at the end of the archive.
     pub next: Option<Transaction>,
-    /// Number of transactions.
+    /// Number of transactions to replay.
     pub transactions: u64,
-    /// Where it ends.
+    /// Position at which the replay ends.
     pub end: BinlogPosition,
 }
 
@@ -92,9 +92,9 @@ impl Target {
             }
             is_found |= matches!(&self.until, Until::Gtid(gtid) if is_same(gtid, &transaction.gtid));
             reach.transactions = reach.transactions.saturating_add(1);
-            reach.end = transaction.behind();
+            reach.end = transaction.end_position();
             reach.last = Some(transaction);
-            // The first transaction that is left out is shown, too.
+            // Continue, to find the first transaction that is left out.
             Ok(ControlFlow::Continue(()))
         })?;
         match &self.until {
@@ -116,7 +116,7 @@ impl Target {
         }
     }
 
-    /// Refuses a target that lies before the backup.
+    /// Rejects a target from before the backup.
     fn check_order(&self) -> Result<(), BackupError> {
         match &self.until {
             Until::Time(time) if self.time > *time => Err(self.newer(format!("it was taken at {:.0}", self.time))),
@@ -134,7 +134,7 @@ impl Target {
         BackupError::NewerBackup { number: self.backup, reason }
     }
 
-    /// A transaction of the backup that the target excludes.
+    /// Rejects a GTID target that the backup already contains.
     fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, BackupError> {
         match &self.until {
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_same(gtid, &transaction.gtid) => {
@@ -148,7 +148,7 @@ impl Target {
         match &self.until {
             Until::Time(time) => transaction.committed.is_none_or(|committed| committed <= *time),
             Until::BeforeGtid(gtid) => !is_same(gtid, &transaction.gtid),
-            Until::Position(position) => order(&transaction.behind()) <= order(position),
+            Until::Position(position) => order(&transaction.end_position()) <= order(position),
             Until::Gtid(_) | Until::End => true,
         }
     }
@@ -167,7 +167,7 @@ fn has_gtid(position: &str, gtid: &str) -> bool {
     position.parse().is_ok_and(in_set) || position.parse().is_ok_and(in_domain)
 }
 
-/// Positions of a server in their order: numbers of logs grow by a digit at a time.
+/// Sort key of positions: the number of a log gets another digit when it overflows, so a longer name is later.
 fn order(position: &BinlogPosition) -> (usize, String, u64) {
     (position.file.len(), position.file.clone(), position.offset)
 }

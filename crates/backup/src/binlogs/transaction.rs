@@ -1,4 +1,4 @@
-//! Transactions in archived binary logs: when they were committed, and what they changed, without any value.
+//! Finds transactions in archived binary logs: when each was committed and which tables it changed, without any values.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,38 +21,38 @@ use super::{
 };
 use crate::{BackupError, Repository};
 
-/// A transaction, or a statement that stands alone.
+/// A transaction, or a statement outside of transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Transaction {
-    /// The log.
+    /// Name of the log.
     pub file: String,
     /// Offset of its first event.
     pub start: u64,
-    /// Offset behind its last event.
+    /// Offset after its last event.
     pub end: u64,
     /// Its GTID; empty if it has none.
     pub gtid: String,
-    /// When it was committed: MySQL notes that to the microsecond, MariaDB to the second.
+    /// Time of the commit, in microseconds for MySQL and seconds for MariaDB.
     pub committed: Option<Timestamp>,
-    /// What was done, by table: `INSERT`, `UPDATE`, `DELETE`, or the first words of a statement.
+    /// Changes by table: `INSERT`, `UPDATE`, `DELETE`, or the first words of a statement.
     pub changes: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Transaction {
-    /// Where it begins.
+    /// Position of its first event.
     #[must_use]
     pub fn begin(&self) -> BinlogPosition {
         BinlogPosition { file: self.file.clone(), offset: self.start }
     }
 
-    /// Where it ends.
+    /// Position after its last event.
     #[must_use]
-    pub fn behind(&self) -> BinlogPosition {
+    pub fn end_position(&self) -> BinlogPosition {
         BinlogPosition { file: self.file.clone(), offset: self.end }
     }
 
-    /// Whether it is a statement on the server itself, which has no place in a replay: `ALTER INSTANCE ROTATE INNODB MASTER
-    /// KEY` would make a key that only the replaying server has.
+    /// Whether it is a statement on the server itself, which must not be replayed: `ALTER INSTANCE ROTATE INNODB MASTER
+    /// KEY` would create a key that only the replaying server has.
     pub(super) fn is_of_instance(&self) -> bool {
         self.changes.values().any(|what| what.contains("ALTER INSTANCE"))
     }
@@ -89,8 +89,8 @@ impl Transaction {
     }
 }
 
-/// The first words of a statement, and the object that it names, if it is a definition. Nothing else of it is shown: it
-/// may have values.
+/// The first words of a statement and, for DDL, the object that it names. Nothing else is shown, since it may contain
+/// values.
 fn statement(text: &[u8]) -> (String, Option<String>) {
     const WORDS: usize = 12;
     let head = String::from_utf8_lossy(text.get(..text.len().min(400)).unwrap_or_default()).into_owned();
@@ -104,7 +104,7 @@ fn statement(text: &[u8]) -> (String, Option<String>) {
     const SKIPPED: [&str; 9] =
         ["OR", "REPLACE", "TEMPORARY", "UNIQUE", "FULLTEXT", "SPATIAL", "ONLINE", "OFFLINE", "UNDO"];
     let kind = (1..words.len()).find(|at| !SKIPPED.contains(&upper(*at).as_str())).unwrap_or(1);
-    // TRUNCATE may leave out the word TABLE.
+    // The word TABLE is optional in TRUNCATE.
     let (what, mut at) = match (verb.as_str(), upper(kind).as_str()) {
         ("TRUNCATE", "TABLE") => ("TRUNCATE TABLE".to_owned(), kind.saturating_add(1)),
         ("TRUNCATE", _) => ("TRUNCATE TABLE".to_owned(), kind),
@@ -145,7 +145,7 @@ impl Scanner {
         Self { decoder: Decoder::new(Limits::default()), progress: Progress::new(&start), open: None }
     }
 
-    /// Takes an event of `file` that begins at `start`; returns the transaction that it ends.
+    /// Processes an event of `file` at offset `start`. Returns the transaction that it ends.
     pub(super) fn take(&mut self, file: &str, start: u64, bytes: &[u8]) -> Result<Option<Transaction>, BackupError> {
         if self.progress.position.file != file {
             let position = LogPosition { file: file.to_owned(), position: start };
@@ -195,7 +195,7 @@ impl Scanner {
     }
 }
 
-/// Whether an event belongs to the log, and to no transaction.
+/// Whether an event belongs to the log and not to a transaction.
 pub(super) fn is_of_log(body: &Body<'_>) -> bool {
     matches!(
         body,
@@ -210,7 +210,7 @@ pub(super) fn is_of_log(body: &Body<'_>) -> bool {
     )
 }
 
-/// The GTID that an event begins a transaction with; empty for an anonymous one.
+/// The GTID if an event begins a transaction; empty for an anonymous transaction.
 fn gtid(event: &Event<'_>) -> Option<String> {
     match &event.body {
         Body::Gtid(found) => Some(found.gtid.as_ref().map_or_else(String::new, ToString::to_string)),

@@ -1,7 +1,7 @@
-//! Proves a restored directory by a server: a private one starts on it, recovers, and checks the tables.
+//! Proves a restored directory: a private server starts on it, recovers, and checks the tables.
 //!
-//! No option file is read, no plug-in but the keyring's is loaded, and nothing listens but a socket in a private directory:
-//! what the directory says about how a server should run has no effect.
+//! No option file is read, no plug-in but the keyring's is loaded, and the server listens only on a socket in a private
+//! directory. Nothing in the restored directory affects how the server runs.
 
 pub(crate) mod options;
 pub(crate) mod private_server;
@@ -22,7 +22,7 @@ use crate::{
     judge::{self, FileVerdict},
 };
 
-/// The server that proves a directory, and what it is to do.
+/// The server that proves a directory, and its settings.
 #[derive(Clone, Debug)]
 pub struct Prover {
     /// The server program, of the version that made the backup or a newer one.
@@ -31,56 +31,56 @@ pub struct Prover {
     pub stores: KeyStores,
     /// How many tables are checked, the largest first; all if absent.
     pub check_tables: Option<u64>,
-    /// Options for the server that the directory does not tell, for example `--lower-case-table-names=1`.
+    /// Options that cannot be derived from the directory, for example `--lower-case-table-names=1`.
     pub options: Vec<String>,
-    /// How long the server may take to recover.
+    /// Time limit of recovery.
     pub limit: Duration,
     /// Number of threads that verify pages.
     pub streams: u16,
 }
 
-/// What is known of the directory to prove.
+/// The directory to prove.
 #[derive(Debug)]
 pub(crate) struct Subject<'s> {
     /// Path of the directory.
     pub(crate) datadir: &'s Path,
-    /// The keys of [`Prover::stores`], for verifying the pages.
+    /// The keys of [`Prover::stores`], to verify the pages.
     pub(crate) keys: &'s Keys,
-    /// The verification of the restored directory, if it was verified already.
+    /// The verification of the restored directory, if already done.
     pub(crate) report: Option<&'s Report>,
-    /// Position of the binary log that the backup has, if it is known.
+    /// Position of the backup in the binary log, if known.
     pub(crate) position: Option<&'s Position>,
     /// UUID of the server, which is part of the names of its keys: with another one it would create new keys.
     pub(crate) server_uuid: Option<&'s str>,
 }
 
-/// What a server found.
+/// Results of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// The server, for example `MySQL 9.7.4`.
     pub server: String,
-    /// Time from its start until it answered.
+    /// Time from the start of the server until it answered.
     pub recovered: Duration,
     /// Number of tables.
     pub tables: u64,
     /// Number of tables that were checked.
     pub checked: u64,
-    /// Tables in which it found errors, with the first error.
+    /// Tables with errors, each with its first error.
     pub bad_tables: Vec<String>,
-    /// Pages that fail their check after the server has stopped.
+    /// Pages that fail their check after the server stopped.
     pub bad_pages: u64,
-    /// The GTIDs that the server has recovered, where the backup says which they have to be.
+    /// GTIDs after recovery, if the backup records those to expect.
     pub gtids: Option<RecoveredGtids>,
 }
 
-/// The GTIDs that a server has recovered, and those that it had to.
+/// Comparison of GTIDs after recovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecoveredGtids {
-    /// Those that the server has.
+    /// GTIDs of the server.
     pub gtid: String,
-    /// Those of the backup's position.
+    /// GTIDs of the backup's position.
     pub expected: String,
-    /// Whether none of these is missing.
+    /// Whether the server has all expected GTIDs.
     pub is_whole: bool,
 }
 
@@ -98,7 +98,7 @@ impl Proof {
 /// # Errors
 /// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
 pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str)) -> Result<Proof, BackupError> {
-    // A relative path would be one of the server's own working directory.
+    // The server would resolve a relative path in its own working directory.
     let datadir = subject.datadir.canonicalize().map_err(BackupError::io(subject.datadir, "cannot be found"))?;
     let version = program::version(&prover.mysqld)?;
     let found = match subject.report {

@@ -1,7 +1,7 @@
-//! Options that a server needs for a data directory, from its files.
+//! Derives the options that a server needs from the files of a data directory.
 //!
-//! Most important: what is encrypted in it has to be encrypted by the server that recovers it, too. With its defaults it
-//! would write clear logs.
+//! Encryption is the most important: what is encrypted in the directory must stay so after recovery, and a server with
+//! default options would write clear logs.
 
 use std::{
     fs,
@@ -29,14 +29,14 @@ pub(crate) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> 
     let (redo, undo, binary_logs) = if flavor.is_mysql_like() {
         ("--loose-innodb-redo-log-encrypt=ON", "--loose-innodb-undo-log-encrypt=ON", "--loose-binlog-encryption=ON")
     } else {
-        // Undo logs are encrypted as their tablespaces are.
+        // MySQL encrypts undo logs as their tablespaces are.
         ("--innodb-encrypt-log=ON", "", "--encrypt-binlog=ON")
     };
     options.extend(encrypted(&|name| server_file::is_redo(name)).then(|| redo.to_owned()));
     options.extend((!undo.is_empty() && encrypted(&|name| server_file::is_undo(name))).then(|| undo.to_owned()));
     options.extend(encrypted(&|name| server_file::log_base(name).is_some()).then(|| binary_logs.to_owned()));
     options.push(match binary_log(datadir)? {
-        // Transactions that were prepared are committed or rolled back by what the newest binary log says.
+        // The newest binary log decides whether prepared transactions are committed or rolled back.
         Some(base) => option("log-bin", &base),
         None => "--skip-log-bin".to_owned(),
     });
@@ -47,7 +47,7 @@ fn name(file: &FileResult) -> Option<&str> {
     file.path.file_name()?.to_str()
 }
 
-/// The page size, and the files if there are several.
+/// Options for the page size, and for the files if there are several.
 fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
     let mut files: Vec<(u32, PathBuf)> = names(datadir)?
         .into_iter()
@@ -76,7 +76,7 @@ fn page_bytes(path: &Path) -> Option<u32> {
     Page0::parse(&head).ok().map(|page| page.physical_page_bytes)
 }
 
-/// The base name of the binary logs, from the name of their index; relay logs have one as well.
+/// The base name of the binary logs, from the name of their index. Relay logs have an index as well.
 fn binary_log(datadir: &Path) -> Result<Option<PathBuf>, BackupError> {
     let names = names(datadir)?;
     let has_logs = |base: &str| names.iter().any(|name| server_file::log_base(name) == Some(base));

@@ -21,16 +21,16 @@ use super::{Prover, RecoveredGtids, program::prepare};
 use crate::{BackupError, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// The server writes out what it recovered.
+/// Time limit of the shutdown, in which the server writes out what it recovered.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
-/// A large table takes long to check.
+/// Time limit of a statement: checking a large table takes long.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// A path of a socket has at most 107 bytes.
+/// Name of the socket. Short, since the path of a socket has at most 107 bytes.
 const SOCKET: &str = "s";
 
-/// Of the names of private directories; the process follows.
+/// Prefix of private directories, followed by the process id.
 const PREFIX: &str = "sealant-prove-";
-/// A file system in memory, so that keys reach no disk.
+/// A file system in memory, to keep keys off the disk.
 const MEMORY: &str = "/dev/shm";
 
 /// Options of every private server. Those with `loose` exist on some versions only.
@@ -61,7 +61,7 @@ pub(crate) struct PrivateServer {
     /// Copies of the keys, in memory where the system has such a file system.
     secrets: PathBuf,
     program: PathBuf,
-    /// The file to remove afterwards.
+    /// The `auto.cnf` that was created, to be removed afterwards.
     made_identity: Option<PathBuf>,
 }
 
@@ -81,8 +81,8 @@ impl PrivateServer {
         started.map(|(server, ())| server)
     }
 
-    /// The same, with options that need the directory of its secrets, which is in memory if the system has one; what
-    /// `options` writes there is given to the server's user.
+    /// As [`Self::start`], with options that refer to files in the directory for secrets, which is in memory if
+    /// possible. Files that `options` writes there are given to the server's user.
     pub(crate) fn start_with<T>(
         datadir: &Path,
         version: &ServerVersion,
@@ -161,8 +161,8 @@ impl PrivateServer {
         Ok(rows.into_iter().filter_map(table).collect())
     }
 
-    /// Compares the GTIDs that it has recovered with those of a backup's position. MySQL 8.0 counts transactions into the
-    /// position that it does not count into the set yet, so that more may be there.
+    /// Compares the recovered GTIDs with those of a backup's position. MySQL 8.0 counts a transaction in the position
+    /// before it adds it to the GTID set, so more GTIDs are allowed.
     pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, BackupError> {
         let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
         let literal: String = expected.chars().filter(|character| valid(*character)).collect();
@@ -175,7 +175,7 @@ impl PrivateServer {
         Ok(RecoveredGtids { gtid: self.gtids(flavor)?, expected: expected.to_owned(), is_whole })
     }
 
-    /// The GTIDs of the transactions in it; empty if it has none.
+    /// The server's executed GTIDs; empty if there are none.
     pub(crate) fn gtids(&mut self, flavor: Flavor) -> Result<String, BackupError> {
         self.value(if flavor.is_mysql_like() {
             "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')"
@@ -184,16 +184,16 @@ impl PrivateServer {
         })
     }
 
-    /// The first value of an answer; empty for NULL.
+    /// The first value of a result; empty for NULL.
     fn value(&mut self, sql: &str) -> Result<String, BackupError> {
         Ok(self.query(sql)?.into_iter().flatten().next().flatten().unwrap_or_default())
     }
 
-    /// Checks a table; the first error, if there is one.
+    /// Checks a table. Returns the first error, if any.
     pub(crate) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
         let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
         let rows = self.query(&format!("CHECK TABLE {}.{}", quoted(schema), quoted(table)))?;
-        // Table, Op, Msg_type, Msg_text: notes and warnings do not count, a status other than OK does.
+        // The columns are Table, Op, Msg_type, Msg_text. Notes and warnings do not count; a status other than OK does.
         let error = rows.into_iter().find_map(|row| {
             let [_, _, Some(kind), Some(text)] = <[Option<String>; 4]>::try_from(row).ok()? else { return None };
             let is_bad = kind.eq_ignore_ascii_case("error")
@@ -207,7 +207,7 @@ impl PrivateServer {
         self.rows(sql).map(|rows| rows.rows)
     }
 
-    /// Executes a statement; returns its rows with their names.
+    /// Executes a statement. Returns the rows with column names.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Rows, BackupError> {
         let Some(connection) = &mut self.connection else { return Ok(Rows::default()) };
         match connection.query(sql) {
@@ -216,7 +216,7 @@ impl PrivateServer {
         }
     }
 
-    /// Stops it in order.
+    /// Shuts the server down.
     pub(crate) fn stop(mut self) -> Result<(), BackupError> {
         self.connection = None;
         process::signal(&self.child, Signal::TERM);
@@ -227,7 +227,7 @@ impl PrivateServer {
         }
     }
 
-    /// The first error of its log is the reason; if there is none, `otherwise`.
+    /// The error for a failed server: the first one in its log, or `otherwise`.
     pub(crate) fn failed(&self, otherwise: &str) -> BackupError {
         let log = fs::read(self.directory.join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
@@ -244,7 +244,7 @@ impl Drop for PrivateServer {
     }
 }
 
-/// The program, run as that user, and killed with this process.
+/// The program, run as this user, and killed when this process ends.
 fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
     let mut command = process::killed_with_parent(program, "KILL").unwrap_or_else(|| Command::new(program));
     if geteuid().is_root() && uid != 0 {
@@ -256,7 +256,7 @@ fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
 
 fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
     let text = format!("[auto]\nserver-uuid={uuid}\n");
-    // Something else would be an option of the server.
+    // The text becomes a file of the server, so it must contain nothing but the UUID.
     if auto_cnf::server_uuid(&text) != Some(uuid) {
         return Ok(());
     }
@@ -265,12 +265,12 @@ fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(),
     given.map_err(BackupError::io(path, "cannot be written"))
 }
 
-/// With a short name, for the socket.
+/// Creates a directory with a short name, for the path of the socket.
 fn private_directory(parent: &Path) -> Result<PathBuf, BackupError> {
     let mut random = [0; 4];
     aws_lc_rs::rand::fill(&mut random).map_err(|_| BackupError::Randomness)?;
     let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    // Keys of a proof that was killed are among them.
+    // Directories of killed proofs contain keys.
     remove_stale(parent, PREFIX)?;
     let directory = parent.join(format!("{PREFIX}{}-{number:x}", std::process::id()));
     let made = fs::DirBuilder::new().mode(0o700).create(&directory);
@@ -278,7 +278,7 @@ fn private_directory(parent: &Path) -> Result<PathBuf, BackupError> {
     Ok(directory)
 }
 
-/// Gives the private directory and the files in it to the server's user.
+/// Gives the private directory and its files to the server's user.
 fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
     if !geteuid().is_root() || uid == 0 {
         return Ok(());
@@ -293,7 +293,7 @@ fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
     chown(directory, Some(uid), Some(gid)).map_err(BackupError::io(directory, "cannot be given to the server's user"))
 }
 
-/// Removes what a server needed: a second one with its identity must not start from the directory.
+/// Removes the secrets and the server's identity: a second server with the same UUID must not start from the directory.
 fn clean_up(directory: &Path, secrets: &Path, made_identity: Option<&Path>) {
     if let Some(identity) = made_identity {
         let _ = fs::remove_file(identity);

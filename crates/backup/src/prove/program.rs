@@ -1,8 +1,8 @@
-//! The server program, and where it finds the keyring.
+//! Prepares the server program so that it finds the keyring.
 //!
-//! MySQL reads which keyring component it loads from `mysqld.my` beside its program, and the component its settings from the
-//! directory of plug-ins. Both belong to the installed server, so a copy of the program in a private directory has its own.
-//! A link would not do: the server resolves it (seen on 9.7.4).
+//! MySQL reads the name of its keyring component from `mysqld.my` next to the program, and the component reads its
+//! settings from the plug-in directory. Both belong to the installed server, so a private directory gets a copy of the
+//! program and its own settings. A link does not work: the server resolves it (seen on 9.7.4).
 
 use std::{
     fs,
@@ -36,7 +36,7 @@ pub(crate) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
     })
 }
 
-/// Prepares the program in a private directory, and copies of the keys in another one.
+/// Prepares the program in one private directory, and copies of the keys in another.
 pub(crate) fn prepare(
     directory: &Path,
     secrets: &Path,
@@ -76,7 +76,7 @@ fn mysql(
     let first = first_byte(keyring)?;
     let is_component = first.is_none_or(|first| first == b'{');
     if !is_component {
-        // The plug-in's own format, of 5.7 and 8.0.
+        // The format of keyring_file, the plug-in of 5.7 and 8.0.
         let mut options = installation.options();
         options.extend(keyring_plugin_options(keyring));
         return Ok(Program { path, options });
@@ -87,7 +87,7 @@ fn mysql(
     }
     let private = programs.join(path.file_name().unwrap_or_default());
     fs::copy(&path, &private).map_err(BackupError::io(&private, "cannot be written"))?;
-    // Libraries that are found from the program's directory.
+    // The program finds these libraries relative to its own directory.
     for name in ["lib", "lib64"] {
         let library = installation.base.join(name);
         if library.is_dir() {

@@ -1,4 +1,4 @@
-//! The declarations of earlier prunes.
+//! Reads the declarations of earlier prunes.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use jiff::Timestamp;
 
 use crate::{BackupError, Repository, repository::read};
 
-/// What was declared, by host.
+/// Declarations by host.
 pub(crate) type Declared = BTreeMap<String, DeclaredOfHost>;
 
-/// What was declared of a host.
+/// Declarations for one host.
 #[derive(Debug, Default)]
 pub(crate) struct DeclaredOfHost {
     /// The receipts that were removed, each with the one before it.
     pub(crate) removed: BTreeMap<Digest, Option<Digest>>,
-    /// When the last declaration was written.
+    /// Time of the last declaration.
     pub(crate) last: Option<Timestamp>,
 }
 
-/// Reads all declarations, and judges their signatures if there are signers. Those that cannot be trusted are returned
-/// apart, with the reason, and count for nothing.
+/// Reads all declarations, and verifies their signatures if `signers` are given. Untrusted declarations have no effect;
+/// they are returned separately, with the reason.
 ///
 /// # Errors
 /// [`BackupError::Store`] if the repository cannot be read.

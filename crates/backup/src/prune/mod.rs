@@ -1,9 +1,9 @@
-//! Removes backups that retention does not keep, and what no receipt names; extends the locks of the others.
+//! Removes backups that retention does not keep and objects without a receipt. Extends the locks of all others.
 //!
-//! A declaration is stored before anything is removed, so that a hole in the chain of receipts can be told from a loss.
-//! Receipts go first, then what none of the others needs: a prune that is cut off leaves backups that restore, and
-//! objects that the next one removes. A running backup refers to packs of the newest receipt, which is always kept, and
-//! to its own, which are young: no lock is needed.
+//! A declaration is stored before anything is removed, to distinguish a pruned receipt from a lost one. Receipts are
+//! removed first, then the objects that no other receipt needs: after an interruption, all remaining backups restore,
+//! and the next prune removes the rest. A running backup uses packs of the newest receipt, which is always kept, and
+//! its own packs, which are too young to be removed. So no lock is needed.
 
 mod declared;
 mod plan;
@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{BackupError, Keeper, Repository, repository::name};
 
-/// How often a name for the declaration is tried: another keeper may write in the same second.
+/// Number of names that are tried for the declaration: another keeper may write one in the same second.
 const ATTEMPTS: u32 = 10;
 
 /// Result of a prune.
@@ -40,13 +40,13 @@ pub struct Pruned {
     pub objects: u64,
     /// Their length in bytes, without receipts and signatures.
     pub bytes: u64,
-    /// Objects that a lock keeps for now.
+    /// Objects that a lock still protects.
     pub locked: u64,
     /// Objects of kept backups whose locks were extended.
     pub extended: u64,
 }
 
-/// Carries out a plan; `progress` is told of each object that is removed.
+/// Carries out a plan; `progress` is called for each object that is removed.
 ///
 /// # Errors
 /// [`BackupError`]; the next prune removes the rest.
@@ -66,7 +66,7 @@ pub fn prune(
     Ok(removal.pruned)
 }
 
-/// Stores the declaration; its signature lies there first.
+/// Stores the declaration, after its signature.
 fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), BackupError> {
     let removed = |host: &HostPlan| -> Vec<Removed> {
         let one = |link: &archive::chain::Link| Removed {
@@ -121,7 +121,7 @@ impl Removal<'_> {
         for link in &host.removed {
             let number = link.receipt.number;
             if self.delete(&names::receipt(&host.host, number), 0)? == Deletion::Locked {
-                // As long as its receipt exists, the backup has to restore.
+                // While its receipt exists, the backup has to restore.
                 live.extend(link.receipt.objects().map(|(object, _)| object));
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What a prune keeps and removes.
+//! Decides what a prune keeps and removes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use super::{
 };
 use crate::{BackupError, Keeper, Repository};
 
-/// What a prune may do.
+/// Options of a prune.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only the backups of this host.
+    /// Prune only this host.
     pub host: Option<String>,
-    /// Whether the newest backup may have less than half of the data of the one before it.
+    /// Allow that the newest backup has less than half of the data of the one before it.
     pub allow_shrunk: bool,
-    /// Whether receipts may be missing that no prune has removed.
+    /// Allow missing receipts that no prune has removed.
     pub allow_breaks: bool,
 }
 
@@ -35,11 +35,11 @@ pub struct Options {
 pub struct Plan {
     /// When it was made.
     pub at: Timestamp,
-    /// Of each host.
+    /// Plans by host.
     pub hosts: Vec<HostPlan>,
 }
 
-/// What a prune keeps and removes of a host.
+/// What a prune keeps and removes of one host.
 #[derive(Debug)]
 pub struct HostPlan {
     /// Name of the host.
@@ -50,7 +50,8 @@ pub struct HostPlan {
     pub removed: Vec<Link>,
     /// Objects that the kept backups need.
     pub(super) live: BTreeSet<String>,
-    /// Objects of the kept backups, receipts and signatures included, whose first lock is half over.
+    /// Objects of the kept backups, with receipts and signatures, for which more than half of the first lock's time has
+    /// passed.
     pub(super) to_lock: Vec<String>,
     /// Objects that no kept backup needs and that are old enough, with their length.
     pub(super) unneeded: Objects,
@@ -61,31 +62,32 @@ pub struct HostPlan {
 pub struct Kept {
     /// Its receipt.
     pub link: Link,
-    /// Why.
+    /// Why it is kept.
     pub reasons: BTreeSet<Reason>,
 }
 
 impl HostPlan {
-    /// Number of objects, besides receipts and signatures, that are removed.
+    /// Number of objects to remove, without receipts and signatures.
     #[must_use]
     pub fn unneeded_objects(&self) -> usize {
         self.unneeded.len()
     }
 
-    /// Their length in bytes.
+    /// Length of these objects in bytes.
     #[must_use]
     pub fn unneeded_bytes(&self) -> u64 {
         self.unneeded.values().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 }
 
-/// Plans a prune. Every receipt has to be signed, and none may be missing: a hidden receipt may need any pack.
+/// Plans a prune. Every receipt must be signed and none may be missing, since any pack may be needed by a hidden
+/// receipt.
 ///
 /// # Errors
 /// [`BackupError::Prune`] if something is wrong with the backups of a host; [`BackupError`].
 pub fn plan(repository: &Repository, keeper: &Keeper, options: &Options, at: Timestamp) -> Result<Plan, BackupError> {
     let signers = keeper.allowed_signers()?;
-    // Otherwise every check would call what is pruned a loss.
+    // Without this, every check would report pruned backups as lost.
     let key = *keeper.signing_key()?.public();
     signers.allow(&key, &keeper.name, NAMESPACE).map_err(|_| BackupError::UnknownKeeper {
         name: keeper.name.clone(),
@@ -143,7 +145,7 @@ impl Planning<'_> {
         let numbers: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
         let mut links = Vec::new();
         for number in numbers {
-            // Another keeper may have removed it meanwhile.
+            // Another keeper may have removed it in the meantime.
             let Some((link, bytes)) = self.repository.receipt(host, number)? else { continue };
             self.repository.judge(host, number, &bytes, &self.signers)?;
             links.push(link);
@@ -168,8 +170,8 @@ impl Planning<'_> {
         }
     }
 
-    /// The backups of a host that was emptied, by a mistake or a thief, must not push out what it had. Backups that an
-    /// earlier prune saw were accepted then.
+    /// Rejects a backup that is much smaller than its predecessor: backups of a host that was emptied, by mistake or by
+    /// a thief, must not displace the earlier ones. Backups that an earlier prune saw are exempt.
     fn check_sizes(&self, host: &str, links: &[Link], is_new: impl Fn(Number) -> bool) -> Result<(), BackupError> {
         let bytes = |link: &Link| link.receipt.bytes.data;
         let shrunk = links
@@ -185,7 +187,8 @@ impl Planning<'_> {
         })
     }
 
-    /// Young objects are left out without asking the store: it locked them when they were put.
+    /// Objects whose lock to extend. Young objects are skipped without a request: the store locked them when they were
+    /// put.
     fn to_lock(&self, host: &str, listed: &[Listed], kept: &[Kept], live: &BTreeSet<String>) -> Vec<String> {
         let Some(lock) = self.repository.store().lock() else { return Vec::new() };
         let half = lock.checked_div(2).unwrap_or_default();
@@ -200,8 +203,8 @@ impl Planning<'_> {
         old.map(|listed| listed.name.to_string()).filter(|object| is_kept(object)).collect()
     }
 
-    /// What no receipt that stays names, and is old enough that no run can still need it. Only what has a name that
-    /// Sealant gives to packs, manifests, keys and signatures.
+    /// Objects that no remaining receipt names and that are too old for a run to still need them. Only names that
+    /// Sealant gives to packs, manifests, keys and signatures count.
     fn unneeded(&self, host: &str, listed: &[Listed], live: &BTreeSet<String>) -> Objects {
         let age = SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.keeper.orphan_days)));
         let existing: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
@@ -219,7 +222,7 @@ impl Planning<'_> {
     }
 }
 
-/// Receipts in a listing, and when they were put.
+/// Receipts in a listing, with the time when each was put.
 fn receipts<'l>(host: &'l str, listed: &'l [Listed]) -> impl Iterator<Item = (Number, Timestamp)> + 'l {
     listed.iter().filter_map(move |listed| {
         let (number, is_receipt) = names::receipt_number(host, listed.name.as_str())?;

@@ -13,7 +13,7 @@ pub struct PruneReport {
     schema: &'static str,
     at: Timestamp,
     hosts: Vec<HostReport>,
-    /// `None` if nothing was to be removed yet.
+    /// `None` for a plan that was not carried out.
     pruned: Option<Pruned>,
 }
 
@@ -40,7 +40,7 @@ struct Unneeded {
 }
 
 impl PruneReport {
-    /// Of a plan, and what came of it.
+    /// A report of a plan and, if it was carried out, of the result.
     #[must_use]
     pub fn new(plan: &Plan, pruned: Option<Pruned>) -> Self {
         let hosts = plan.hosts.iter().map(HostReport::new).collect();

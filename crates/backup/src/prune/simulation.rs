@@ -1,5 +1,5 @@
-//! Runs and prunes at the same time, on a simulated store: whatever happens between two calls of a prune, no backup loses
-//! an object, and none is lost that has to be kept.
+//! Simulates concurrent runs and prunes: whatever happens between two calls of a prune, no backup loses an object, and
+//! nothing is removed that must be kept.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ const PRUNES: u32 = 6;
 const HOST: &str = "db1";
 const POLICY: Policy = Policy { keep_last: 2, daily: 3, weekly: 1, monthly: 0, yearly: 0, min_good: 2 };
 
-/// Numbers that a seed determines (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -52,7 +52,7 @@ impl Random {
 /// Objects in memory, with the store's clock.
 struct Objects {
     all: BTreeMap<String, (Vec<u8>, Timestamp)>,
-    /// Those that are receipts.
+    /// The receipts among them.
     receipts: BTreeMap<String, Receipt>,
     now: Timestamp,
 }
@@ -74,14 +74,14 @@ impl Objects {
         self.receipts.remove(name);
     }
 
-    /// The first object that a receipt names and that does not exist.
+    /// The first object that a receipt names but that does not exist.
     fn lost(&self) -> Option<String> {
         let needed = self.receipts.values().flat_map(Receipt::objects);
         needed.map(|(object, _)| object).find(|object| !self.all.contains_key(object))
     }
 }
 
-/// A machine that makes backups, a step at a time, and may be killed after each.
+/// A machine that makes backups step by step, and may be killed after each step.
 struct Host {
     key: SigningKey,
     repo: String,
@@ -184,7 +184,7 @@ struct World {
     objects: Objects,
     host: Host,
     random: Random,
-    /// Whether the keeper is killed, or its store fails, at a random call.
+    /// Whether the keeper can be killed, or its store can fail, at any call.
     may_fail: bool,
     lost: Option<String>,
 }
@@ -203,10 +203,10 @@ impl Simulated {
         self.0.lock().unwrap()
     }
 
-    /// Lets the host go on for some steps; fails sometimes.
+    /// Lets the host take some steps; fails sometimes.
     fn between(&self) -> Result<MutexGuard<'_, World>, StoreError> {
         let mut world = self.world();
-        // The host does not know its repository before that is created.
+        // The host gets to know its repository only after it is created.
         let goes_on = !world.host.repo.is_empty() && world.random.is_one_of(3);
         let steps = if goes_on { world.random.below(3) } else { 0 };
         let World { objects, host, .. } = &mut *world;
@@ -341,7 +341,7 @@ impl Simulation {
     }
 }
 
-/// The newest backup is kept, and as many good ones as there have to be.
+/// The newest backup is kept, and the required number of good ones.
 fn keeps_enough(host: &HostPlan) {
     let kept: Vec<&Receipt> = host.kept.iter().map(|kept| &kept.link.receipt).collect();
     let removed: Vec<&Receipt> = host.removed.iter().map(|link| &link.receipt).collect();
@@ -375,7 +375,7 @@ fn a_pruned_chain_is_sound() {
     }
 }
 
-/// The negative control: the simulation finds what the age of unnamed objects prevents.
+/// The negative control: without the minimum age, the simulation finds a loss.
 #[test]
 fn without_the_age_a_running_backup_loses_its_packs() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Takes from a directory that is there already what a restore would write: chunks whose hash is that of the backup.
+//! Copies from an existing directory the chunks whose hash equals that in the backup.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -7,7 +7,7 @@ use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash};
 use files::regular::{self, Links};
 use rustix::fs::copy_file_range;
 
-/// A part of a file: its first offset, and the end.
+/// A part of a file: its first offset, and its end.
 pub(super) type Range = (u64, u64);
 
 /// A file of the existing directory.
@@ -18,7 +18,7 @@ pub(super) struct BaseFile<'b> {
 }
 
 impl<'b> BaseFile<'b> {
-    /// The file of that name below `base`, if there is one that can be read.
+    /// The file of the same path below `base`, if it can be read.
     pub(super) fn open(base: &Path, stored: &'b Stored) -> Option<Self> {
         let file = regular::open(&base.join(stored.entry.path.as_path()), Links::Refused).ok()?;
         Some(Self { stored, file, room: vec![0; CHUNK_BYTES] })
@@ -28,7 +28,7 @@ impl<'b> BaseFile<'b> {
     /// missing, and the number of bytes copied.
     ///
     /// # Errors
-    /// Of the staged file.
+    /// Those of the staged file.
     pub(super) fn copy(&mut self, (from, end): Range, staged: &File) -> io::Result<(Vec<Range>, u64)> {
         let (mut missing, mut copied) = (Vec::new(), 0_u64);
         let first = from / CHUNK_BYTES as u64;
@@ -53,12 +53,12 @@ impl<'b> BaseFile<'b> {
         Ok((missing, copied))
     }
 
-    /// Copies what of a chunk is no hole.
+    /// Copies the parts of a chunk that are not holes.
     fn copy_runs(&self, (from, end): Range, staged: &File) -> io::Result<()> {
         let first = self.stored.runs.partition_point(|run| run.end() <= from);
         let mut runs = self.stored.runs.iter().skip(first).map_while(|run| run.within(from, end));
         runs.try_for_each(|run| {
-            // File systems that share extents store nothing twice.
+            // File systems with reflinks share the extents.
             if copy_shared(&self.file, staged, &run) {
                 return Ok(());
             }
@@ -70,7 +70,8 @@ impl<'b> BaseFile<'b> {
     }
 }
 
-/// Lets the kernel copy a part, which it does without copying where it can. `false` if it did not copy everything.
+/// Copies a part with `copy_file_range`, which shares extents if possible. Returns `false` if it did not copy
+/// everything.
 fn copy_shared(from: &File, to: &File, run: &Run) -> bool {
     let (mut source, mut target) = (run.at, run.at);
     let end = run.end();

@@ -39,7 +39,7 @@ pub(super) struct Fetch<'f> {
     spaces: Vec<Option<SpaceKeys>>,
 }
 
-/// The parts of files that one pack has, by frame.
+/// The parts of files in one pack, by frame.
 #[derive(Default)]
 struct PackParts {
     frames: BTreeMap<u64, Vec<(usize, Run)>>,
@@ -116,7 +116,7 @@ impl<'f> Fetch<'f> {
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Copies what the existing directory has, and returns what is still missing.
+    /// Copies what the existing directory has. Returns what is still missing.
     fn missing_in_base(
         &self,
         stored: &Stored,
@@ -204,10 +204,10 @@ impl<'f> Fetch<'f> {
     }
 }
 
-/// What encrypts the pages of each file that the backup has decrypted.
+/// The encryption of each file that the backup has decrypted.
 ///
 /// # Errors
-/// [`BackupError::Sealing`] if the keys do not encrypt one of them.
+/// [`BackupError::Sealing`] if the keys cannot encrypt one of them.
 pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, BackupError> {
     let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
     let logs = Logs::new(heads);
@@ -224,9 +224,9 @@ struct Writer<'w> {
     fetch: &'w Fetch<'w>,
     parents: ParentCache<'w>,
     open: Option<(usize, TargetFile)>,
-    /// Memory for the current pack.
+    /// Buffer for the current pack.
     pack: Vec<u8>,
-    /// Memory for writes to the disk.
+    /// Aligned buffer for writes.
     aligned: Buffer,
     ciphers: HashMap<(usize, u32, bool), SpaceCipher>,
 }
@@ -243,7 +243,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Encrypts the units of a frame to their original bytes.
+    /// Encrypts the units of a frame, which restores their original bytes.
     fn seal(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), BackupError> {
         let Some(opened) = &description.opened else { return Ok(()) };
         let failed = || cannot_encrypt(&description.path, None);

@@ -1,4 +1,4 @@
-//! Restore: staged, proven from disk, then renamed into place as a whole.
+//! Restores a backup: staged, verified from disk, then renamed into place as a whole.
 
 mod base;
 mod fetch;
@@ -58,11 +58,11 @@ pub struct Options<'o> {
     pub keys: &'o Keys,
     /// Owner of all files, instead of the original one.
     pub owner: Option<Owner>,
-    /// Keyring of the server that will use the directory: its own new master keys wrap the keys of the files.
+    /// Keyring of the server that will use the directory: new master keys in it wrap the keys of the files.
     pub rekey: Option<&'o WritableKeyring>,
     /// An existing directory: parts of its files that equal the backup are copied from there.
     pub base: Option<PathBuf>,
-    /// Whether the files are found in the packs alone, without the manifest.
+    /// Whether to find the files in the packs alone, without the manifest.
     pub salvage: bool,
     /// Number of threads.
     pub streams: u16,
@@ -98,35 +98,35 @@ pub struct Restored {
     pub bytes: u64,
     /// Number of packs read.
     pub packs: u64,
-    /// Verification with the given keys.
+    /// Counts of the pages, verified with the given keys.
     pub pages: Pages,
     /// The complete verification; `None` if only an interrupted commit had to be completed.
     pub report: Option<verify::Report>,
-    /// Position of the binary log that the backup has, if it is known.
+    /// Position of the backup in the binary log, if known.
     pub position: Option<Position>,
-    /// What was wrapped with other master keys, if that was requested.
+    /// Files whose keys were rewrapped with other master keys, if requested.
     pub rekeyed: Option<Rekeyed>,
-    /// Keys of the other keyring, if the files were wrapped with them.
+    /// Keys of the other keyring, if the files' keys were rewrapped.
     pub new_keys: Option<Keys>,
     /// Whether only an interrupted commit had to be completed.
     pub finished: bool,
-    /// If the files were found in the packs alone: the packs that are missing or damaged.
+    /// Packs that are missing or damaged, if the files were found in the packs alone.
     pub salvaged: Option<Vec<String>>,
 }
 
-/// What is known of a restored directory.
+/// Verdict on a restored directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Everything was proven: the signature, that it is the newest, and every page.
+    /// Everything was proven: the signature, that the backup is the newest, and every page.
     Proven,
     /// Pages are damaged, packs are lost, or a server found errors.
     Damaged,
-    /// Something could not be judged.
+    /// Something could not be verified.
     Unjudged,
 }
 
 impl Restored {
-    /// What is known of it, with the proof by a server if there was one.
+    /// The verdict, including the proof by a server if there was one.
     #[must_use]
     pub fn outcome(&self, opened: &Opened, proof: Option<&Proof>) -> Outcome {
         let has_lost = self.salvaged.as_ref().is_some_and(|lost| !lost.is_empty());
@@ -139,8 +139,8 @@ impl Restored {
         }
     }
 
-    /// Starts a server on the restored directory `into`, checks its tables, and stops it; the directory is recovered
-    /// afterwards. `keys` are those that the restore was given, unless the files were wrapped with others.
+    /// Starts a server on the restored directory `into`, checks its tables, and stops it. The directory is recovered
+    /// afterwards. `keys` are those of the restore, unless the files' keys were rewrapped.
     ///
     /// # Errors
     /// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
@@ -175,7 +175,7 @@ pub struct Pages {
     pub proven: u64,
     /// Pages that fail a check.
     pub bad: u64,
-    /// Pages that no given key opens.
+    /// Pages that no given key decrypts.
     pub unproven: u64,
 }
 
@@ -214,7 +214,7 @@ fn restore(
         let resumed = staging.has_files()?;
         staging.check_space(stored_bytes(&manifest).saturating_sub(staging.staged_bytes(&entries)))?;
         staging.make_resumed(&entries)?;
-        // Without a manifest nothing tells whether what is staged is right.
+        // Without a manifest there are no hashes to compare staged files with.
         fetch.run(resumed && !options.salvage)?
     };
     if options.salvage {
@@ -244,7 +244,7 @@ fn restore(
     })
 }
 
-/// What was read back from disk.
+/// Results of reading everything back from disk.
 struct Proven {
     pages: Pages,
     report: verify::Report,
@@ -252,8 +252,8 @@ struct Proven {
     new_keys: Option<Keys>,
 }
 
-/// Reads everything back from disk, compares it with the backup and judges every page: with the keys of another keyring,
-/// if the files' keys are wrapped with those first.
+/// Reads everything back from disk, compares it with the backup and verifies every page. If the files' keys are to be
+/// rewrapped, that is done before the pages are verified, with the new keys.
 fn prove_staged(
     staging: &Staging,
     manifest: &Manifest,
@@ -273,14 +273,14 @@ fn prove_staged(
     Ok(Proven { pages, report, rekeyed: Some(rekeyed), new_keys: Some(keys) })
 }
 
-/// The keys of the keyring that the restored files are wrapped with.
+/// Loads the keys of the keyring that wraps the keys of the restored files.
 fn keys_of(keyring: &WritableKeyring) -> Result<Keys, BackupError> {
     let mut keys = Keys::default();
     keys.add_keyring(keyring.path())?;
     Ok(keys)
 }
 
-/// Wraps the keys of the staged files, which were compared with the backup, with those of another keyring.
+/// Rewraps the keys of the staged files, which were compared with the backup before, with another keyring.
 fn rekey(
     staging: &Staging,
     manifest: &Manifest,
@@ -322,9 +322,9 @@ fn finish(
     })
 }
 
-/// Refuses the backup of a MariaDB server, whose keys no keyring wraps.
+/// Rejects a backup of a MariaDB server: no keyring wraps its keys.
 fn check_rekey(manifest: &Manifest) -> Result<(), BackupError> {
-    // Every MariaDB has this file, since Aria is the engine of its system tables; no other server has it.
+    // Every MariaDB server has this file, since its system tables use Aria. No other server has it.
     let mut files = manifest.files.iter();
     if manifest.keys.is_empty() && !files.any(|file| file.entry.path.as_bytes() == ARIA_CONTROL.as_bytes()) {
         return Ok(());
@@ -332,7 +332,7 @@ fn check_rekey(manifest: &Manifest) -> Result<(), BackupError> {
     Err(BackupError::RekeyMariaDb { number: manifest.head.number })
 }
 
-/// Runs the same work on several threads.
+/// Runs the same function on several threads.
 fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), BackupError> + Sync)) -> Result<(), BackupError> {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
@@ -340,7 +340,7 @@ fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), BackupError> + Sync)
     })
 }
 
-/// The list of files, which the target can hold.
+/// The list of files, checked to be valid for the target.
 fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, BackupError> {
     let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
     if let Some(entry) = transfer::plan::first_invalid(&entries).and_then(|first| entries.get(first)) {

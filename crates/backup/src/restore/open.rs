@@ -1,4 +1,4 @@
-//! Selects a backup: reads and judges its receipt, and reads its manifest.
+//! Selects a backup: reads and verifies its receipt, and reads its manifest.
 
 use std::{
     fs::File,
@@ -39,10 +39,10 @@ impl FromStr for BackupSelector {
     }
 }
 
-/// A receipt, and how far it is trusted.
+/// A receipt, and how far it can be trusted.
 #[derive(Clone, Debug)]
 pub struct JudgedReceipt {
-    /// The receipt. Its hash was given, or its signature verified, only if the other fields say so.
+    /// The receipt. It is unverified unless the other fields say that its hash was given or its signature verified.
     pub receipt: Receipt,
     /// SHA-256 of the receipt.
     pub sha256: Digest,
@@ -55,7 +55,7 @@ pub struct JudgedReceipt {
 /// Reads the receipt of a backup. `expected` is the hash printed when it was made.
 ///
 /// # Errors
-/// [`BackupError::NoBackup`], [`BackupError::Untrusted`], and any other.
+/// [`BackupError::NoBackup`], [`BackupError::Untrusted`], and any other error.
 pub fn open(
     repository: &Repository,
     host: &str,
@@ -109,17 +109,17 @@ fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, 
     Manifest::read(&mut BufReader::new(zstd))
 }
 
-/// A backup that was found by its receipt, or by a manifest whose receipt is lost.
+/// A backup, identified by its receipt, or by a manifest whose receipt is lost.
 #[derive(Clone, Debug)]
 pub enum Opened {
     /// The receipt names the manifest and the packs.
     Receipt(Box<JudgedReceipt>),
-    /// The manifest names the packs. Nothing shows who wrote it, or whether it is the newest.
+    /// The manifest names the packs. Nothing proves who wrote it or whether it is the newest.
     Manifest(Box<Manifest>),
 }
 
 impl Opened {
-    /// Reads a manifest from a file: that of a backup of this repository, whose receipt is lost.
+    /// Reads a manifest from a file. It must be of a backup of this repository whose receipt is lost.
     ///
     /// # Errors
     /// [`BackupError::Io`] if the file cannot be opened; [`BackupError::Object`] if it cannot be decrypted or parsed;
@@ -171,7 +171,7 @@ impl Opened {
         }
     }
 
-    /// When the data is from: the end of the run, or the instant of the copy.
+    /// Time of the data: the end of the run, or the instant of the copy.
     #[must_use]
     pub fn time(&self) -> Timestamp {
         match self {
@@ -198,7 +198,7 @@ impl Opened {
         self.receipt().is_some_and(|judged| judged.newest_known)
     }
 
-    /// Adds the keys of the backup's files, which it has for these identities if it was made with `[keys]`.
+    /// Adds the keys of the backup's files, which it contains for these identities if it was made with `[keys]`.
     ///
     /// # Errors
     /// [`BackupError::NoFileKeys`], [`BackupError::Object`], [`BackupError::Store`].

@@ -1,4 +1,4 @@
-//! What a restore would do, without doing it.
+//! Plans a restore without carrying it out.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -8,28 +8,28 @@ use verify::Keys;
 use super::{Opened, check_rekey, entries, fetch, stored_bytes};
 use crate::{BackupError, Repository};
 
-/// What a restore needs, and whether it is there.
+/// What a restore needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestorePlan {
     /// Number of files, directories and links.
     pub entries: u64,
     /// Length of all files, in bytes.
     pub bytes: u64,
-    /// Bytes that take room on disk: all but holes.
+    /// Bytes that occupy disk space: all but holes.
     pub stored_bytes: u64,
     /// Number of packs to be read.
     pub packs: u64,
     /// Bytes of these packs.
     pub fetch_bytes: u64,
-    /// Bytes that the target's file system has free, if it can be asked.
+    /// Free bytes of the target's file system, if known.
     pub free_bytes: Option<u64>,
 }
 
-/// Reads the manifest, and checks that the keys can encrypt what the backup has decrypted, and that another keyring can
-/// wrap them if `is_rekeyed`.
+/// Reads the manifest. Checks that the keys can encrypt the decrypted pages of the backup and, if `is_rekeyed`, that
+/// another keyring can wrap the keys.
 ///
 /// # Errors
-/// [`BackupError`]: what a restore would fail with before it fetches anything.
+/// [`BackupError`], as a restore would return before it fetches anything.
 pub(super) fn plan(
     repository: &Repository,
     opened: &Opened,
@@ -56,7 +56,7 @@ pub(super) fn plan(
     })
 }
 
-/// Of the file system that holds a path, or will hold it.
+/// Free bytes of the file system that contains `path` or its nearest existing parent.
 fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
     let system = rustix::fs::statvfs(existing.unwrap_or_else(|| Path::new("."))).ok()?;

@@ -1,4 +1,4 @@
-//! What follows a backup: the archived binary logs, replayed up to a point in time.
+//! Replays archived binary logs after a restore, up to a point in time.
 
 use std::path::Path;
 
@@ -13,36 +13,36 @@ use crate::{
     prove::Prover,
 };
 
-/// The archive of the backup's server, and the point to reach.
+/// The archive of the backup's server, and the target.
 #[derive(Debug)]
 pub struct PointInTime {
     archive: Archive,
     until: Until,
-    /// Where the backup ends, if its manifest says so.
+    /// Position of the backup, if its manifest has one.
     position: Option<BinlogPosition>,
     /// The same in GTIDs.
     gtid: String,
-    /// When its copy was taken.
+    /// Time of the backup's copy.
     instant: Timestamp,
-    /// From where to where logs are replayed, if the position is known.
+    /// The range to replay, if the position is known.
     planned: Option<Reach>,
 }
 
-/// Result of a replay of binary logs after a restore.
+/// Result of a replay after a restore.
 #[derive(Debug)]
 pub struct ReplayResult {
-    /// The last transaction in, and the first one out.
+    /// The range of the replay.
     pub reach: Reach,
-    /// What a server did.
+    /// Results of the server.
     pub replayed: Replayed,
 }
 
 impl PointInTime {
-    /// Reads the archive of the server that the backup is of, and finds the target in it.
+    /// Reads the archive of the backup's server, and finds the target in it.
     ///
     /// # Errors
-    /// [`BackupError::Unreachable`] if there is none, or several servers of the host have one and it is not known which it
-    /// is; if logs are missing, or the target is not in the archive. [`BackupError::NewerBackup`].
+    /// [`BackupError::Unreachable`] if there is no archive, if the archive of several servers cannot be distinguished,
+    /// if logs are missing, or if the target is not in the archive. [`BackupError::NewerBackup`].
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
         let host = found.opened.host();
         let mut archives = Archive::read_all(&found.repository, host, signers)?;
@@ -69,7 +69,7 @@ impl PointInTime {
         Ok(point)
     }
 
-    /// What is replayed; `None` if only the restored directory tells where the backup ends.
+    /// The range to replay; `None` if the position of the backup is only known after the restore.
     #[must_use]
     pub const fn planned(&self) -> Option<&Reach> {
         self.planned.as_ref()
@@ -86,7 +86,8 @@ impl PointInTime {
         target.find(&found.repository, &self.archive, &found.identities)
     }
 
-    /// Replays the logs on the restored directory `into`, as planned. It is recovered then, and holds more than the backup.
+    /// Replays the logs on the restored directory `into`, as planned. Afterwards the directory is recovered and
+    /// contains more than the backup.
     ///
     /// # Errors
     /// [`BackupError::Unreachable`], [`BackupError::Replay`].
@@ -99,7 +100,7 @@ impl PointInTime {
         prover: &Prover,
         note: &dyn Fn(u64),
     ) -> Result<ReplayResult, BackupError> {
-        // It has more than that afterwards.
+        // The directory is no longer at the backup's position.
         restored.position = None;
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
         let from = match &self.position {
@@ -111,7 +112,7 @@ impl PointInTime {
         let replayer =
             Replayer { datadir: into, from: &from, time: self.instant, reach: &reach, keys, prover, server_uuid };
         let replayed = replay(&found.repository, &self.archive, &found.identities, &replayer, note)?;
-        // It described the files as they were restored.
+        // The report describes the files from before the replay.
         restored.report = None;
         Ok(ReplayResult { reach, replayed })
     }

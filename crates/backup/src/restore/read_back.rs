@@ -1,4 +1,5 @@
-//! Proves a restore: reads everything back from disk once, compares each MiB with the manifest, and judges every page.
+//! Verifies a restore: reads everything back from disk once, compares each MiB with the manifest, and judges every
+//! page.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +33,7 @@ pub(super) fn read_back(
     ReadBack { staging, manifest, progress, judge: None, spaces: Vec::new() }.run(streams, |_| true)
 }
 
-/// Like [`read_back`], and judges each page that was read with the given keys.
+/// Like [`read_back`]; also judges each page with the given keys.
 pub(super) fn read_back_and_judge(
     staging: &Staging,
     manifest: &Manifest,
@@ -45,7 +46,7 @@ pub(super) fn read_back_and_judge(
     let judge = Judge::new(&plan, keys, &settings);
     let spaces = manifest.files.iter().map(|_| OnceLock::new()).collect();
     let reading = ReadBack { staging, manifest, progress, judge: Some(&judge), spaces };
-    // They have copies of other tablespaces' pages, which can only be judged when these are.
+    // System tablespaces come last: they have copies of other tablespaces' pages, which can only be judged after these.
     let is_system = |stored: &Stored| judge.is_system(&staging.path_of(&stored.entry.path));
     for system in [false, true] {
         reading.run(streams, |stored| is_system(stored) == system)?;
@@ -56,13 +57,13 @@ pub(super) fn read_back_and_judge(
     Ok(count(judge.finish()))
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct ReadBack<'r> {
     staging: &'r Staging,
     manifest: &'r Manifest,
     progress: &'r Progress,
     judge: Option<&'r Judge<'r>>,
-    /// By number of the file.
+    /// Indexed by the number of the file.
     spaces: Vec<OnceLock<Option<Tablespace<'r>>>>,
 }
 

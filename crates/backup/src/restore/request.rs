@@ -1,4 +1,4 @@
-//! Finds a backup, and what opens it, by what the user names.
+//! Finds the requested backup and the identities that decrypt it.
 
 use std::{path::Path, sync::Arc};
 
@@ -14,22 +14,22 @@ use crate::{
     init::open_location,
 };
 
-/// The backup that is wanted.
+/// The requested backup.
 #[derive(Debug)]
 pub struct Request<'r> {
     /// The repository.
     pub repository: &'r Location,
-    /// Its host, if the repository has several.
+    /// Its host; optional if the repository has only one.
     pub host: Option<&'r str>,
-    /// Which of the host's backups.
+    /// Selects one of the host's backups.
     pub backup: BackupSelector,
     /// File of age identities.
     pub identity: &'r Path,
     /// File of allowed signers; without it the signature is not verified.
     pub allowed_signers: Option<&'r Path>,
-    /// The hash of the receipt, if it is known.
+    /// Hash of the receipt, if known.
     pub receipt: Option<Digest>,
-    /// The manifest of the backup, if its receipt is lost. Host, backup, signers and receipt are not used then.
+    /// File with the manifest of a backup whose receipt is lost. Host, backup, signers and receipt are then unused.
     pub manifest: Option<&'r Path>,
 }
 
@@ -37,9 +37,9 @@ pub struct Request<'r> {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub(super) repository: Arc<Repository>,
-    /// The identities of the file that was named.
+    /// The identities in the given file.
     pub identities: Arc<Vec<Identity>>,
-    /// Its receipt, and how far it is trusted; or its manifest.
+    /// The backup's receipt and how far it can be trusted, or its manifest.
     pub opened: Opened,
 }
 
@@ -47,7 +47,7 @@ impl Request<'_> {
     /// Opens the repository and reads the receipt, or the manifest.
     ///
     /// # Errors
-    /// As [`open()`] and [`Opened::from_manifest`], and those of the files that are named.
+    /// As [`open()`] and [`Opened::from_manifest`], and errors of the given files.
     pub fn find(&self) -> Result<Found, BackupError> {
         let repository = Arc::new(open_location(self.repository)?);
         let identities = Arc::new(identities(self.identity)?);
@@ -106,18 +106,18 @@ impl Request<'_> {
 }
 
 impl Found {
-    /// Adds the keys of the backup's files, for the identities in a file.
+    /// Adds the keys of the backup's files, decrypted with the identities in a file.
     ///
     /// # Errors
-    /// As [`Opened::add_keys`], and those of the file.
+    /// As [`Opened::add_keys`], and errors of the file.
     pub fn add_keys(&self, identity: &Path, keys: &mut Keys) -> Result<(), BackupError> {
         self.opened.add_keys(&self.repository, &identities(identity)?, keys)
     }
 
-    /// What a restore would do. Reads the manifest, and checks that the keys fit.
+    /// Plans a restore: reads the manifest, and checks that the keys fit.
     ///
     /// # Errors
-    /// [`BackupError`]: what a restore would fail with before it fetches anything.
+    /// [`BackupError`], as a restore would return before it fetches anything.
     pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool) -> Result<RestorePlan, BackupError> {
         plan(&self.repository, &self.opened, &self.identities, keys, into, is_rekeyed)
     }

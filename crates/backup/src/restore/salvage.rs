@@ -1,7 +1,8 @@
-//! Finds the files of a backup in its packs alone: packs describe themselves, so a lost manifest is not the end.
+//! Finds the files of a backup in its packs alone. Packs describe themselves, so files survive the loss of the
+//! manifest.
 //!
-//! What packs do not have is lost: owners, permissions and times, empty files and directories, links, and which files were
-//! dropped since an earlier backup whose packs are still in use.
+//! What packs do not contain is lost: owners, permissions and times, empty files and directories, and links. Files that
+//! were dropped since an earlier backup reappear if its packs are still in use.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,19 +28,19 @@ use transfer::receiver::Staging;
 use super::{Options, in_parallel};
 use crate::{BackupError, Repository, repository::read_pack};
 
-/// Permissions of salvaged files and directories: the server's group may need them.
+/// Permissions of salvaged files and directories; the server's group may need access.
 const FILE_MODE: u32 = 0o640;
 const DIRECTORY_MODE: u32 = 0o750;
 
-/// What was found in packs.
+/// Files found in packs.
 #[derive(Debug)]
 pub(super) struct Salvaged {
     pub(super) manifest: Manifest,
-    /// Packs that are missing or damaged, and files that they make useless, with the reason.
+    /// Packs that are missing or damaged, and files that are unusable without them, with the reason.
     pub(super) lost: Vec<String>,
 }
 
-/// A file, from all packs read so far.
+/// A file, assembled from all packs read so far.
 #[derive(Default)]
 struct Found {
     runs: BTreeMap<u64, Run>,
@@ -47,8 +48,8 @@ struct Found {
     is_opened: bool,
 }
 
-/// Reads the descriptions of all packs that the receipt names. It has them in the order in which they were made, so that
-/// what a later one has is newer.
+/// Reads the descriptions of all packs that the receipt names, in the order in which they were made: later packs have
+/// newer contents.
 pub(super) fn find(repository: &Repository, receipt: &Receipt, options: &Options<'_>) -> Result<Salvaged, BackupError> {
     let (mut files, mut lost) = (BTreeMap::new(), Vec::new());
     for (number, pack) in (0_u32..).zip(&receipt.packs) {
@@ -56,13 +57,13 @@ pub(super) fn find(repository: &Repository, receipt: &Receipt, options: &Options
         let name = names::pack(&receipt.host, &pack.sha256);
         match read(repository, &name, object, number, options, &mut files) {
             Ok(()) => {}
-            // The identity does not fit, then no other pack opens either.
+            // If the identity does not fit one pack, it fits none.
             Err(error @ BackupError::Object { source: ArchiveError::Age(_), .. }) => return Err(error),
             Err(error @ (BackupError::Object { .. } | BackupError::Store(_))) => lost.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
-    // Its pages cannot be encrypted again.
+    // The pages cannot be encrypted again without a key.
     files.retain(|path, found| {
         let is_whole = found.head.is_some() || !found.is_opened;
         if !is_whole {
@@ -107,7 +108,7 @@ impl Found {
         }
     }
 
-    /// Adds a part in place of whatever older packs have there.
+    /// Adds a part; it replaces what older packs have at this range.
     fn replace(&mut self, run: Run) {
         let before = self.runs.range(..run.end()).rev().take_while(|(_, old)| old.end() > run.at);
         let overlapping: Vec<Run> = before.map(|(_, old)| *old).collect();
@@ -136,7 +137,7 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
         let bytes = end.max(found.head.as_deref().map_or(0, declared_bytes));
         Stored {
             entry: Entry { path, kind: Kind::File { bytes }, mode: FILE_MODE, uid, gid, modified },
-            // Known when the file is written.
+            // Computed when the file is written.
             hash: Some(Hash([0; 32])),
             head: found.head.filter(|_| found.is_opened),
             chunks: Vec::new(),
@@ -164,7 +165,7 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
     Manifest { head, files, packs, keys: Vec::new() }
 }
 
-/// Length of a tablespace as its page 0 has it: zeros at its end are in no pack.
+/// Length of a tablespace, from its page 0: packs do not contain the zeros at its end.
 fn declared_bytes(head: &[u8]) -> u64 {
     let page0 = Page0::parse(head).ok();
     page0.map_or(0, |page0| u64::from(page0.size_in_pages).saturating_mul(u64::from(page0.physical_page_bytes)))
@@ -174,7 +175,7 @@ fn parents(path: &RelativePath) -> Vec<RelativePath> {
     std::iter::successors(path.parent(), RelativePath::parent).collect()
 }
 
-/// Computes the hashes of what was written: only those of each frame are in the packs, which were compared.
+/// Computes the hashes of the written files. The packs only have hashes of frames, which were compared before.
 pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u16) -> Result<(), BackupError> {
     let queue = Mutex::new(manifest.files.iter_mut().filter(|file| file.hash.is_some()));
     let work = || {

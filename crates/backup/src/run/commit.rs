@@ -1,4 +1,4 @@
-//! The end of a run: manifest, signature, receipt.
+//! Commits a run: manifest, signature, receipt.
 
 use std::{
     fs,
@@ -55,7 +55,7 @@ pub(super) struct Commit<'c> {
     pub(super) phases: Phases,
 }
 
-/// Results of the run.
+/// Results that go into the receipt.
 pub(super) struct Summary<'p> {
     pub(super) judged: Judged,
     pub(super) left_out: Vec<LeftOut>,
@@ -64,7 +64,7 @@ pub(super) struct Summary<'p> {
 }
 
 impl Commit<'_> {
-    /// Writes manifest, signature and receipt; the receipt makes it a backup.
+    /// Writes manifest, signature and receipt. The receipt commits the backup.
     pub(super) fn commit(
         &self,
         state: &State,
@@ -77,7 +77,7 @@ impl Commit<'_> {
         if is_run_too_old(self.began, Timestamp::now()) {
             return Err(BackupError::TooLong { hours: MAX_RUN_HOURS });
         }
-        // Another run must not use the number again, even if this one ends before its receipt.
+        // Another run must not reuse the number, even if this run ends before its receipt.
         state.reserve(self.number)?;
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
         let object = self.put_manifest(&draft, &manifest)?;
@@ -150,7 +150,7 @@ impl Commit<'_> {
         Ok(object)
     }
 
-    /// Puts an object whose name shows the number of the backup, which no other machine may have used.
+    /// Puts an object that is named after the number of the backup, which no other machine may use.
     fn put_once(&self, object: &str, body: &mut dyn Body, expected: Object) -> Result<Object, BackupError> {
         let put = self.repository.store().put_new(&name(object)?, body, expected.bytes)?;
         let is_ours = match put {
@@ -222,7 +222,7 @@ fn pages_of(manifest: &Manifest, packs: &[Pack]) -> u64 {
     runs.map(|run| run.bytes.div_ceil(16 << 10)).fold(0, u64::saturating_add)
 }
 
-/// Drops packs that are no longer needed; returns the remaining ones, and how much of each is needed.
+/// Drops packs that are no longer needed. Returns the remaining ones, each with how much of it is needed.
 fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>, Vec<Pack>) {
     let mut live = vec![0_u64; packs.len()];
     let index = |pack: u32| usize::try_from(pack).unwrap_or(usize::MAX);
@@ -245,7 +245,7 @@ fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>,
     (kept, used)
 }
 
-/// A value that shows, from the manifest alone, whether a key file has this key.
+/// A value by which the manifest alone proves whether a key file has this key.
 pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
     let key = keys.mariadb(id, KeyVersion(version))?;
     let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
@@ -253,7 +253,7 @@ pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<M
     Some(MariaDbKey { id, version, check: HEXLOWER.encode(tag.as_ref().get(..8)?) })
 }
 
-/// Writes signature and receipt, in this order. The manifest has reserved the number.
+/// Writes signature, then receipt. The manifest has reserved the number.
 fn put(
     repository: &Repository,
     host: &str,
@@ -301,7 +301,7 @@ pub(super) fn finish_earlier(
         Some(newest) => repository.receipt(host, *newest)?.map(|(link, _)| link.sha256),
         None => None,
     };
-    // Later backups exist, or its predecessor is gone.
+    // A later backup exists, or the predecessor is gone.
     if newest != remembered.receipt.previous {
         return Ok(None);
     }

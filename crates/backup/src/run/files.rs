@@ -1,4 +1,4 @@
-//! Everything known about each file before it is read: its pages, its key, its state in the last backup.
+//! Facts about each file from before it is read: its pages, its key, its state in the last backup.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,7 +23,7 @@ const UNIT_BYTES: usize = 16 << 10;
 /// All files of a plan, by number.
 pub(super) struct Files {
     files: Vec<Option<FilePlan>>,
-    /// Keys of the files, if they are stored.
+    /// Keys of the files, if they are to be stored.
     pub(super) keys: Option<FileKeys>,
     pub(super) checkpoint_lsn: Option<u64>,
 }
@@ -91,8 +91,8 @@ impl Files {
         self.files.iter().flatten().count() as u64
     }
 
-    /// The state of each file, to be stored. `judged` are those whose pages were all sound, and the lowest LSN that
-    /// their key decrypted.
+    /// The state of each file, to be stored. `judged` has the files whose pages were all sound, and the lowest LSN
+    /// among the pages that each one's key decrypted.
     pub(super) fn states(&self, judged: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
         let state = |(number, file): (usize, &Option<FilePlan>)| {
             let (state, opened_from) = (file.as_ref()?.state, judged.get(&number));
@@ -126,7 +126,8 @@ impl FilePlan {
         }
     }
 
-    /// Pages decrypted with another key cannot be encrypted with this one, so all of the file counts as changed.
+    /// The state of a file in the last backup, if its key is the same. Pages that were decrypted with another key
+    /// cannot be encrypted with this one, so then the whole file counts as changed.
     fn in_base(&self, path: &RelativePath, base: &Base, numbers: &HashMap<&RelativePath, usize>) -> Option<Before> {
         let number = *numbers.get(path)?;
         let before = (*base.files.get(number)?)?;

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::{Run, files::FilePlan};
 use crate::BackupError;
 
-/// Plain text of a pack that takes no further frame.
+/// Length of the plain text above which a pack takes no further frame.
 const PACK_BYTES: u64 = MAX_PACK_BYTES - MAX_FRAME_BYTES as u64 - (128 << 10);
 
 /// Location of parts of a file in the current pack.
@@ -63,7 +63,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         self.cipher = None;
     }
 
-    /// Adds consecutive units of the file that fill a frame: they are not copied.
+    /// Adds consecutive units of the file that fill a whole frame, without copying them.
     pub(super) fn add_frame(&mut self, at: u64, units: &[u8]) -> Result<(), BackupError> {
         self.flush()?;
         self.write(vec![Extent { at, bytes: units.len() as u64 }], units)
@@ -86,7 +86,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         Ok(())
     }
 
-    /// Ends a chunk: parts of logs are decrypted chunk by chunk.
+    /// Ends a chunk: logs are decrypted chunk by chunk, so a frame of a log ends here.
     pub(super) fn end_of_chunk(&mut self) -> Result<(), BackupError> {
         if self.current.is_some_and(|(_, file)| file.is_tablespace) { Ok(()) } else { self.flush() }
     }
@@ -127,7 +127,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         if is_full { self.put() } else { Ok(()) }
     }
 
-    /// Decrypts units if a given key fits; `None` if they stay as they are.
+    /// Decrypts units if a given key fits; `None` if they stay encrypted or were never encrypted.
     fn open(&mut self, file: &FilePlan, offset: u64, bytes: &[u8]) -> Option<Opened> {
         let space = file.space.as_ref()?;
         let version = space.version_of(bytes);

@@ -1,4 +1,4 @@
-//! What a run finds out about the files: each page is judged from the bytes that are stored.
+//! Verdicts of a run on the files. Each page is judged from the bytes that are stored.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -26,7 +26,7 @@ pub(super) struct Judgement<'j> {
 pub(super) struct Judged {
     pub(super) pages: Pages,
     pub(super) findings: Vec<Finding>,
-    /// Files of which every page is sound, and the lowest LSN that their key decrypted.
+    /// Files whose pages are all sound, and the lowest LSN among the pages that each one's key decrypted.
     pub(super) sound: BTreeMap<usize, u64>,
 }
 
@@ -45,7 +45,7 @@ impl<'j> Judgement<'j> {
         let (planned, file) = (self.plan.entries.get(number)?, self.files.get(number)?);
         let begin = || {
             let space = self.judge.tablespace(&self.plan.absolute(planned))?;
-            // Only the same key has decrypted the same pages before.
+            // Earlier results count only if the same key decrypted the same pages.
             let before = file.before.filter(|before| before.state.sound && before.state.context != 0);
             if let Some(before) = before {
                 space.opened_from(Lsn(before.state.opened_from));
@@ -55,7 +55,7 @@ impl<'j> Judgement<'j> {
         self.spaces.get(number)?.get_or_init(begin).as_ref()
     }
 
-    /// Judges system tablespaces, or all others, as a whole. All their pages were judged.
+    /// Judges system tablespaces, or all others, as a whole. All of their pages have been judged before.
     pub(super) fn conclude(&self, system: bool) {
         for (number, space) in self.spaces.iter().enumerate() {
             if let Some(Some(space)) = space.get().filter(|_| self.is_system(number) == system) {
@@ -73,7 +73,7 @@ impl<'j> Judgement<'j> {
     }
 }
 
-/// Counts pages, and names what is not sound.
+/// Counts pages and lists files that are not sound.
 pub(super) fn conclude(report: &Report, plan: &Plan, opened_from: &BTreeMap<usize, u64>) -> Judged {
     let (mut pages, mut findings, mut sound) = (Pages::default(), Vec::new(), BTreeMap::new());
     let numbers: HashMap<PathBuf, usize> =

@@ -56,7 +56,7 @@ pub enum Full {
     /// This host has no state.
     #[error("this host has no state of the last backup, which shows the changed pages")]
     NoState,
-    /// The state is not that of the newest backup.
+    /// The state does not belong to the newest backup.
     #[error("the state of this host does not belong to the newest backup in the repository")]
     OtherState,
     /// Packs that the last backup needs are missing or truncated.
@@ -103,7 +103,7 @@ pub struct Backup {
     pub full: Option<Full>,
     /// Files that were left out.
     pub left_out: Vec<LeftOut>,
-    /// Position of the binary log that it has, if it is known.
+    /// Position of the backup in the binary log, if known.
     pub position: Option<Position>,
     /// Number of files.
     pub files: u64,
@@ -111,20 +111,20 @@ pub struct Backup {
     pub finished: Option<Number>,
     /// How long the server waited for the copy.
     pub waited: Waited,
-    /// What took most of the time of reading and storing.
+    /// The step that took most of the time of reading and storing.
     pub limited_by: Limit,
     /// Duration of the parts of the run.
     pub phases: Phases,
 }
 
-/// How long a server waited while it was copied.
+/// How long a server waited for its copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waited {
-    /// How long it was stopped, or its commits waited.
+    /// How long the server was stopped, or commits waited.
     pub stood_still: Duration,
-    /// How long changes of tables that are not InnoDB's waited for a lock; `None` if the provider takes no locks.
+    /// How long changes of tables other than InnoDB's waited for a lock; `None` if the provider takes no locks.
     pub locks: Option<Duration>,
-    /// How long changes of definitions waited; `None` if the provider takes no locks.
+    /// How long DDL waited; `None` if the provider takes no locks.
     pub definitions: Option<Duration>,
 }
 
@@ -139,7 +139,7 @@ impl Waited {
     }
 }
 
-/// What a run spent most of its time on.
+/// The step that took most of the time of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -153,7 +153,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// `total` is the time of all threads, of which they waited for the files and for the store.
+    /// The step with the longest time. `total` is the time of all threads; of it they waited for `reading` and
+    /// `storing`.
     fn longest(total: Duration, reading: Duration, storing: Duration) -> Self {
         let computing = total.saturating_sub(reading).saturating_sub(storing);
         let all = [(computing, Self::Processor), (reading, Self::Reading), (storing, Self::Storing)];
@@ -179,7 +180,7 @@ impl From<Phases> for receipt::Phases {
     }
 }
 
-/// The copy that a backup reads, and the key that signs it.
+/// The copy that a backup reads, and the signing key.
 #[derive(Debug)]
 pub struct SourceCopy {
     /// The copy.
@@ -188,7 +189,7 @@ pub struct SourceCopy {
     duration: Duration,
 }
 
-/// Takes the copy that a backup reads, or finds that no server runs on the directory.
+/// Takes the copy that a backup reads, or uses the directory itself if no server runs on it.
 ///
 /// # Errors
 /// [`BackupError::Snapshot`]; [`BackupError::Key`] before a server is frozen.
@@ -198,7 +199,7 @@ pub fn take(config: &Config) -> Result<SourceCopy, BackupError> {
     Ok(SourceCopy { copy, signing_key, duration: began.elapsed() })
 }
 
-/// The position of the binary log that a copy has, if its provider reads it.
+/// Position of a copy in the binary log, if its provider reads it.
 fn position(copy: &SnapshotCopy) -> Option<Position> {
     let follow::Position { file, offset, gtid } = copy.followed()?.position.clone();
     Some(Position { file, offset, gtid })
@@ -216,10 +217,10 @@ fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
     })
 }
 
-/// Makes a backup of a copy, which `hold` releases if the program is told to stop.
+/// Makes a backup of a copy. `hold` releases the copy if the program is told to stop.
 ///
 /// # Errors
-/// [`BackupError`]; no backup was made.
+/// [`BackupError`]: no backup was made.
 pub fn run(
     config: &Config,
     repository: &Repository,
@@ -335,11 +336,12 @@ impl Predecessor {
         Ok(Self { number: highest.saturating_add(1), previous, base, full })
     }
 
-    /// The same by the host's own state: it may not read the repository. Lost packs are found by whoever checks it.
+    /// Like [`Self::find`], from the host's own state, since it may not read the repository. Only a check can find lost
+    /// packs.
     fn remembered(state: &State, scope: &Scope) -> Result<Self, BackupError> {
         let remembered = state.newest()?;
         let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
-        // Too old to be completed: its receipt was never stored.
+        // `finish_earlier` found this run too old to complete, so its receipt was never stored.
         let unfinished = remembered.as_ref().filter(|remembered| !state.is_committed(remembered.receipt.number));
         if let Some(unfinished) = unfinished {
             let previous = unfinished.receipt.previous;
@@ -356,7 +358,7 @@ impl Predecessor {
     }
 }
 
-/// Whether all packs of a backup that are to be used exist with the right length.
+/// Whether all packs to be reused of a backup exist with the right length.
 fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, BackupError> {
     let lengths = repository.lengths(&receipt.host)?;
     let has = |pack: &Pack| lengths.get(&archive::names::pack(&receipt.host, &pack.sha256)) == Some(&pack.bytes);
@@ -405,7 +407,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Does the same with each of these, all at once.
+/// Runs the same function on several threads, each with a worker of its own.
 fn on_threads<W: Send>(
     workers: impl IntoIterator<Item = W>,
     work: impl Fn(W) -> Result<(), BackupError> + Sync,
@@ -417,7 +419,7 @@ fn on_threads<W: Send>(
     })
 }
 
-/// The first error; it made the other threads stop.
+/// The first error, which made the other threads stop.
 pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), BackupError> {
     let mut errors = ended.into_iter().filter_map(Result::err);
     let first = errors.next();

@@ -1,4 +1,4 @@
-//! What a run would do, without doing it.
+//! Plans a run without carrying it out.
 
 use archive::{manifest::LeftOut, names::Number};
 use snapshot::{DataDir, Estimate};
@@ -6,14 +6,14 @@ use snapshot::{DataDir, Estimate};
 use super::{Full, Predecessor, Scope, options};
 use crate::{BackupError, Config, Repository, selection, state::State};
 
-/// What a run would back up, and how.
+/// What a run would back up.
 #[derive(Debug)]
 pub struct RunPlan {
     /// Number that the backup would get.
     pub number: Number,
     /// Number of the backup that it would build on.
     pub base: Option<Number>,
-    /// Why it would build on none.
+    /// Why it would be a full backup.
     pub full: Option<Full>,
     /// Number of files, directories and links.
     pub entries: u64,
@@ -28,7 +28,7 @@ pub struct RunPlan {
 /// Plans a run. Nothing is written to the repository, and the server is not stopped.
 ///
 /// # Errors
-/// [`BackupError`]: what a run would fail with before it reads the data.
+/// [`BackupError`], as a run would return before it reads the data.
 pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<RunPlan, BackupError> {
     config.signing_key()?;
     config.server.keys()?;
@@ -49,7 +49,7 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
 }
 
 impl crate::config::Server {
-    /// The data directory, with what tells whether a server runs on it.
+    /// The data directory, with socket and pid file, by which its server is found.
     ///
     /// # Errors
     /// [`BackupError::Snapshot`].

@@ -14,7 +14,7 @@ pub enum Scope {
     Changes,
     /// All pages.
     All,
-    /// The changes, and what the last backup has in these packs, which are damaged or missing.
+    /// The changes, and everything that the last backup has in these packs, which are damaged or missing.
     Again(BTreeSet<Digest>),
 }
 
@@ -39,7 +39,7 @@ impl Scope {
     /// Reads the packs of a host that a check found missing or damaged, from its report in JSON.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be read, or is no report of a check of this host.
+    /// [`BackupError::Io`] if the file cannot be read, or is not a report of a check of this host.
     pub fn again(path: &Path, host: &str) -> Result<Self, BackupError> {
         let bytes = fs::read(path).map_err(BackupError::io(path, "cannot be read"))?;
         let report: Report = serde_json::from_slice(&bytes)
@@ -56,7 +56,7 @@ impl Scope {
         Err(BackupError::io(path, "cannot be used")(io::Error::other(reason)))
     }
 
-    /// Whether the last backup's pack is to be used.
+    /// Whether a pack of the last backup may be reused.
     pub(super) fn uses(&self, pack: &Digest) -> bool {
         match self {
             Self::Changes => true,

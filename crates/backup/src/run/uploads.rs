@@ -4,7 +4,7 @@
 //! free buffer -> worker fills it -> full pack -> upload thread stores it -> free buffer
 //! ```
 //!
-//! The number of buffers is fixed, so that workers wait if the store is slower than they are.
+//! The number of buffers is fixed, so workers wait for a slow store.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ const THREADS: u16 = 2;
 /// Capacity of a buffer: a pack with its header and the tags of its chunks.
 const BUFFER_BYTES: usize = 33 << 20;
 
-/// A complete pack, and the parts of files that it has.
+/// A complete pack, and the parts of files in it.
 struct FullPack {
     bytes: Vec<u8>,
     parts: Vec<PackedPart>,
@@ -39,14 +39,14 @@ pub(super) struct Uploads<'r> {
 #[derive(Default)]
 struct Queue {
     free: Vec<Vec<u8>>,
-    /// Buffers that were not needed so far.
+    /// Number of buffers that are not allocated yet.
     unused: u16,
     full: VecDeque<FullPack>,
-    /// No further pack follows.
+    /// Set when no further pack follows.
     complete: bool,
-    /// A pack could not be stored.
+    /// Set when a pack could not be stored.
     failed: bool,
-    /// How long all workers together waited for packs to be stored.
+    /// Total time that workers waited for packs to be stored.
     waited: Duration,
 }
 
@@ -66,7 +66,7 @@ impl<'r> Uploads<'r> {
             let began = Instant::now();
             let uploaded = uploads.into_iter().map(|thread| thread.join().unwrap_or(Err(BackupError::Stopped)));
             let ended = std::iter::once(worked).chain(uploaded).collect();
-            // The time of all workers, which have ended.
+            // All workers have ended, so this time counts for each of them.
             self.lock().waited += began.elapsed().saturating_mul(u32::from(self.workers));
             super::first_error(ended)
         })
@@ -95,13 +95,13 @@ impl<'r> Uploads<'r> {
         }
     }
 
-    /// Stores a pack soon.
+    /// Queues a pack to be stored.
     pub(super) fn put(&self, bytes: Vec<u8>, parts: Vec<PackedPart>) {
         self.lock().full.push_back(FullPack { bytes, parts });
         self.changed.notify_all();
     }
 
-    /// How long all workers together waited for packs to be stored.
+    /// Total time that workers waited for packs to be stored.
     pub(super) fn waited(&self) -> Duration {
         self.lock().waited
     }
@@ -137,7 +137,7 @@ impl<'r> Uploads<'r> {
     }
 }
 
-/// Tells all others, when it is dropped, that an upload thread ended before its work was done.
+/// Reports on drop that an upload thread ended before its work was done.
 struct Failure<'u, 'r>(&'u Uploads<'r>);
 
 impl Drop for Failure<'_, '_> {

@@ -67,7 +67,7 @@ struct Chunk<'c> {
     units: &'c [Hash],
 }
 
-/// A thread.
+/// A thread of the run, with its buffers and results.
 pub(super) struct Worker<'r, 'j> {
     run: &'r Run<'r, 'j>,
     buffer: Buffer,
@@ -147,7 +147,8 @@ impl<'r, 'j> Worker<'r, 'j> {
         self.frames.end_of_chunk()
     }
 
-    /// Packs the units of a chunk that changed, from unit `first` of the file on; returns which did not.
+    /// Packs the changed units of a chunk; `first` is the number of its first unit in the file. Returns which units did
+    /// not change.
     fn pack(
         &mut self,
         file: &FilePlan,
@@ -177,11 +178,12 @@ impl<'r, 'j> Worker<'r, 'j> {
         Ok(unchanged)
     }
 
-    /// Judges the pages of a chunk. Those that have not changed were judged when they were stored, unless something in
-    /// the file was not sound then. Zeros are always judged: whether a page may be zero is said elsewhere in the file.
+    /// Judges the pages of a chunk. Unchanged pages were judged when they were stored, and are skipped unless something
+    /// in the file was not sound then. Zero pages are always judged, since other pages of the file determine whether a
+    /// page may be zero.
     fn judge(&mut self, file: &FilePlan, space: &Tablespace<'_>, first: u64, bytes: &[u8], unchanged: &[bool]) {
         let was_sound = file.before.is_some_and(|before| before.state.sound);
-        // Page 0 is damaged, or in another file.
+        // Page 0 is damaged, or in another file of the tablespace.
         if space.page_bytes() != file.unit_bytes {
             let offset = first.saturating_mul(file.unit_bytes as u64);
             let page = offset.checked_div(space.page_bytes() as u64).unwrap_or(0);
@@ -201,7 +203,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         }
     }
 
-    /// What the state remembers of a unit. Only units of zeros, which are not stored, have 0.
+    /// The hash of a unit that the state stores. It is 0 only for units of zeros, which are not stored.
     fn hash(&self, unit: &[u8], hash: &Hash) -> u64 {
         if all_zero(unit) { 0 } else { keyed(self.run.secret, &hash.0) }
     }
@@ -214,7 +216,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         };
         let mut room = vec![0; bytes];
         let at = state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
-        // Beyond the file's former end these are hashes of the next file; no run covers them.
+        // Beyond the file's former end these are hashes of the next file, but no run covers them.
         let read = read_up_to(&base.pages, at, &mut room).unwrap_or_default();
         let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
         hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
@@ -252,7 +254,7 @@ fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool 
     true
 }
 
-/// The first eight bytes of a keyed hash; never 0. Without the key nobody can make two pages that seem the same.
+/// The first eight bytes of a keyed hash; never 0. Without the key nobody can construct two pages with the same hash.
 fn keyed(secret: &[u8; 32], bytes: &[u8]) -> u64 {
     blake3::keyed_hash(secret, bytes).as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes)).max(1)
 }

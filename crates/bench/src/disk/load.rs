@@ -51,7 +51,7 @@ impl Pattern {
         Self::ALL.into_iter().filter(wanted).collect()
     }
 
-    /// Description for people.
+    /// Human-readable description.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {

@@ -32,16 +32,16 @@ pub(crate) const REDO_BYTES: u64 = 512 << 20;
 /// Maximum time until a server has encrypted its tablespaces, or written its pages.
 const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Dirty pages that a server that is at rest may have: it writes some itself.
+/// Maximum number of dirty pages of a server at rest, which keeps writing some itself.
 const FEW_PAGES: u64 = 64;
-/// History of undo logs that a server at rest may have.
+/// Maximum history list length of a server at rest.
 const SHORT_HISTORY: u64 = 256;
-/// Default of both families.
+/// Default of `innodb_max_dirty_pages_pct` in both families.
 const DIRTY_PERCENT: u32 = 90;
 
-/// Settings that all servers share.
+/// Settings that all servers of a measurement share.
 pub(crate) struct ServerSetup<'a> {
-    /// The program.
+    /// Path of the server program.
     pub(crate) server: &'a Path,
     /// The private directory of the measurement.
     pub(crate) directory: &'a Path,

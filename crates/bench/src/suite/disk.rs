@@ -149,8 +149,8 @@ impl Suite<'_> {
         self.format_image(cryptsetup, &scratch, collected, watch)
     }
 
-    /// Without a disk: an image tells which sets cryptsetup refuses. What it refuses because there is no device-mapper
-    /// is no fault of the set.
+    /// Formats an image, without a disk, to find the sets that cryptsetup refuses. A refusal because there is no
+    /// device-mapper does not count against the set.
     fn format_image(
         &self,
         cryptsetup: &Cryptsetup,

@@ -124,7 +124,7 @@ impl Suite<'_> {
         Ok(collected.finish(environment, Subject { files, bytes: tree.bytes(), ..Subject::default() }))
     }
 
-    /// First to last, then last to first, so that none always runs behind the same other one.
+    /// First to last, then last to first, so that none always runs after the same other one.
     fn order(&self, round: u32) -> Vec<Method> {
         let methods = self.methods.iter().copied();
         if round.is_multiple_of(2) { methods.collect() } else { methods.rev().collect() }
@@ -274,7 +274,7 @@ fn option_file(directory: &Path) -> Result<String, Error> {
     Ok(format!("[sst]\nencrypt=4\ntca={ca}\ntcert={cert}\ntkey={key}\n"))
 }
 
-/// How long the server stood still by the last line of the donor's program that tells.
+/// How long the server was blocked, by the last line of the donor's program that says so.
 fn blocked_time(log: &str) -> Option<Duration> {
     let milliseconds = |text: &str| text.split(" ms").next()?.rsplit(' ').next()?.parse::<f64>().ok();
     let mut reported = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {

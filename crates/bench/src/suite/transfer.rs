@@ -201,7 +201,7 @@ impl Suite<'_> {
         arms.collect()
     }
 
-    /// Each arm of ours against those that come behind it.
+    /// Pairs of each of our arms with all arms after it.
     fn pairs(&self, peers: &[&'static CopyPeer]) -> Vec<(String, String)> {
         let ours = self.our_names();
         let theirs: Vec<String> = self.peer_arms(peers).into_iter().map(|(name, ..)| name).collect();

@@ -10,7 +10,7 @@ use crate::{
     bytes::{Bytes, read_exactly},
 };
 
-/// Decompresses to the length that the bytes announce. Memory grows with what comes out.
+/// Decompresses to the length that the bytes announce. Memory grows only with the output.
 pub(crate) fn decompress(compressed: &[u8], what: &'static str, limit: u64) -> Result<Vec<u8>, Fault> {
     const ZLIB: u8 = 0;
     let mut bytes = Bytes::new(compressed, what);

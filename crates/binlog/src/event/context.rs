@@ -1,8 +1,8 @@
-//! What a statement that follows needs: numbers, seeds and user variables.
+//! Context of the next statement: numbers, seeds and user variables.
 
 use crate::{Fault, bytes::Bytes};
 
-/// Which number an [`Intvar`] is.
+/// Meaning of an [`Intvar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntvarKind {
     /// `LAST_INSERT_ID()`.
@@ -11,10 +11,10 @@ pub enum IntvarKind {
     InsertId,
 }
 
-/// A number for the statement that follows.
+/// A number for the next statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intvar {
-    /// Which number it is.
+    /// Meaning of the number.
     pub kind: IntvarKind,
     /// Its value.
     pub value: u64,
@@ -31,7 +31,7 @@ impl Intvar {
     }
 }
 
-/// The seeds of `RAND()` for the statement that follows.
+/// The seeds of `RAND()` for the next statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rand {
     /// `rand_seed1` and `rand_seed2`.
@@ -44,7 +44,7 @@ impl Rand {
     }
 }
 
-/// A user variable for the statement that follows.
+/// A user variable for the next statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserVar<'e> {
     /// Its name, without `@`.
@@ -53,7 +53,7 @@ pub struct UserVar<'e> {
     pub value: Option<UserVarValue<'e>>,
 }
 
-/// Value of a user variable, as the server keeps it.
+/// Value of a user variable, as the server stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserVarValue<'e> {
     /// `Item_result`: 0 text, 1 double, 2 integer, 4 decimal.

@@ -7,12 +7,12 @@ const VERSION_BYTES: usize = 50;
 /// The only version of the format since MySQL 5.0.
 const LOG_VERSION: u16 = 4;
 
-/// The format of the events that follow.
+/// The format of all following events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatDescription {
     /// Version of the server that wrote the log.
     pub server_version: String,
-    /// When the log was created, in seconds since 1970 UTC, if the server was started at that time; else 0.
+    /// When the log was created, in seconds since 1970 UTC, if the server was started at that time; otherwise 0.
     pub created: u32,
     /// Checksum algorithm of all events.
     pub checksum: Checksum,
@@ -21,7 +21,7 @@ pub struct FormatDescription {
 }
 
 impl FormatDescription {
-    /// Parses what follows the event's header; `content` has no checksum, but the algorithm if the server writes it.
+    /// Parses the event after its header. `content` has no checksum, but the algorithm if the server writes it.
     pub(crate) fn parse(content: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes::new(content, "format description");
         let version = bytes.u16()?;
@@ -42,8 +42,8 @@ impl FormatDescription {
         Ok(Self { server_version, created, checksum, post_header_bytes: lengths.to_vec() })
     }
 
-    /// The algorithm of the event's own last bytes: an event that names an algorithm always has room for a checksum, and
-    /// without one the room is not part of the content.
+    /// Determines the checksum of the event itself. An event that states an algorithm always has space for a checksum;
+    /// if the algorithm is none, this space is not part of the content.
     pub(crate) fn checksum_of(event: &[u8]) -> Result<FormatSum, Fault> {
         let what = "format description";
         let mut bytes = Bytes::new(event, what);
@@ -74,19 +74,19 @@ impl FormatDescription {
     }
 }
 
-/// The last bytes of a format description event.
+/// Kinds of the last bytes of a format description event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FormatSum {
-    /// The server knows no checksums.
+    /// No space: the server is too old for checksums.
     NoRoom,
-    /// Room for a checksum, which is not computed.
+    /// Space for a checksum that is not computed.
     Unused,
-    /// A checksum.
+    /// A CRC-32.
     Crc32,
 }
 
 impl FormatSum {
-    /// The event without its checksum, after a comparison.
+    /// Verifies the checksum, and returns the event without it.
     pub(crate) fn strip(self, event: &[u8]) -> Result<&[u8], Fault> {
         match self {
             Self::NoRoom => Ok(event),
@@ -104,7 +104,7 @@ fn version_text(text: &[u8]) -> String {
     String::from_utf8_lossy(text.get(..end).unwrap_or_default()).into_owned()
 }
 
-/// Checksums exist since MySQL 5.6.1 and MariaDB 5.3.0.
+/// Whether a server version has checksums: since MySQL 5.6.1 and MariaDB 5.3.0.
 ///
 /// Source: `checksum_version_product_mysql` and `_mariadb` of MariaDB's `log_event.cc`.
 fn knows_checksums(version: &str) -> bool {

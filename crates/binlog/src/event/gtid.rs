@@ -27,9 +27,9 @@ impl fmt::Debug for Uuid {
 /// A transaction of MySQL: `uuid:number`, or `uuid:tag:number`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gtid {
-    /// Server or group that executed it first.
+    /// Server or group that first executed the transaction.
     pub uuid: Uuid,
-    /// Tag, empty without.
+    /// Tag; empty if there is none.
     pub tag: String,
     /// Number of the transaction, from 1.
     pub number: u64,
@@ -59,7 +59,7 @@ pub struct LogicalClock {
 pub struct GtidEvent {
     /// The GTID; `None` for an anonymous transaction.
     pub gtid: Option<Gtid>,
-    /// Whether it may contain statements besides rows.
+    /// Whether the transaction may contain statements besides rows.
     pub may_have_statements: bool,
     /// Numbers for parallel replay, from MySQL 5.7 on.
     pub clock: Option<LogicalClock>,
@@ -75,7 +75,7 @@ pub struct GtidEvent {
     pub original_version: Option<u32>,
 }
 
-/// Set in a time or version if the one of the first server follows it.
+/// Set in a time or version if that of the first server follows.
 const COMMIT_TIME_FOLLOWS: u64 = 1 << 55;
 const VERSION_FOLLOWS: u32 = 1 << 31;
 /// Bytes of a commit time.
@@ -88,7 +88,7 @@ impl GtidEvent {
         let (uuid, number) = (Uuid(bytes.array()?), bytes.u64()?);
         let gtid = has_gtid.then_some(Gtid { uuid, tag: String::new(), number });
         let mut event = Self { gtid, may_have_statements: flags & 1 != 0, ..Self::default() };
-        // MySQL 5.6 ends here, 5.7 behind the clock.
+        // MySQL 5.6 ends here, MySQL 5.7 after the clock.
         if bytes.is_empty() || bytes.u8()? != LOGICAL_CLOCK {
             return Ok(event);
         }

@@ -1,4 +1,4 @@
-//! Heartbeats, which a server sends to a replica while nothing happens.
+//! Heartbeats, which a server sends to a replica while it has no events.
 
 use crate::{
     EventHeader, Fault,

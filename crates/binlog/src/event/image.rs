@@ -1,4 +1,4 @@
-//! Images of rows: which columns they have, which of those are NULL, and the others' values.
+//! Images of rows: bitmaps of the columns that are present and of those that are NULL, then the values.
 
 use crate::{Column, ColumnType, Fault, Value, bytes::Bytes, event::table_map::is_set, value::JsonChanges};
 
@@ -11,9 +11,9 @@ pub type Row<'r> = Vec<Option<Value<'r>>>;
 pub(super) struct Columns<'e> {
     /// A bit for each column of the table.
     bitmap: &'e [u8],
-    /// Columns of the table.
+    /// Number of columns of the table.
     count: usize,
-    /// Columns of the images.
+    /// Number of columns in the images.
     present: usize,
 }
 
@@ -33,11 +33,11 @@ impl<'e> Columns<'e> {
     }
 }
 
-/// Which JSON columns of an image are changes; a bit for each JSON column of the table.
+/// Marks the JSON columns of an image that have changes instead of values: a bit for each JSON column of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partial<'r>(&'r [u8]);
 
-/// Options of an image with changes of JSON values.
+/// Reads the options of an image, which may have changes of JSON values.
 pub(super) fn partial_columns<'r>(bytes: &mut Bytes<'r>, table: &[Column]) -> Result<Option<Partial<'r>>, Fault> {
     const PARTIAL_JSON: u64 = 1;
     if bytes.length_encoded()? & PARTIAL_JSON == 0 {

@@ -1,4 +1,4 @@
-//! Something that a replica cannot repair.
+//! Events that a replica cannot handle.
 
 use crate::{Fault, bytes::Bytes};
 
@@ -7,7 +7,7 @@ use crate::{Fault, bytes::Bytes};
 pub struct Incident<'e> {
     /// Number of the incident; 1 is "lost events".
     pub number: u16,
-    /// Text for people.
+    /// Human-readable message.
     pub message: &'e [u8],
 }
 

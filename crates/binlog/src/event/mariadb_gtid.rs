@@ -9,7 +9,7 @@ use crate::{Fault, bytes::Bytes, event::Xid};
 pub struct MariaDbGtid<'e> {
     /// The GTID; its server is in the event's header.
     pub gtid: Gtid,
-    /// See the constants.
+    /// Flags, see the constants.
     pub flags: u8,
     /// Transactions with the same number were committed together.
     pub commit_id: Option<u64>,
@@ -20,11 +20,11 @@ pub struct MariaDbGtid<'e> {
 impl<'e> MariaDbGtid<'e> {
     /// One statement without an end: no commit follows.
     pub const STANDALONE: u8 = 1;
-    /// Has a [`Self::commit_id`].
+    /// The event has a [`Self::commit_id`].
     pub const GROUP_COMMIT: u8 = 2;
-    /// Can be rolled back.
+    /// The transaction can be rolled back.
     pub const TRANSACTIONAL: u8 = 4;
-    /// A definition of a table or the like.
+    /// DDL.
     pub const DEFINITION: u8 = 32;
     /// `XA PREPARE`.
     pub const PREPARED_XA: u8 = 64;
@@ -40,7 +40,7 @@ impl<'e> MariaDbGtid<'e> {
         Ok(Self { gtid: Gtid { domain, server, sequence }, flags, commit_id, xid })
     }
 
-    /// Whether the transaction is this one statement, without a commit behind it.
+    /// Whether the transaction consists of one statement, without a commit after it.
     #[must_use]
     pub const fn is_standalone(&self) -> bool {
         self.flags & Self::STANDALONE != 0

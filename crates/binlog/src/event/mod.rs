@@ -1,4 +1,4 @@
-//! The events of a log, one type for each kind.
+//! The events of a log, one type for each kind of event.
 //!
 //! Source: `binlog_event.h`, `control_events.h`, `rows_event.h` of MySQL, `log_event.h` of MariaDB; confirmed against
 //! `mysqlbinlog` and `mariadb-binlog` on logs of MySQL 5.6 to 9.7 and MariaDB 10.11 to 11.8.
@@ -49,22 +49,22 @@ pub use self::{
 };
 use crate::EventHeader;
 
-/// An event: its header, and what it says.
+/// An event: its header and its content.
 #[derive(Clone, Debug)]
 pub struct Event<'e> {
     /// The header.
     pub header: EventHeader,
-    /// What the event says.
+    /// The content.
     pub body: Body<'e>,
 }
 
-/// What an event says. Borrows from the bytes of the event.
+/// Content of an event. Borrows from the bytes of the event.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Body<'e> {
-    /// The format of the events that follow.
+    /// The format of all following events.
     FormatDescription(FormatDescription),
-    /// The next log.
+    /// Name and position of the next log.
     Rotate(Rotate<'e>),
     /// The server was stopped.
     Stop,
@@ -72,7 +72,7 @@ pub enum Body<'e> {
     Query(Query<'e>),
     /// Commit, with the number of the transaction in the storage engines.
     Xid(u64),
-    /// GTID of MySQL, or that there is none.
+    /// GTID of MySQL, or the fact that the transaction has none.
     Gtid(GtidEvent),
     /// MySQL: the GTIDs of all logs before this one.
     PreviousGtids(PreviousGtids),
@@ -82,29 +82,29 @@ pub enum Body<'e> {
     GtidList(GtidList),
     /// MariaDB: the oldest log that recovery needs.
     BinlogCheckpoint(BinlogCheckpoint<'e>),
-    /// A table, before its rows.
+    /// A table, which precedes its rows.
     TableMap(Arc<TableMap>),
     /// Changed rows.
     Rows(Rows<'e>),
-    /// The statement of the rows that follow, of MySQL or MariaDB.
+    /// The statement of the following rows, of MySQL or MariaDB.
     RowsQuery(AnnotateRows<'e>),
-    /// A number for the statement that follows.
+    /// A number for the next statement.
     Intvar(Intvar),
-    /// Seeds for the statement that follows.
+    /// Seeds for the next statement.
     Rand(Rand),
-    /// A user variable for the statement that follows.
+    /// A user variable for the next statement.
     UserVar(UserVar<'e>),
-    /// Nothing happened.
+    /// The server has no events to send.
     Heartbeat(Heartbeat<'e>),
-    /// The log may miss changes.
+    /// The log may lack changes.
     Incident(Incident<'e>),
     /// End of a prepared XA transaction.
     XaPrepare(XaPrepare<'e>),
-    /// Members of a group changed.
+    /// The members of a group changed.
     ViewChange(ViewChange<'e>),
     /// A compressed transaction.
     Payload(Payload<'e>),
-    /// Events that follow in this file are encrypted. A server that sends events decrypts them and leaves this out.
+    /// All following events in this file are encrypted. A server that sends events decrypts them and omits this event.
     StartEncryption(StartEncryption),
     /// An event of another type: the bytes between its header and checksum.
     Other(&'e [u8]),

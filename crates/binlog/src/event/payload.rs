@@ -13,7 +13,7 @@ use crate::{
 
 const WHAT: &str = "compressed transaction";
 
-/// How a payload is compressed.
+/// Compression of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     Zstd,
@@ -24,7 +24,7 @@ enum Compression {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload<'e> {
     compression: Compression,
-    /// Length of the events, decompressed.
+    /// Length of the decompressed events.
     uncompressed_bytes: u64,
     compressed: &'e [u8],
 }
@@ -61,16 +61,16 @@ impl<'e> Payload<'e> {
         Ok(Self { compression, uncompressed_bytes, compressed })
     }
 
-    /// Length of the events, decompressed, as the log gives it.
+    /// Length of the decompressed events, as stated in the log.
     #[must_use]
     pub const fn uncompressed_bytes(&self) -> u64 {
         self.uncompressed_bytes
     }
 
-    /// The events, one at a time: what is decompressed is never held whole.
+    /// The events, decompressed one at a time to limit memory.
     ///
     /// # Errors
-    /// [`Fault::Compression`] if no decompressor can be made.
+    /// [`Fault::Compression`] if no decompressor can be created.
     pub fn events(&self, limits: &Limits) -> Result<PayloadEvents<'e>, Fault> {
         let source = match self.compression {
             Compression::None => Source::Clear(self.compressed),
@@ -102,7 +102,7 @@ impl Read for Source<'_> {
 /// Decompresses the events of a transaction.
 pub struct PayloadEvents<'e> {
     source: Source<'e>,
-    /// Bytes that are still to come.
+    /// Number of decompressed bytes that remain.
     left: u64,
     event: Vec<u8>,
     limit: u64,
@@ -130,7 +130,7 @@ impl PayloadEvents<'_> {
         Ok(Some(&self.event))
     }
 
-    /// Appends `count` bytes to the event; its memory grows with what arrives.
+    /// Appends `count` bytes to the event. Its memory grows only with the bytes that arrive.
     fn read(&mut self, count: u64) -> Result<(), Fault> {
         self.left = self.left.checked_sub(count).ok_or(Fault::Short { what: WHAT })?;
         let found = self.source.by_ref().take(count).read_to_end(&mut self.event);

@@ -16,8 +16,8 @@ pub struct PreviousGtids {
 }
 
 impl PreviousGtids {
-    /// Source: `Gtid_set::add_gtid_encoding` of MySQL. From 8.3 on the number of origins has the format in its first and
-    /// last byte: 0 without tags, 1 with a tag behind each UUID.
+    /// Source: `Gtid_set::add_gtid_encoding` of MySQL. Since 8.3 the number of origins has the format in its first and
+    /// last byte: 0 without tags, 1 with a tag after each UUID.
     pub(crate) fn parse(mut bytes: Bytes<'_>) -> Result<Self, Fault> {
         let (count, tagged) = match bytes.u64()?.to_le_bytes() {
             [1, count @ .., 1] => (crate::bytes::big(&reversed(count)), true),

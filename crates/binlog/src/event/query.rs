@@ -9,7 +9,7 @@ use crate::{
     event::{compressed::decompress, status::StatusVariables},
 };
 
-/// Fixed part before MySQL 5.0, without the length of the variables.
+/// Length of the fixed part before MySQL 5.0, without the length of the variables.
 const OLD_POST_HEADER_BYTES: u8 = 11;
 
 /// A statement. Also `BEGIN` and, for engines without transactions, `COMMIT`.
@@ -21,7 +21,7 @@ pub struct Query<'e> {
     pub seconds: u32,
     /// Error number with which the statement ended on the source.
     pub error_code: u16,
-    /// The session's variables at that time.
+    /// The session's variables during the statement, encoded.
     pub status: &'e [u8],
     /// Current database, may be empty.
     pub database: &'e [u8],
@@ -37,7 +37,7 @@ impl<'e> Query<'e> {
         Ok(query)
     }
 
-    /// MariaDB's `log_bin_compress`.
+    /// Decompresses a statement of MariaDB's `log_bin_compress`.
     pub(crate) fn decompress(bytes: Bytes<'e>, limit: u64) -> Result<Self, Fault> {
         let (mut query, rest) = Self::head(bytes, true)?;
         query.statement = Cow::Owned(decompress(rest, "statement", limit)?);
@@ -50,8 +50,8 @@ impl<'e> Query<'e> {
         StatusVariables::parse(self.status)
     }
 
-    /// The event of a statement, with another statement in its place, and its length and checksum anew. `event` is as in
-    /// its log.
+    /// Builds the event of another statement from the event of a statement, with the right length and checksum. `event`
+    /// is as in its log.
     ///
     /// # Errors
     /// [`Fault`] if it is not the event of a statement.

@@ -2,7 +2,7 @@
 
 use crate::{Fault, bytes::Bytes};
 
-/// The log continues in another file, or, sent by a server to a replica, starts in this one.
+/// The log continues in another file. If a server sends the event to a replica, the stream starts in this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotate<'e> {
     /// Position in that file.

@@ -15,17 +15,17 @@ use crate::{
     },
 };
 
-/// Flag: no further rows of this statement follow.
+/// Flag: this event ends the statement.
 const STATEMENT_END: u16 = 1;
 
-/// How rows changed.
+/// Kinds of changes of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// Inserted: after images.
     Insert,
     /// Updated: before and after images.
     Update,
-    /// Updated, with JSON values as changes of the before image where that is shorter (`PARTIAL_JSON`).
+    /// Updated, with changes relative to the before image for JSON values where that is shorter (`PARTIAL_JSON`).
     PartialUpdate,
     /// Deleted: before images.
     Delete,
@@ -34,26 +34,26 @@ pub enum Change {
 /// Rows of a table that changed in the same way.
 #[derive(Clone, Debug)]
 pub struct Rows<'e> {
-    /// How they changed.
+    /// Kind of the changes.
     pub change: Change,
     /// Number of the table.
     pub table_id: u64,
-    /// The table; `None` if no event describes it. A server writes such an event without rows to end a statement.
+    /// The table; `None` without a Table_map event. A server writes such an event without rows to end a statement.
     pub table: Option<Arc<TableMap>>,
-    /// 1 end of the statement, 2 foreign keys are not checked, 4 unique keys are not checked, 8 all columns are there,
-    /// 16 MySQL 9.6: foreign keys are the SQL layer's.
+    /// 1 end of the statement, 2 foreign keys are not checked, 4 unique keys are not checked, 8 all columns are
+    /// present, 16 MySQL 9.6: foreign keys are handled by the SQL layer.
     pub flags: u16,
-    /// What the server adds for itself: partitions, or NDB's information.
+    /// Additional data of the server: partitions, or NDB's information.
     pub extra: &'e [u8],
-    /// Columns of the images before, for inserted rows of the images after.
+    /// Columns of the before images; for inserted rows, of the after images.
     first: Columns<'e>,
-    /// Columns of the images after, of updated rows.
+    /// Columns of the after images of updated rows.
     second: Option<Columns<'e>>,
     images: Cow<'e, [u8]>,
 }
 
 impl<'e> Rows<'e> {
-    /// How rows of this type of event changed; `None` if it has no rows.
+    /// Kind of changes of this type of event; `None` if it has no rows.
     pub(crate) const fn change_of(kind: EventType) -> Option<Change> {
         Some(match kind {
             EventType::WRITE_ROWS_V1
@@ -113,7 +113,7 @@ impl<'e> Rows<'e> {
         Ok(Self { change, table_id, table: None, flags, extra, first, second, images })
     }
 
-    /// Whether no further rows of this statement follow.
+    /// Whether this event ends the statement.
     #[must_use]
     pub const fn ends_statement(&self) -> bool {
         self.flags & STATEMENT_END != 0
@@ -122,7 +122,7 @@ impl<'e> Rows<'e> {
     /// The changes, one for each row, in the order of the log.
     ///
     /// # Errors
-    /// [`Fault::UnknownTable`] without its table map, [`Fault::Malformed`] if that has another number of columns.
+    /// [`Fault::UnknownTable`] without its Table_map event, [`Fault::Malformed`] if that has another number of columns.
     pub fn changes(&self) -> Result<RowChanges<'_>, Fault> {
         let table = self.table.as_deref();
         if self.images.is_empty() && table.is_none() {
@@ -132,13 +132,13 @@ impl<'e> Rows<'e> {
         if table.columns.len() != self.first.count() {
             return Err(Fault::Malformed { what: "number of columns" });
         }
-        // Inserted with all values default and images without them: the one row has no bytes.
+        // A row inserted with default values only, in an image without columns, has no bytes.
         let ended = self.images.is_empty() && !(self.change == Change::Insert && self.first.is_empty());
         Ok(RowChanges { rows: self, table: &table.columns, rest: &self.images, ended })
     }
 }
 
-/// MySQL 5.6 and newer: a length of two bytes that includes itself.
+/// Reads additional data of MySQL 5.6 and newer, after a length of two bytes that includes itself.
 fn extra<'e>(bytes: &mut Bytes<'e>) -> Result<&'e [u8], Fault> {
     let length = usize::from(bytes.u16()?).checked_sub(2).ok_or_else(|| bytes.malformed())?;
     bytes.take(length)
@@ -180,7 +180,7 @@ impl<'r> RowChanges<'r> {
             }
             _ => RowChange { before: Some(first), after: None },
         };
-        // Images without columns have no bytes; their number is not known.
+        // Images without columns have no bytes, so their number is unknown.
         self.ended = bytes.is_empty() || bytes.left() == self.rest.len();
         if self.ended && !bytes.is_empty() {
             return Err(bytes.malformed());

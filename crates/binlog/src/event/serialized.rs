@@ -1,8 +1,8 @@
 //! Messages of MySQL's serialization library, used since 8.3.
 //!
-//! Source: `libs/mysql/serialization/readme.md` of MySQL. A message is its version, its length, the number of the last
-//! field that must not be ignored, and fields with their numbers. In a number, the low 1 bits of the first byte count
-//! the bytes that follow.
+//! Source: `libs/mysql/serialization/readme.md` of MySQL. A message has its version, its length, the number of the last
+//! field that must not be ignored, and fields with their numbers. In a number, the low 1 bits of the first byte give
+//! the number of bytes that follow.
 
 use crate::{Fault, bytes::Bytes};
 
@@ -58,20 +58,20 @@ pub(crate) fn unsigned(bytes: &mut Bytes<'_>) -> Result<u64, Fault> {
         return bytes.u64();
     }
     let following = bytes.little(usize::try_from(more).unwrap_or(0))?;
-    // The marker takes `more` ones and a zero; the rest of the first byte are the lowest bits.
+    // The marker consists of `more` ones and a zero; the rest of the first byte are the lowest bits.
     let low_bits = 7_u32.saturating_sub(more);
     let low = u64::from(first).checked_shr(more.saturating_add(1)).unwrap_or(0);
     Ok(following.checked_shl(low_bits).unwrap_or(0) | low)
 }
 
-/// The sign is in the lowest bit.
+/// Reads a number whose sign is in the lowest bit.
 fn signed(bytes: &mut Bytes<'_>) -> Result<i64, Fault> {
     let number = unsigned(bytes)?;
     let magnitude = i64::try_from(number >> 1).unwrap_or(i64::MAX);
     Ok(if number & 1 == 1 { !magnitude } else { magnitude })
 }
 
-/// Text with its length before it.
+/// Text preceded by its length.
 pub(crate) fn text<'e>(bytes: &mut Bytes<'e>) -> Result<&'e [u8], Fault> {
     let length = unsigned(bytes)?;
     let length = usize::try_from(length).map_err(|_| bytes.malformed())?;
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn numbers_of_the_library() {
-        // Examples of its readme: 65535 takes three bytes.
+        // Examples of MySQL's readme: 65535 takes three bytes.
         let read = |bytes: &[u8]| unsigned(&mut Bytes::new(bytes, "test"));
         assert_eq!(read(&[0]), Ok(0));
         assert_eq!(read(&[0xfe]), Ok(127));

@@ -5,7 +5,7 @@ use crate::{Fault, bytes::Bytes};
 /// Bytes of the nonce.
 const NONCE_BYTES: usize = 12;
 
-/// Says how the events that follow in the file are encrypted.
+/// Parameters of the encryption of all following events in the file.
 ///
 /// Source: formats, "Binary / relay log".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub struct StatusVariables<'e> {
     pub invoker: Option<[&'e [u8]; 2]>,
     /// Microseconds of the time in the header.
     pub microseconds: Option<u32>,
-    /// Number of the transaction of a definition.
+    /// Transaction number of DDL.
     pub definition_xid: Option<u64>,
     /// `default_collation_for_utf8mb4`.
     pub default_collation_for_utf8mb4: Option<u16>,
@@ -33,7 +33,7 @@ pub struct StatusVariables<'e> {
 }
 
 impl<'e> StatusVariables<'e> {
-    /// Reads up to the first unknown variable: its length is not known.
+    /// Reads up to the first unknown variable, whose length is unknown.
     pub(crate) fn parse(status: &'e [u8]) -> Self {
         let mut variables = Self::default();
         let mut bytes = Bytes::new(status, "variables of a statement");
@@ -47,13 +47,13 @@ impl<'e> StatusVariables<'e> {
         variables
     }
 
-    /// Reads one variable; `false` if it is unknown.
+    /// Reads one variable. Returns `false` if it is unknown.
     fn read(&mut self, bytes: &mut Bytes<'e>) -> Result<bool, Fault> {
         match bytes.u8()? {
             0 => self.options = Some(bytes.u32()?),
             1 => self.sql_mode = Some(bytes.u64()?),
             2 => {
-                // Catalogue of MySQL 5.0.0 to 5.0.3, with a NUL behind it.
+                // Catalogue of MySQL 5.0.0 to 5.0.3, with a NUL after it.
                 bytes.prefixed(1)?;
                 bytes.take(1)?;
             }
@@ -84,7 +84,7 @@ impl<'e> StatusVariables<'e> {
     }
 }
 
-/// Databases that the statement changed; 254 means that there are too many to list.
+/// Skips the databases that the statement changed; 254 means that there are too many to list.
 fn updated_databases(bytes: &mut Bytes<'_>) -> Result<(), Fault> {
     const TOO_MANY: u8 = 254;
     let count = bytes.u8()?;

@@ -2,7 +2,7 @@
 
 use crate::{Column, ColumnType, Fault, bytes::Bytes, event::table_metadata};
 
-/// Most columns of a table, in every server.
+/// Maximum number of columns of a table in any server.
 const MAX_COLUMNS: usize = 4096;
 /// Length of the fixed part in MySQL 5.1.4 and older, where numbers of tables have four bytes.
 const OLD_POST_HEADER_BYTES: u8 = 6;
@@ -56,7 +56,7 @@ impl TableMap {
     }
 }
 
-/// Number of a table: six bytes, four in MySQL 5.1.4 and older.
+/// Reads the number of a table: six bytes, four in MySQL 5.1.4 and older.
 pub(crate) fn table_id(bytes: &mut Bytes<'_>, post_header: Option<u8>) -> Result<u64, Fault> {
     bytes.little(if post_header == Some(OLD_POST_HEADER_BYTES) { 4 } else { 6 })
 }

@@ -1,6 +1,6 @@
-//! What `binlog_row_metadata` adds to a table: signedness always in MySQL 8, the rest with FULL.
+//! Metadata that `binlog_row_metadata` adds to a table: signedness always in MySQL 8, the rest with FULL.
 //!
-//! Source: `Table_map_event::Optional_metadata_field_type` in `rows_event.h` of MySQL; MariaDB 10.5 took it over.
+//! Source: `Table_map_event::Optional_metadata_field_type` in `rows_event.h` of MySQL; adopted by MariaDB 10.5.
 
 use crate::{
     Column, ColumnType, Fault,

@@ -2,7 +2,7 @@
 
 use crate::{Fault, bytes::Bytes};
 
-/// Longest part of an XA transaction's name.
+/// Maximum length of a part of an XA transaction's name.
 const MAX_PART_BYTES: u32 = 64;
 
 /// Name of an XA transaction.
@@ -19,7 +19,7 @@ pub struct Xid<'e> {
 /// The transaction before this event is prepared and not visible until `XA COMMIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XaPrepare<'e> {
-    /// `XA COMMIT … ONE PHASE`: it is committed.
+    /// Whether the transaction is committed at once: `XA COMMIT … ONE PHASE`.
     pub one_phase: bool,
     /// Name of the transaction.
     pub xid: Xid<'e>,

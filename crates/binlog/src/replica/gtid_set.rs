@@ -2,7 +2,7 @@
 
 use replication::gtid::mysql::GtidSet;
 
-/// Encodes a set: the format of 8.3 and newer if it has tags, else the older one, which every version reads.
+/// Encodes a set in the format of 8.3 and newer if it has tags, otherwise in the older one, which every version reads.
 ///
 /// Source: `Gtid_set::encode` of MySQL.
 pub(super) fn encode(set: &GtidSet) -> Vec<u8> {
@@ -28,7 +28,7 @@ pub(super) fn encode(set: &GtidSet) -> Vec<u8> {
     encoded
 }
 
-/// The bytes of a UUID; a [`GtidSet`] holds no others.
+/// The bytes of a UUID. A [`GtidSet`] has only valid UUIDs.
 fn uuid(text: &str) -> [u8; 16] {
     let digits = u128::from_str_radix(&text.replace('-', ""), 16).unwrap_or(0);
     digits.to_be_bytes()

@@ -1,7 +1,7 @@
 //! The events that a server sends to a replica.
 //!
-//! The server sees a replica: it decrypts its log, sends heartbeats while nothing happens, and keeps the logs that it
-//! would keep for any replica. Nothing is acknowledged (no semi-synchronous replication).
+//! The server treats this client as a replica: it decrypts its log, sends heartbeats while it has no events, and keeps
+//! the logs that it would keep for any replica. Nothing is acknowledged (no semi-synchronous replication).
 
 mod gtid_set;
 mod progress;
@@ -14,26 +14,26 @@ use server::{Connection, DumpFrom, EventPackets, Target, error_code};
 pub use self::progress::{LogPosition, Progress};
 use crate::{Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
 
-/// Heartbeats that may be missing before the connection counts as lost.
+/// Number of missing heartbeats after which the connection counts as lost.
 const MISSED_HEARTBEATS: u32 = 4;
 
-/// Where a stream begins.
+/// Start of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At the start of an event of a log.
     Position(LogPosition),
-    /// MySQL: behind these transactions.
+    /// MySQL: after these transactions.
     MySql(GtidSet),
-    /// MariaDB: behind the last transaction of each domain.
+    /// MariaDB: after the last transaction of each domain.
     MariaDb(GtidPosition),
 }
 
-/// How to follow a server.
+/// Settings for following a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `server_id` of this replica: not 0, and no other replica or server may have it.
+    /// `server_id` of this replica: not 0, and different from that of every other replica and server.
     pub server_id: u32,
-    /// Time between heartbeats while the server has nothing to send; at least a millisecond.
+    /// Time between heartbeats while the server has no events; at least a millisecond.
     pub heartbeat: Duration,
     /// Limits of events.
     pub limits: Limits,
@@ -46,13 +46,13 @@ pub struct Replica {
     decoder: Decoder,
     progress: Progress,
     event: Vec<u8>,
-    /// Whether no event has come yet.
+    /// Whether no event has arrived yet.
     fresh: bool,
 }
 
 impl Replica {
-    /// Connects, registers and asks for the log. TLS is as in `options`, which should verify the server: whoever can read
-    /// the connection reads all rows, also those of encrypted logs.
+    /// Connects, registers and requests the log. TLS is as in `options`, which should verify the server: someone who
+    /// can read the connection can read all rows, even those of encrypted logs.
     ///
     /// # Errors
     /// [`Error`].
@@ -71,10 +71,10 @@ impl Replica {
         Ok(Self { packets, decoder, progress: Progress::new(start), event: Vec::new(), fresh: true })
     }
 
-    /// The next event; waits for it. `None` if the server ends the stream, as it does when it is stopped.
+    /// Waits for the next event. `None` if the server ends the stream, as it does when it is stopped.
     ///
     /// # Errors
-    /// [`Error`]: the stream has ended. [`Self::progress`] says where to go on.
+    /// [`Error`]: the stream has ended. It can be resumed from [`Self::progress`].
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
         let limit = as_usize(self.decoder.limits().event_bytes);
         let Some(event) = self.packets.next_event(limit).map_err(unavailable)? else { return Ok(None) };
@@ -102,7 +102,7 @@ impl Replica {
         &mut self.decoder
     }
 
-    /// What has come so far.
+    /// The position that the stream has reached.
     #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
@@ -115,15 +115,15 @@ impl Replica {
     }
 }
 
-/// Sets the variables by which a server knows what a replica can do.
+/// Sets the variables from which a server learns the capabilities of a replica.
 fn prepare(connection: &mut Connection, start: &Start, settings: &Settings) -> Result<(), Error> {
     let period = settings.heartbeat.as_nanos().max(1_000_000);
     let heartbeat = format!("SET @master_heartbeat_period = {period}, @source_heartbeat_period = {period}");
-    // Without it a server leaves out checksums.
+    // Without this variable, a server omits checksums.
     let checksum = "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'".to_owned();
     let mut statements = vec![heartbeat, checksum];
     if connection.greeting().is_mariadb() {
-        // 4: GTIDs. Without it MariaDB replaces its own events by older ones.
+        // 4: GTIDs. Without this variable, MariaDB replaces its own events with older ones.
         statements.push("SET @mariadb_slave_capability = 4".to_owned());
     }
     if let Start::MariaDb(position) = start {
@@ -151,7 +151,7 @@ fn dump(connection: Connection, start: &Start, server_id: u32, read_timeout: Dur
     Ok(packets?)
 }
 
-/// The checksum algorithm of the first event, a rotate event of the server's own: no event before it names it.
+/// The checksum algorithm of the first event, an artificial rotate event, which no earlier event states.
 fn first_checksum(event: &[u8]) -> Checksum {
     let kind = EventHeader::parse(event).map_or(EventType::ROTATE, |header| header.kind);
     if Checksum::Crc32.strip(event, kind).is_ok() { Checksum::Crc32 } else { Checksum::None }

@@ -1,4 +1,4 @@
-//! How far a stream has come.
+//! Progress of a stream.
 
 use replication::gtid::{
     mariadb::{Gtid as MariaDbGtid, GtidPosition},
@@ -17,20 +17,21 @@ pub struct LogPosition {
     pub position: u64,
 }
 
-/// What a stream has delivered.
+/// Position and transactions that a stream has delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Behind the last event whose end is known: MariaDB 11.4 and newer tell it at the end of a transaction only.
+    /// Position after the last event whose end is known. MariaDB 11.4 and newer state it only at the end of a
+    /// transaction.
     pub position: LogPosition,
-    /// Behind the last whole transaction, or the start of the log: a stream can begin here.
+    /// Position after the last whole transaction, or the start of the log. A stream can begin here.
     pub boundary: LogPosition,
-    /// MySQL: transactions that came whole, with those that the stream began behind.
+    /// MySQL: transactions that were delivered whole, and those before the start of the stream.
     pub mysql: GtidSet,
-    /// MariaDB: the last transaction of each domain that came whole, with those that the stream began behind.
+    /// MariaDB: the last transaction of each domain that was delivered whole or was before the start of the stream.
     pub mariadb: GtidPosition,
-    /// The transaction that is coming.
+    /// The transaction that is being delivered.
     pending: Option<Pending>,
-    /// Whether statements belong to a transaction.
+    /// Whether the next statements belong to a transaction.
     inside: bool,
 }
 
@@ -41,7 +42,7 @@ enum Pending {
 }
 
 impl Progress {
-    /// Nothing has come yet.
+    /// Progress before the first event.
     #[must_use]
     pub fn new(start: &Start) -> Self {
         let mut progress = Self::default();
@@ -56,7 +57,7 @@ impl Progress {
         progress
     }
 
-    /// Takes the next event of the stream or log.
+    /// Records the next event of the stream or log.
     pub fn note(&mut self, event: &Event<'_>) {
         if let Body::Rotate(rotate) = &event.body {
             let file = String::from_utf8_lossy(rotate.file).into_owned();
@@ -106,20 +107,20 @@ fn begins_transaction(statement: &[u8]) -> bool {
     statement == b"BEGIN" || statement.starts_with(b"XA START")
 }
 
-/// The position whose low 32 bits are `low`, the first from `before` on.
+/// The first position from `before` on whose low 32 bits are `low`.
 fn unwrapped(before: u64, low: u32) -> u64 {
     const WRAP: u64 = 1 << 32;
     let candidate = (before & !(WRAP.wrapping_sub(1))) | u64::from(low);
     if candidate < before { candidate.saturating_add(WRAP) } else { candidate }
 }
 
-/// Whether an event is the whole transaction, or its end.
+/// Whether an event is a whole transaction, or ends one.
 fn ends_transaction(body: &Body<'_>, inside: bool) -> bool {
     match body {
         Body::Xid(_) | Body::XaPrepare(_) | Body::Payload(_) => true,
         Body::Query(query) => match query.statement.trim_ascii() {
             b"COMMIT" | b"ROLLBACK" => true,
-            // A definition, or a statement of MariaDB that stands alone.
+            // DDL, or a statement of MariaDB outside of a transaction.
             _ => !inside,
         },
         _ => false,

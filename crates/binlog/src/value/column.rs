@@ -11,7 +11,7 @@ pub struct Column {
     pub kind: ColumnType,
     /// Whether it may be NULL.
     pub nullable: bool,
-    /// Whether a number is unsigned; `None` if the log does not say.
+    /// Whether a number is unsigned; `None` if the log does not state it.
     pub unsigned: Option<bool>,
     /// Its name; `None` unless `binlog_row_metadata=FULL`.
     pub name: Option<String>,
@@ -19,7 +19,7 @@ pub struct Column {
     pub collation: Option<u64>,
     /// Labels of ENUM and SET, in the character set of the collation; empty unless `binlog_row_metadata=FULL`.
     pub labels: Vec<Vec<u8>>,
-    /// Subtype of GEOMETRY; unless `binlog_row_metadata=FULL`, `None`.
+    /// Subtype of GEOMETRY; `None` unless `binlog_row_metadata=FULL`.
     pub geometry: Option<u64>,
     /// Dimensions of VECTOR.
     pub dimensions: Option<u64>,
@@ -62,18 +62,18 @@ pub enum ColumnType {
     Decimal {
         /// Digits, 1 to 65.
         precision: u8,
-        /// Digits behind the point.
+        /// Fractional digits.
         scale: u8,
     },
     /// YEAR.
     Year,
     /// DATE.
     Date,
-    /// TIME as before MySQL 5.6.
+    /// TIME from before MySQL 5.6.
     OldTime,
-    /// DATETIME as before MySQL 5.6.
+    /// DATETIME from before MySQL 5.6.
     OldDateTime,
-    /// TIMESTAMP as before MySQL 5.6.
+    /// TIMESTAMP from before MySQL 5.6.
     OldTimestamp,
     /// TIME.
     Time {
@@ -107,12 +107,12 @@ pub enum ColumnType {
     },
     /// CHAR, BINARY.
     String {
-        /// Longest value.
+        /// Maximum length of a value.
         max_bytes: u16,
     },
     /// VARCHAR, VARBINARY.
     VarChar {
-        /// Longest value.
+        /// Maximum length of a value.
         max_bytes: u16,
     },
     /// TEXT, BLOB.
@@ -137,7 +137,7 @@ pub enum ColumnType {
     },
     /// MariaDB's `VARCHAR … COMPRESSED`.
     CompressedVarChar {
-        /// Longest value.
+        /// Maximum length of a value.
         max_bytes: u16,
     },
     /// MariaDB's `BLOB COMPRESSED`.
@@ -185,18 +185,18 @@ impl ColumnType {
             247 | 248 | 254 => string(metadata)?,
             249..=252 => Self::Blob { length_bytes: length_bytes(metadata)? },
             255 => Self::Geometry { length_bytes: length_bytes(metadata)? },
-            // 0 is DECIMAL of MySQL 4.1, whose values nothing describes; 20 is an index on an array.
+            // 0 is DECIMAL of MySQL 4.1, whose values are not documented; 20 is an index on an array.
             other => Self::Unknown(other),
         })
     }
 
-    /// Whether the metadata says if it is unsigned. Servers count YEAR among numbers.
+    /// Whether the metadata states the signedness. Servers count YEAR as a number.
     pub(crate) const fn is_number(&self) -> bool {
         matches!(self, Self::Integer { .. } | Self::Float | Self::Double | Self::Decimal { .. } | Self::Year)
     }
 
-    /// Whether the metadata has a collation for it; ENUM and SET have theirs elsewhere. MySQL counts VECTOR among text,
-    /// MariaDB GEOMETRY.
+    /// Whether the metadata has a collation for the column; ENUM and SET have theirs in another field. MySQL counts
+    /// VECTOR as text, MariaDB GEOMETRY.
     pub(crate) const fn has_collation(&self, mariadb: bool) -> bool {
         match self {
             Self::String { .. }
@@ -210,14 +210,14 @@ impl ColumnType {
         }
     }
 
-    /// Whether it has labels.
+    /// Whether the column has labels.
     pub(crate) const fn has_labels(&self) -> bool {
         matches!(self, Self::Enum { .. } | Self::Set { .. })
     }
 }
 
-/// CHAR and BINARY, or the type behind them: ENUM and SET. Of a length above 255, the two high bits are in the type,
-/// inverted.
+/// Reads the metadata of a string: CHAR or BINARY, ENUM, or SET. For lengths above 255, the two high bits are in the
+/// type, inverted.
 fn string(metadata: &mut Bytes<'_>) -> Result<ColumnType, Fault> {
     const ENUM: u8 = 247;
     const SET: u8 = 248;

@@ -1,7 +1,8 @@
 //! Columns that MariaDB compresses.
 //!
-//! Source: `Field_longstr::compress` and `zlib_uncompress` of MariaDB: a byte with the method in its high half; the length
-//! big-endian in as many bytes as its low three bits say; the stream, raw if bit 3 is set, else with zlib's header.
+//! Source: `Field_longstr::compress` and `zlib_uncompress` of MariaDB: a byte with the method in its high half; the
+//! length, big-endian, in as many bytes as its low three bits state; the stream, raw if bit 3 is set, otherwise with
+//! zlib's header.
 
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 
@@ -23,7 +24,7 @@ impl<'r> CompressedColumn<'r> {
         Self { stored }
     }
 
-    /// The bytes as they are stored.
+    /// The bytes, as stored.
     #[must_use]
     pub const fn stored(&self) -> &'r [u8] {
         self.stored
@@ -37,7 +38,7 @@ impl<'r> CompressedColumn<'r> {
         const NONE: u8 = 0;
         const ZLIB: u8 = 8;
         let mut bytes = Bytes::new(self.stored, WHAT);
-        // The empty value has no byte at all.
+        // The empty value has no bytes at all.
         if bytes.is_empty() {
             return Ok(Vec::new());
         }

@@ -1,7 +1,7 @@
 //! DECIMAL.
 //!
-//! Source: `bin2decimal` in `decimal.cc` of MySQL: groups of nine digits in four bytes, fewer digits in fewer, big-endian;
-//! the highest bit is inverted, and all bits of negative numbers are.
+//! Source: `bin2decimal` in `decimal.cc` of MySQL: groups of nine digits in four bytes, shorter groups in fewer bytes,
+//! big-endian. The highest bit is inverted; for negative numbers all bits are.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::{
     bytes::{Bytes, big},
 };
 
-/// Digits of a whole group.
+/// Number of digits of a whole group.
 const GROUP_DIGITS: u8 = 9;
-/// Bytes of groups of 0 to 9 digits.
+/// Number of bytes of groups of 0 to 9 digits.
 const GROUP_BYTES: [u8; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
-/// A DECIMAL, as it is stored.
+/// A DECIMAL, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal<'r> {
     stored: &'r [u8],
@@ -23,7 +23,7 @@ pub struct Decimal<'r> {
     scale: u8,
 }
 
-/// Digits before and behind the point.
+/// Numbers of integer and fractional digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Digits {
     whole: u8,
@@ -35,24 +35,24 @@ impl<'r> Decimal<'r> {
         let digits = Digits { whole: precision.saturating_sub(scale), fraction: scale };
         let length = digits.groups().map(group_bytes).fold(0_usize, usize::saturating_add);
         let decimal = Self { stored: bytes.take(length)?, precision, scale };
-        // Each group is less than the power of ten that it has room for.
+        // Each group is less than the power of ten with its number of digits.
         let fits = decimal.groups().all(|(number, digits)| number < 10_u64.pow(u32::from(digits)));
         if fits { Ok(decimal) } else { Err(Fault::Malformed { what: "decimal" }) }
     }
 
-    /// The number of digits.
+    /// Total number of digits.
     #[must_use]
     pub const fn precision(&self) -> u8 {
         self.precision
     }
 
-    /// The number of digits behind the point.
+    /// Number of fractional digits.
     #[must_use]
     pub const fn scale(&self) -> u8 {
         self.scale
     }
 
-    /// Whether it is below zero.
+    /// Whether the value is below zero.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.stored.first().is_some_and(|first| first & 0x80 == 0)
@@ -82,7 +82,8 @@ impl<'r> Decimal<'r> {
 }
 
 impl Digits {
-    /// Digits of each group, from the left: before the point the first has fewer, behind it the last.
+    /// Number of digits of each group, from the left. The first integer group and the last fractional group may be
+    /// shorter.
     fn groups(self) -> impl Iterator<Item = u8> {
         let whole = std::iter::repeat_n(GROUP_DIGITS, usize::from(self.whole / GROUP_DIGITS));
         let fraction = std::iter::repeat_n(GROUP_DIGITS, usize::from(self.fraction / GROUP_DIGITS));
@@ -95,7 +96,7 @@ fn group_bytes(digits: u8) -> usize {
     GROUP_BYTES.get(usize::from(digits)).copied().map_or(0, usize::from)
 }
 
-/// As the server prints it: no zeros before the first digit, all digits behind the point.
+/// Prints as the server does: no leading zeros, all fractional digits.
 impl fmt::Display for Decimal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digits = String::with_capacity(usize::from(self.precision));

@@ -1,4 +1,4 @@
-//! The values of rows, as the server has them, bit for bit.
+//! The values of rows, bit for bit as the server has them.
 //!
 //! Source: `Field_*::pack` and `unpack` of MySQL and MariaDB, which write the row images.
 
@@ -57,9 +57,9 @@ pub enum Value<'r> {
         /// Bytes of the value.
         bytes: u8,
     },
-    /// CHAR, VARCHAR, BINARY, VARBINARY, and types of MariaDB that are stored in one of them (UUID, INET4, INET6, VECTOR).
-    /// [`ColumnType::String`] (CHAR, BINARY, UUID, INET) comes without the spaces or zero bytes at its end: the log has
-    /// nothing that tells them apart, unless it has collations.
+    /// CHAR, VARCHAR, BINARY, VARBINARY, and types of MariaDB that are stored in one of them (UUID, INET4, INET6,
+    /// VECTOR). [`ColumnType::String`] (CHAR, BINARY, UUID, INET) lacks its trailing spaces or zero bytes: the log does
+    /// not distinguish these types, unless it has collations.
     String(&'r [u8]),
     /// TEXT and BLOB of every length.
     Blob(&'r [u8]),
@@ -69,16 +69,16 @@ pub enum Value<'r> {
     Vector(&'r [u8]),
     /// MySQL's JSON.
     Json(Json<'r>),
-    /// How a JSON value differs from the one before.
+    /// Changes of a JSON value relative to the one before.
     JsonChanges(JsonChanges<'r>),
     /// A column that MariaDB compresses (`COMPRESSED`).
     Compressed(CompressedColumn<'r>),
 }
 
-/// An integer. The log says whether it is signed only if its table map does.
+/// An integer. Its signedness is known only if the table map states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integer {
-    /// The bytes as a number without sign.
+    /// The bytes as an unsigned number.
     bits: u64,
     /// Bytes of the type: 1, 2, 3, 4 or 8.
     bytes: u8,
@@ -86,7 +86,7 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// Whether the column is unsigned; `None` if the log does not say.
+    /// Whether the column is unsigned; `None` if the log does not state it.
     #[must_use]
     pub const fn is_unsigned(&self) -> Option<bool> {
         self.unsigned
@@ -152,7 +152,7 @@ impl<'r> Value<'r> {
     }
 }
 
-/// 0 is year 0, other numbers count from 1900.
+/// Converts a YEAR: 0 is year 0, other numbers count from 1900.
 fn year(number: u8) -> u16 {
     if number == 0 { 0 } else { u16::from(number).saturating_add(1900) }
 }

@@ -1,6 +1,7 @@
 //! Dates and times.
 //!
-//! Source: `my_time.cc` of MySQL: `my_datetime_packed_from_binary` and its likes; the older forms from `field.cc`.
+//! Source: `my_time.cc` of MySQL: `my_datetime_packed_from_binary` and related functions; the older forms from
+//! `field.cc`.
 
 use std::fmt;
 
@@ -17,10 +18,10 @@ pub struct Date {
     pub day: u8,
 }
 
-/// A TIME: up to 838 hours, either way.
+/// A TIME: up to 838 hours, positive or negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time {
-    /// Whether it is below zero.
+    /// Whether the value is below zero.
     pub negative: bool,
     /// Hours.
     pub hours: u16,
@@ -54,7 +55,7 @@ pub struct DateTime {
 /// A TIMESTAMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamp {
-    /// Seconds since 1970 UTC; 0 is `0000-00-00 00:00:00`. Without a sign since MariaDB 11.5.
+    /// Seconds since 1970 UTC; 0 is `0000-00-00 00:00:00`. Unsigned since MariaDB 11.5.
     pub seconds: u32,
     /// Microseconds.
     pub microseconds: u32,
@@ -62,7 +63,7 @@ pub struct Timestamp {
     pub decimals: u8,
 }
 
-/// A number is split into its lowest `bits` and the rest.
+/// Splits a number into its lowest `bits` and the rest.
 const fn split(number: u64, bits: u32) -> (u64, u64) {
     match (number.checked_shr(bits), 1_u64.checked_shl(bits)) {
         (Some(high), Some(end)) => (high, number & end.wrapping_sub(1)),
@@ -74,13 +75,13 @@ fn small<T: TryFrom<u64>>(number: u64) -> Result<T, Fault> {
     T::try_from(number).map_err(|_| Fault::Malformed { what: "date or time" })
 }
 
-/// Microseconds of a fraction in the bytes of `decimals` digits: two digits each.
+/// Reads the microseconds of a fraction of `decimals` digits, stored with two digits in each byte.
 fn fraction(bytes: &mut Bytes<'_>, decimals: u8) -> Result<u32, Fault> {
     let width = usize::from(decimals).div_ceil(2);
     microseconds(bytes.big(width)?, width)
 }
 
-/// A number of `width` bytes in microseconds.
+/// Converts a fraction of `width` bytes to microseconds.
 fn microseconds(number: u64, width: usize) -> Result<u32, Fault> {
     let unit = match width {
         1 => 10_000,
@@ -98,12 +99,12 @@ impl Date {
         Ok(Self { year: small(year)?, month: small(month)?, day: small(day)? })
     }
 
-    /// From `YYYYMMDD` in decimal digits.
+    /// Parses `YYYYMMDD` in decimal digits.
     fn from_digits(number: u64) -> Result<Self, Fault> {
         Ok(Self { year: small(number / 10_000)?, month: small(number / 100 % 100)?, day: small(number % 100)? })
     }
 
-    /// From year · 13 + month in the high bits and the day in the lowest five.
+    /// Parses year · 13 + month in the high bits and the day in the lowest five.
     pub(super) fn from_packed(number: u64) -> Result<Self, Fault> {
         let (month, day) = split(number, 5);
         Ok(Self { year: small(month / 13)?, month: small(month % 13)?, day: small(day)? })
@@ -111,7 +112,7 @@ impl Date {
 }
 
 impl Time {
-    /// `HHMMSS` in decimal digits, with a sign.
+    /// Reads `HHMMSS` in decimal digits, with a sign.
     pub(crate) fn read_old(bytes: &mut Bytes<'_>) -> Result<Self, Fault> {
         const SIGN: u64 = 0x80_0000;
         let number = bytes.little(3)?;
@@ -127,8 +128,8 @@ impl Time {
         })
     }
 
-    /// Ten bits of hours, six of minutes, six of seconds, then the fraction; all together inverted below zero, so that
-    /// bytes compare as values do.
+    /// Reads ten bits of hours, six of minutes, six of seconds, then the fraction. Negative values are inverted as a
+    /// whole, so that the bytes sort like the values.
     pub(crate) fn read(bytes: &mut Bytes<'_>, decimals: u8) -> Result<Self, Fault> {
         let width = usize::from(decimals).div_ceil(2);
         let fraction_bits = u32::try_from(width.saturating_mul(8)).unwrap_or(0);
@@ -149,7 +150,7 @@ impl Time {
 }
 
 impl DateTime {
-    /// `YYYYMMDDhhmmss` in decimal digits.
+    /// Reads `YYYYMMDDhhmmss` in decimal digits.
     pub(crate) fn read_old(bytes: &mut Bytes<'_>) -> Result<Self, Fault> {
         let number = bytes.u64()?;
         let time = number % 1_000_000;
@@ -163,8 +164,8 @@ impl DateTime {
         })
     }
 
-    /// Five bytes with the highest bit set: 17 bits of year · 13 + month, five of the day, five, six and six of the
-    /// time; then the fraction.
+    /// Reads five bytes with the highest bit set: 17 bits of year · 13 + month, five of the day, five, six and six of
+    /// the time; then the fraction.
     pub(crate) fn read(bytes: &mut Bytes<'_>, decimals: u8) -> Result<Self, Fault> {
         const ZERO: u64 = 0x80_0000_0000;
         let whole = bytes.big(5)?.checked_sub(ZERO).ok_or_else(|| bytes.malformed())?;
@@ -186,7 +187,7 @@ impl Timestamp {
     }
 }
 
-/// `.` and as many digits as the column has.
+/// Writes `.` and as many digits as the column has; nothing without a fraction.
 fn write_fraction(f: &mut fmt::Formatter<'_>, microseconds: u32, decimals: u8) -> fmt::Result {
     let digits = format!("{microseconds:06}");
     match digits.get(..usize::from(decimals)) {
@@ -216,7 +217,7 @@ impl fmt::Display for DateTime {
     }
 }
 
-/// Seconds since 1970 UTC, with the fraction.
+/// Prints seconds since 1970 UTC, with the fraction.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.seconds)?;

@@ -51,7 +51,7 @@ impl BinaryLogs {
     }
 }
 
-/// MariaDB has no column for it: the second event of an encrypted log is `Start_encryption`.
+/// Whether a log of MariaDB is encrypted. No column shows it, but the second event of such a log is `Start_encryption`.
 ///
 /// Source: seen on MariaDB 10.11, 11.4 and 11.8.
 fn starts_encrypted(session: &mut Session<'_>, log: &str) -> Result<bool, Error> {
@@ -74,15 +74,15 @@ pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action
         return Ok(None);
     }
     let mut what = "remove the binary logs that were written in clear text".to_owned();
-    // Others of its group recover from its binary logs.
+    // Other members of the group recover from these binary logs.
     if session.has_active_plugin("group_replication")? {
         what.push_str("; members that join the group later get the data only by the clone plug-in");
     }
     Ok(Some(Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)))
 }
 
-/// Purges binary logs up to the newest one in clear text. The server keeps those that a connected replica still reads;
-/// it does not know of replicas that are not connected.
+/// Purges binary logs up to the newest one in clear text. The server keeps logs that a connected replica still reads;
+/// it does not know about replicas that are not connected.
 pub(super) fn purge(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let logs = BinaryLogs::list(session)?;
     if !logs.any_clear() {

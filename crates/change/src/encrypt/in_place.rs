@@ -19,9 +19,9 @@ use crate::{Error, Outcome, Session, control::Requests, quote};
 
 /// Maximum size of page 0.
 const MAX_PAGE_BYTES: u64 = 64 << 10;
-/// Interval at which the server is asked whether it still works on the tablespace.
+/// Interval at which the server's work on the tablespace is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// An idle server writes all dirty pages within seconds.
+/// Time limit for writing dirty pages. An idle server writes all of them within seconds.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Encrypts a general tablespace, or `mysql`, in place, unless page 0 says that it is encrypted.
@@ -80,7 +80,7 @@ pub(super) fn statement(name: &str) -> String {
     format!("ALTER TABLESPACE {} ENCRYPTION = 'Y'", quote::name(name))
 }
 
-/// After a crash the server resumes an interrupted change, and blocks others meanwhile.
+/// Waits for the server, which resumes an interrupted change after a crash and blocks others meanwhile.
 fn wait_for_the_server(
     session: &mut Session<'_>,
     name: &str,
@@ -102,7 +102,7 @@ fn wait_for_the_server(
     Ok(())
 }
 
-/// Page 0 of a new tablespace does not exist on disk until the server writes it.
+/// Waits for page 0 of a new tablespace, which is not on disk until the server writes it.
 fn wait_for_page_0(file: &Path, requests: &Requests, progress: &Progress<'_>) -> Result<(), Error> {
     let began = Instant::now();
     while began.elapsed() < WRITTEN_WITHIN && head(file).is_ok_and(|head| Page0::parse(&head).is_err()) {

@@ -1,4 +1,4 @@
-//! A plan or a run as a user starts it: planned, confirmed, logged, and controlled from other processes.
+//! A plan or a run as a user starts it: planned, confirmed, logged, and controllable from other processes.
 
 use std::path::Path;
 use std::sync::{Arc, atomic::AtomicBool};
@@ -6,15 +6,15 @@ use std::sync::{Arc, atomic::AtomicBool};
 use super::{Options, Progress, Report, ServerAccess, may_begin, plan};
 use crate::{Confirm, Control, Error, Runs, StatementLog};
 
-/// What is asked of a user before and during a run. Errors of the user's side are `E`.
+/// Callbacks to the user before and during a run. Their errors are of type `E`.
 pub struct User<'u, E> {
-    /// Agrees to the plan, or returns why not; then nothing is logged or changed.
+    /// Confirms the plan. An error is the reason why not; then nothing is logged or changed.
     pub confirm: Confirm<'u, Report, E>,
-    /// Called when the plan is agreed to; the run is canceled when the flag is set.
+    /// Called after the confirmation. The run is canceled when the returned flag is set.
     pub stop: &'u dyn Fn() -> Result<Arc<AtomicBool>, E>,
 }
 
-/// Where a run is recorded.
+/// Paths of the records of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Records<'r> {
     /// The log of statements.
@@ -23,11 +23,11 @@ pub struct Records<'r> {
     pub state_directory: &'r Path,
 }
 
-/// Plans; changes and logs nothing. The plan is worth reading even if a run would be refused, so the refusal is beside
-/// it.
+/// Plans without changing or logging anything. The plan is useful even if a run would be refused, so the refusal is
+/// returned in addition to it.
 ///
 /// # Errors
-/// [`Error`] if the server cannot be planned for; beside the plan, why a run would not begin.
+/// [`Error`] if no plan can be made. Next to the plan: why a run would be refused.
 pub fn preview(
     access: &ServerAccess,
     options: &Options,
@@ -41,7 +41,7 @@ pub fn preview(
 /// Plans, asks the user, and carries out the plan.
 ///
 /// # Errors
-/// [`Error`] by cause, and those of the user's side.
+/// [`Error`] by cause, and errors of the callbacks.
 pub fn carry_out<E: From<Error>>(
     access: &ServerAccess,
     options: &Options,

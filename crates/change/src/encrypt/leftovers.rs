@@ -24,7 +24,7 @@ pub struct Leftover {
     pub closable: bool,
 }
 
-/// Capability that a server of the MySQL family needs to close a check, where tables are not enough.
+/// Capability with which a server of the MySQL family can close a check, if encrypting tables is not enough.
 const NEEDED: [(&str, Capability); 10] = [
     (BINLOG_PLAINTEXT.id, Capability::EncryptBinaryLogs),
     (DOUBLEWRITE_PLAINTEXT.id, Capability::EncryptDoublewrite),
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Whether a run with this finding has more to do; none if it is no leftover.
+    /// Whether a run can close this finding; `None` if it is not a leftover.
     fn closable_of(id: &str, status: Status, mariadb: bool) -> Option<bool> {
         let (text, comment) =
             if mariadb { ("10.11.19-MariaDB", "") } else { ("9.7.4", "MySQL Community Server - GPL") };

@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table, quote};
 
-/// Give up after the threads made no progress for this long.
+/// Time limit without progress of the threads.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Wake the threads after this long without progress.
+/// Time without progress after which the threads are woken.
 const WAKE_AFTER: Duration = Duration::from_secs(3);
 /// Setting the variable to its own value makes the threads examine all tablespaces again. Seen once on 10.11: one
 /// tablespace remained unencrypted for two minutes while the threads slept.
@@ -115,7 +115,7 @@ fn wanted(options: &Options) -> impl Iterator<Item = &'static Setting> {
     })
 }
 
-/// A variable that this server does not have counts as on.
+/// Whether a variable is off; a variable that this server does not have counts as on.
 fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
     let is_off = |value: &str| {
         // ON still permits clear-text tables with ENCRYPTED=NO.
@@ -125,7 +125,7 @@ fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
     Ok(session.variable(setting.name)?.as_deref().is_some_and(is_off))
 }
 
-/// The settings that are missing in the given option file.
+/// A step that adds the settings which are missing in the given option file.
 fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
     let path = options.option_file.clone()?;
     let missing: Vec<String> = wanted(options)
@@ -191,7 +191,7 @@ fn says_no(options: &str) -> bool {
     bare.to_ascii_lowercase().split_whitespace().any(|option| option == "encrypted=no")
 }
 
-/// An Aria table is encrypted, or not, as a whole when it is created.
+/// Steps for Aria tables, each of which is encrypted as a whole, or not, when it is created.
 fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>>, Error> {
     let tables = session.query(
         "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes \
@@ -232,7 +232,7 @@ pub(super) fn clear_pages(
     let wanted = tables.into_iter().filter(|((schema, _), bytes)| super::wanted(options, schema) && fits(*bytes));
     let mut steps: Vec<_> = wanted.map(|((schema, table), bytes)| copy(schema, table, bytes, "FORCE")).collect();
     if !steps.is_empty() {
-        // Otherwise the new files would reach the disk only over time.
+        // Without this step, the new files would reach the disk only over time.
         steps.push(wait_step());
     }
     Ok(steps)
@@ -287,7 +287,7 @@ pub(super) fn wait_for_threads(
 ) -> Result<Outcome, Error> {
     let mut threads = Threads::query(session)?;
     let waited = wait_with(session, &mut threads, throttle, requests, progress, executed);
-    // In any case: threads that stay stopped would leave new tables in clear text.
+    // Restart them in any case: stopped threads would leave new tables in clear text.
     let woken = threads.stop(session, false, executed);
     waited.and_then(|outcome| woken.map(|()| outcome))
 }
@@ -331,7 +331,7 @@ fn wait_with(
         }
         if since.elapsed() > WAKE_AFTER && woken.elapsed() > WAKE_AFTER {
             woken = Instant::now();
-            // The report lists it once; the log has every one.
+            // The report lists repeated statements once; the log has every one.
             if executed.last().is_none_or(|last| last != WAKE) {
                 executed.push(WAKE.to_owned());
             }
@@ -341,7 +341,8 @@ fn wait_with(
     }
 }
 
-/// The number of threads when they are not stopped. If a run is killed meanwhile, the next run starts them again.
+/// The number of threads to restore after they are stopped. If a run is killed meanwhile, the next run starts them
+/// again.
 struct Threads {
     number: String,
     stopped: bool,
@@ -368,7 +369,8 @@ impl Threads {
 /// Number of rollback segments that transactions use in turn.
 const ROLLBACK_SEGMENTS: u32 = 128;
 
-/// The threads skip free pages, such as those of purged undo logs; they keep clear text until they are reused.
+/// Overwrites free pages, such as those of purged undo logs: the threads skip them, so they keep clear text until they
+/// are reused.
 pub(super) fn use_free_pages(
     session: &mut Session<'_>,
     progress: &Progress<'_>,

@@ -17,14 +17,14 @@ pub const ASSUMED_RATE: u64 = 40 << 20;
 /// How tables are encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The server's copy if it fits into the lock budget, else an online tool.
+    /// The server's copy if it fits into the lock budget, otherwise an online tool.
     #[default]
     Auto,
     /// Always the server's copy.
     Native,
-    /// gh-ost where possible, else the server's copy if it fits into the budget.
+    /// gh-ost where possible, otherwise the server's copy if it fits into the budget.
     GhOst,
-    /// pt-online-schema-change where possible, else the server's copy if it fits into the budget.
+    /// pt-online-schema-change where possible, otherwise the server's copy if it fits into the budget.
     PtOsc,
     /// The server's copy, on a replica without writing clients that will replace the source.
     RebuildReplica,

@@ -1,5 +1,5 @@
-//! `sealant encrypt`: encrypts what a running server keeps in clear text, in a safe order, and decides by the bytes on
-//! disk what is done.
+//! `sealant encrypt`: encrypts what a running server keeps in clear text, in a safe order. The bytes on disk decide
+//! what is encrypted.
 
 mod binlogs;
 pub(crate) mod clear;
@@ -39,11 +39,11 @@ use crate::{
 
 /// Schema of [`Report`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
-/// How often leftovers are rewritten before the run gives up: other clients keep writing.
+/// Maximum number of rewrites of leftovers: other clients may keep writing.
 const MAX_RENEWALS: u32 = 6;
-/// Give up after this many attempts that change nothing in the doublewrite files.
+/// Maximum number of consecutive rewrites that change nothing in the doublewrite files.
 const MAX_FRUITLESS_RENEWALS: u32 = 2;
-/// The limit if logs and undo stay in clear text, because their pages recur.
+/// Maximum number of rewrites if logs and undo stay in clear text: their pages reach the doublewrite files again.
 const MAX_RENEWALS_WITH_CLEAR_LOGS: u32 = 2;
 
 /// How long to wait until clear-text relay logs are applied.
@@ -71,7 +71,7 @@ pub struct Options {
     pub policy: Policy,
     /// Encrypt only tables of these schemas; of all schemas if empty.
     pub schemas: Vec<String>,
-    /// Skip larger tables: writes to a table wait while it is copied.
+    /// Skip tables larger than this: writes to a table wait while it is copied.
     pub largest_table_bytes: Option<u64>,
     /// Remove clear-text binary logs.
     pub purge_binlogs: bool,
@@ -161,7 +161,7 @@ pub struct TableChange {
 /// The steps for a server.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub server: String,
     /// Version of the server.
     pub version: String,
@@ -169,7 +169,7 @@ pub struct Plan {
     pub identity: String,
     /// Steps in order.
     pub steps: Vec<Step<Action>>,
-    /// What no step can encrypt, with remedies.
+    /// Data that no step can encrypt, with remedies.
     pub leftovers: Vec<Leftover>,
     /// Disk space for the largest copy of a table, if there is one.
     pub room: Option<Room>,
@@ -180,7 +180,7 @@ pub struct Plan {
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub server: String,
     /// Version of the server.
     pub version: String,
@@ -191,10 +191,10 @@ pub struct Report {
     /// Disk space for the largest copy of a table, when the run was planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room: Option<Room>,
-    /// What the keyring and each copy opened before anything was changed.
+    /// Numbers of files that the keyring and each copy opened before anything was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring: Option<Opened>,
-    /// What the keyring opened afterwards.
+    /// Numbers of files that the keyring opened afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring_after: Option<Opened>,
     /// Whether the run was canceled.
@@ -254,7 +254,7 @@ fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
 /// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
 ///
 /// # Errors
-/// Those that [`Plan::run`] would return.
+/// As [`Plan::run`].
 fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
@@ -532,8 +532,8 @@ impl Run<'_> {
         })
     }
 
-    /// This run may have generated the keyring's first key: the keyring must open everything now, and older copies may
-    /// not.
+    /// Proves the keyring again: this run may have generated its first key, so the keyring must open everything, while
+    /// older copies may not.
     fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<Opened>, Error> {
         let (stores, datadir) = key_stores(&mut self.session, &self.access.target.to_string(), self.options)?;
         let mut after = None;
@@ -590,7 +590,7 @@ impl Run<'_> {
         Ok(scan.renewals().into_iter().chain(clear).collect())
     }
 
-    /// A replica removes clear-text relay logs itself after it has applied them.
+    /// Waits until a replica has applied its clear-text relay logs, which it then removes itself.
     fn wait_for_relay_logs(&mut self) -> Result<(), Error> {
         let status = self.session.replica_status();
         if !self.is_mariadb() && !self.session.can(Capability::EncryptBinaryLogs) {

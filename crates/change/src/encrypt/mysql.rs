@@ -55,7 +55,7 @@ pub(super) fn steps(
         let renewals = renewals(session, scan)?;
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
         if session.can(Capability::EncryptBinaryLogs) {
-            // Switching encryption on starts a new log; if it is on already, a step starts one.
+            // Switching encryption on starts a new log. If it is already on, a step starts one.
             let is_on = settings.value("binlog_encryption").is_some_and(|value| value.eq_ignore_ascii_case("on"));
             steps.extend(if is_on { binlogs::renewal(session)? } else { None });
             steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });
@@ -242,7 +242,7 @@ fn table_steps(
     let mut steps = Vec::new();
     for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
-        // No release supports ALGORITHM=INPLACE or LOCK=NONE for it.
+        // No release supports ALGORITHM=INPLACE or LOCK=NONE for this statement.
         let sql = format!("ALTER TABLE {} {moved}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
         let method = chooser.choose(session, table)?;
         let (variant, blocks) = match &method {

@@ -24,7 +24,7 @@ pub(super) fn write(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
     })
 }
 
-/// Other clients may keep writing, so a moment with few dirty pages must suffice.
+/// Waits for a moment with few dirty pages. Other clients may keep writing, so there may never be none.
 fn wait(session: &mut Session<'_>) -> Result<bool, Error> {
     let began = Instant::now();
     let mut least = u64::MAX;

@@ -7,7 +7,7 @@ use crate::{Control, Error, Outcome, Session, StatementLog, Step};
 
 pub(super) const LIFT: &str = "SET GLOBAL super_read_only = OFF";
 
-/// Whether `super_read_only` is on. Releases without it let administrators write.
+/// Whether `super_read_only` is on. Releases without it allow administrators to write.
 pub(super) fn is_super(session: &mut Session<'_>) -> Result<bool, Error> {
     session.is_on("super_read_only")
 }

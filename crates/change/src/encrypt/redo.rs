@@ -10,7 +10,7 @@ use super::scratch_schema::{POLL_INTERVAL, ScratchSchema, TIMEOUT};
 use crate::{Error, Outcome, Session};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
-/// The minimum.
+/// Minimum capacity of the log.
 const SMALL_BYTES: u64 = 8 << 20;
 /// For MySQL 8.0: several times `innodb_log_buffer_size`, and twice what is written meanwhile. With 8 MiB, 8.0.33
 /// stopped permanently in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was
@@ -38,7 +38,7 @@ pub(super) fn cannot_resize() -> Outcome {
 pub(super) fn pass(schema: &mut ScratchSchema<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
     let since_84 = schema.session().identity().version.can(Capability::WithoutMasterStatements);
     let small = if since_84 { SMALL_BYTES } else { SMALL_BYTES_OF_80 };
-    // If the log already has that size, use another one.
+    // If the log already has this size, use another one.
     let small = if capacity == small { small * 2 } else { small };
     let before = capacity.to_string();
     schema.set(CAPACITY, &small.to_string(), &before)?;
@@ -56,7 +56,7 @@ pub(super) fn pass(schema: &mut ScratchSchema<'_, '_>, capacity: u64) -> Result<
 
 fn wait(session: &mut Session<'_>) -> Result<bool, Error> {
     let began = Instant::now();
-    // The state changes shortly after the statement returns.
+    // The status changes shortly after the statement returns.
     sleep(POLL_INTERVAL);
     while began.elapsed() < TIMEOUT {
         let state = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_resize_status'")?;

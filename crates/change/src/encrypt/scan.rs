@@ -125,7 +125,7 @@ impl Scan {
         self.unknown(PAGE_PLAINTEXT.id)
     }
 
-    /// Only for MariaDB. Overwrites the doublewrite area as well.
+    /// A step for MariaDB only. It overwrites the doublewrite area as well.
     fn free_pages(&self) -> Option<Step<Action>> {
         let is_undo_or_system = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -136,8 +136,8 @@ impl Scan {
         any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
     }
 
-    /// MariaDB's area in the system tablespace keeps clear copies until as many pages are written at once: after a crash that
-    /// can be never.
+    /// A step for MariaDB's area in the system tablespace. It keeps clear copies until as many pages are written at
+    /// once, which may never happen after a crash.
     fn doublewrite_area(&self) -> Option<Step<Action>> {
         let what = "overwrite the doublewrite area, which holds pages in clear text";
         let step = || Step::quiet("renew doublewrite", what, Action::UseFreePages);

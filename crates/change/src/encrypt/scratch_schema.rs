@@ -8,9 +8,9 @@ use server::dialect::encryption::table_option;
 use super::redo::CAPACITY;
 use crate::{Error, Session};
 
-/// How long the server may take to write its pages, or to resize its log.
+/// Time limit for the server to write its pages, or to resize its log.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
-/// Interval at which the server is asked whether it has.
+/// Polling interval of these operations.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Maximum share of dirty pages in the buffer pool, in percent.
@@ -23,14 +23,15 @@ pub(crate) fn create_schema() -> String {
     format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
 }
 
-/// Half a page: each row fills one page.
+/// Length of a row: half a page, so that each row fills one page.
 const ROW_BYTES: u32 = 8000;
-/// Several times the number of slots in MySQL's doublewrite files, and 32 MiB of redo: several times the smallest log.
+/// Number of rows: several times the number of slots in MySQL's doublewrite files. They write 32 MiB of redo, several
+/// times the smallest log.
 const ROWS: u32 = 4096;
-/// Number of parts that are flushed page by page: each part has as many pages as there are slots for single pages.
+/// Number of parts that are flushed page by page. Each part has as many pages as there are slots for single pages.
 const PARTS: u32 = ROWS / 512;
 
-/// The schema, with the session that changes it. Executed statements are added to `executed`.
+/// The schema; executed statements are appended to `executed`.
 pub(super) struct ScratchSchema<'s, 'l> {
     session: &'s mut Session<'l>,
     executed: &'s mut Vec<String>,
@@ -56,7 +57,7 @@ impl<'s, 'l> ScratchSchema<'s, 'l> {
     /// Sets a variable temporarily. The old value is stored first, so that the next run restores it if this one is
     /// killed.
     pub(super) fn set(&mut self, variable: &str, value: &str, before: &str) -> Result<(), Error> {
-        // An existing row is from a run that was killed, and has the original value.
+        // An existing row is from a killed run, and has the original value.
         self.change(&format!("INSERT IGNORE INTO {SCHEMA}.set_back VALUES ('{variable}', '{before}')"))?;
         self.change(&format!("SET GLOBAL {variable} = {value}"))
     }

@@ -13,7 +13,7 @@ use server::dialect::directory;
 use super::Progress;
 use crate::{Error, Outcome, Session, quote};
 
-/// Temporary replacement for each of the others.
+/// Name of a temporary undo tablespace that replaces each of the others in turn.
 const TEMPORARY_UNDO: &str = "sealant_undo_stand_in";
 /// Time limit of the purge threads for one tablespace. An open transaction can block them indefinitely.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -53,8 +53,8 @@ pub(crate) fn renew(
     Ok(outcome(&stuck))
 }
 
-/// If MySQL 9.7.4 is killed while it creates or drops an undo tablespace, it may forget the tablespace but keep the
-/// file, which then blocks the name.
+/// Creates the temporary undo tablespace. If MySQL 9.7.4 is killed while it creates or drops one, it may forget the
+/// tablespace but keep the file, which then blocks the name.
 fn create_temporary_undo(session: &mut Session<'_>, datadir: &Path, executed: &mut Vec<String>) -> Result<(), Error> {
     let sql = format!("CREATE UNDO TABLESPACE {TEMPORARY_UNDO} ADD DATAFILE '{TEMPORARY_UNDO}.ibu'");
     match change(session, executed, &sql) {
@@ -74,12 +74,12 @@ fn create_temporary_undo(session: &mut Session<'_>, datadir: &Path, executed: &m
     }
 }
 
-/// Whether an interrupted run has left an undo tablespace inactive or the replacement.
+/// Whether an interrupted run has left an undo tablespace inactive, or the temporary one.
 pub(crate) fn exists(session: &mut Session<'_>) -> Result<bool, Error> {
     Ok(tablespaces(session)?.iter().any(|(name, state)| name == TEMPORARY_UNDO || state != "active"))
 }
 
-/// Activates all undo tablespaces and drops the replacement.
+/// Activates all undo tablespaces and drops the temporary one.
 pub(crate) fn clean_up(
     session: &mut Session<'_>,
     progress: &Progress<'_>,

@@ -5,9 +5,9 @@ use std::{borrow::Cow, io};
 use super::Error;
 use crate::keyring::LOST;
 
-/// For a statement whose error gives no next step of its own.
+/// Hint for a statement whose error has no hint.
 const SEE_LOG: &str = "look at the server's error log, then run the same command again";
-/// For a server that reads certificates only when it starts.
+/// Hint for a server that reads certificates only at startup.
 const AT_START: &str = "put the files where ssl_cert, ssl_key and ssl_ca of its option file say, and restart it";
 
 impl Error {
@@ -51,7 +51,7 @@ impl Error {
         self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
     }
 
-    /// For encryption and rotation.
+    /// Hints for encryption and rotation.
     const fn hint_of_keys(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoKeyring { .. } => {
@@ -104,7 +104,7 @@ impl Error {
         })
     }
 
-    /// For a keyring that is set up or checked.
+    /// Hints for setting up and checking a keyring.
     const fn hint_of_set_up(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoServer => {
@@ -128,7 +128,7 @@ impl Error {
         })
     }
 
-    /// For certificates.
+    /// Hints for certificates.
     fn hint_of_certificates(&self) -> Option<&'static str> {
         Some(match self {
             Self::CertificateRefused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`",

@@ -1,5 +1,4 @@
-//! Errors of changes: what a user reads. Their next steps are in `hint`, what a run asks about a failed statement in
-//! `statement`.
+//! Errors of changes. Their hints are in `hint`; `statement` classifies failed statements for a run.
 
 mod hint;
 mod statement;
@@ -59,7 +58,7 @@ pub enum Error {
     /// There is no run to control.
     #[error("no run is active")]
     NoRun {
-        /// The last one that did not do all, and how it ended.
+        /// The last run that was not complete, and how it ended.
         last: Option<(String, Activity)>,
     },
     /// A limit names a status variable that the server does not have.
@@ -283,13 +282,13 @@ pub enum Error {
         /// Address or socket of the server.
         server: String,
     },
-    /// Neither a key nor a certificate is to be new.
+    /// No key and no certificate was requested.
     #[error("no key and no certificate to rotate was named")]
     Nothing,
-    /// Keys are to be made and no backup is named.
+    /// Keys are to be generated, but no backup was requested.
     #[error("no file for the backup of the keyring was given")]
     NoBackup,
-    /// A backup is named that nobody could open.
+    /// A backup was requested, but no recipient.
     #[error("no recipient of the backup was given")]
     NoRecipient,
     /// Recipients were given, but no file.
@@ -312,14 +311,14 @@ pub enum Error {
     KeyService {
         /// Path of the configuration.
         path: PathBuf,
-        /// Why.
+        /// Error of the key store.
         source: keyring::KeyringError,
     },
 
     /// No server was given.
     #[error("no server was given")]
     NoServer,
-    /// The server has keys already.
+    /// A keyring or key management plug-in is already active.
     #[error("{server}: {keyring} is already active")]
     Active {
         /// Address or socket of the server.
@@ -327,7 +326,7 @@ pub enum Error {
         /// Component or plug-in.
         keyring: String,
     },
-    /// Something else is configured already.
+    /// Another configuration exists.
     #[error("{}: {reason}", path.display())]
     Configured {
         /// Path of the file.
@@ -335,7 +334,7 @@ pub enum Error {
         /// What it contains.
         reason: String,
     },
-    /// A key file exists already.
+    /// A key file exists.
     #[error("{}: already exists, and keys are never overwritten", path.display())]
     KeysExist {
         /// Path of the file.
@@ -404,16 +403,16 @@ pub enum Error {
     /// The given files cannot be used.
     #[error(transparent)]
     Certificate(#[from] pki::Error),
-    /// The server is too old to take a certificate while it runs.
+    /// The server is too old to reload a certificate while it runs.
     #[error("{server}: reads certificates only at startup; {statement} exists since {since}{}", too_old(tls_version))]
     ReadsAtStart {
         /// Address or socket of the server.
         server: String,
         /// The statement that it lacks.
         statement: &'static str,
-        /// What came with the statement.
+        /// Feature that came with the statement.
         since: String,
-        /// Its `tls_version`, if that allows no version of TLS in which the certificate could be proven.
+        /// The server's `tls_version`, if it allows no version of TLS with which the certificate could be proven.
         tls_version: Option<String>,
     },
     /// A TLS variable of the server names no file.

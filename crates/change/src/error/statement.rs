@@ -1,4 +1,4 @@
-//! What a run asks about a failed statement.
+//! Classifies failed statements for a run.
 
 use server::error_code;
 

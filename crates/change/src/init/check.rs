@@ -213,7 +213,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// A key that exists only in the running server's memory is lost when it stops, even if no file needs it yet.
+    /// Checks that the keyring has all keys of the running server: a key that exists only in memory is lost when the
+    /// server stops, even if no file needs it yet.
     fn is_whole(&mut self, store: &KeyStore) -> Result<(), Error> {
         let Ok(Some(memory)) = in_memory(&mut self.session) else { return Ok(()) };
         let copy = KeyringCopy::read(store)?;

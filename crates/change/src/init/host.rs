@@ -36,7 +36,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Asks a running server. Refuses if keys are active already.
+    /// Queries a running server. Fails if keys are already active.
     pub(super) fn from_server(target: &Target, options: &Options, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
         let log = StatementLog::open(Path::new("/dev/null"), &server, &target.user)?;
@@ -89,7 +89,7 @@ impl Host {
     }
 }
 
-/// Without a trailing slash, as servers report it.
+/// Removes a trailing slash, which servers do not report.
 fn plain(path: &Path) -> PathBuf {
     path.components().collect()
 }
@@ -119,7 +119,8 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
     Ok((metadata.uid(), metadata.gid()))
 }
 
-/// A running server in `/proc`. In a container its process id and paths are not those of this host.
+/// Path of a running server in `/proc`; `None` if its process id is not that of a server on this host, as in a
+/// container.
 fn process(identity: &Identity) -> Option<PathBuf> {
     const MAX_BYTES: u64 = 64;
     let file = identity.datadir.join(identity.pid_file.as_ref()?);

@@ -106,7 +106,7 @@ impl OptionFileTarget {
         }
         let shared = arguments_read.suffix.is_none();
         match arguments_read.only.or(arguments_read.extra) {
-            // The server has changed its working directory since it started.
+            // The server may have changed its working directory since it started.
             Some(path) if path.is_relative() => {
                 Err(unknown("the server was started with a relative path to its option file: name it with --config"))
             }
@@ -161,7 +161,7 @@ fn included() -> Result<PathBuf, Error> {
     })
 }
 
-/// Option files have their own quotes, escapes and comments.
+/// Checks that a path is valid in option files, which have their own quotes, escapes and comments.
 fn fits_option_file(path: &Path) -> Result<(), Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
     if path.to_str().is_some_and(|text| text.chars().all(plain)) {

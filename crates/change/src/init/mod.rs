@@ -50,7 +50,7 @@ pub struct Request {
     pub keys: u32,
 }
 
-/// What to write, in order.
+/// Parts to write, in order.
 #[derive(Debug)]
 pub struct Plan {
     server: String,

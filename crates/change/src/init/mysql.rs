@@ -68,8 +68,8 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
     Ok(parts)
 }
 
-/// An empty keyring. If root starts mysqld, it would create the file before it changes its user, and could then not
-/// write its first key (ER 3185; confirmed on 9.7, which accepts an empty file as a keyring without keys).
+/// An empty keyring. A mysqld that is started by root would create the file before it changes its user, and could then
+/// not write its first key (ER 3185; confirmed on 9.7, which accepts an empty file as a keyring without keys).
 fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
     let part = Part::secret(keyring.to_owned(), "keyring, to which the server adds its keys", 0o600, Some(owner));
     let metadata = match fs::symlink_metadata(keyring) {

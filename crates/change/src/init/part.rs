@@ -19,7 +19,7 @@ use files::WriteOptions;
 pub struct Part {
     /// Path.
     pub path: PathBuf,
-    /// Purpose, for people.
+    /// Human-readable purpose.
     pub what: String,
     /// Permissions, in octal digits.
     #[serde(serialize_with = "octal")]
@@ -45,7 +45,7 @@ pub enum Condition {
     Written,
 }
 
-/// How a part is written.
+/// How to write a part.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// Create a directory.

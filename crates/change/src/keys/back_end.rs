@@ -71,7 +71,7 @@ pub(super) struct AvailableKeys {
 }
 
 impl AvailableKeys {
-    /// Asks the server, and reads its key file.
+    /// Queries the server and reads its key file.
     pub(super) fn query(session: &mut Session<'_>, given: Option<&Path>, datadir: &Path) -> Result<Self, Error> {
         let Some(active) = session.active_key_store(datadir)? else { return Ok(Self::none()) };
         let file = given.map(Path::to_owned).or(active.file);
@@ -83,7 +83,7 @@ impl AvailableKeys {
         let mut listed = || in_memory(session).ok().flatten().map(without_markers);
         let mut available = Self::read(active.name, active.read_only, file.map(KeyStore::MySql), listed())?;
         if available.has_lost_keys() {
-            // The server may have removed binary log keys since.
+            // The server may have removed binary log keys since then.
             available.in_memory = listed();
         }
         Ok(available)
@@ -127,7 +127,7 @@ impl AvailableKeys {
                     readable: true,
                 })
             }
-            // Whoever names a service wants its keys, not the names that the server knows.
+            // A user who names a service wants its keys, not the names that the server knows.
             Err(error @ Error::KeyService { .. }) => Err(error),
             Err(error) => {
                 // A missing file has no keys, whatever the running server has in memory.

@@ -54,7 +54,7 @@ pub struct Request {
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub server: String,
     /// Version of the server.
     pub version: String,
@@ -66,7 +66,7 @@ pub struct Report {
     pub back_end: Option<BackEnd>,
     /// Path of the register, which need not exist.
     pub register: PathBuf,
-    /// For each rotate option, when a run last rotated that key and proved it.
+    /// For each rotate option, the time when a run last rotated that key and proved it.
     pub last_rotated: BTreeMap<String, Timestamp>,
     /// Whether an unfinished rotation exists.
     pub unfinished: bool,
@@ -78,13 +78,13 @@ pub struct Report {
     pub files: u64,
     /// Files that could not be read, so that their keys are unknown.
     pub unread: Vec<Unread>,
-    /// Files that are damaged where they name their key or hold it wrapped, so that no key opens them.
+    /// Files that are damaged where they name or hold their key, so that no key opens them.
     pub damaged: Vec<Unread>,
-    /// Whether the keys were read from their file and tested on the files that need them.
+    /// Whether the keys were read from their store and tested on the files that need them.
     pub tried: bool,
     /// Whether every file was readable and names its key, and every key that a file needs exists and opens it.
     pub sound: bool,
-    /// Keys that the service has no longer, and what became of them.
+    /// Keys that the service no longer has, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<String>,
     /// What to do at once, if keys are missing.
@@ -92,7 +92,7 @@ pub struct Report {
     pub remedy: Option<String>,
 }
 
-/// Asks the server, and reads the headers and first pages of its files.
+/// Queries the server, and reads the headers and first pages of its files.
 ///
 /// # Errors
 /// [`Error`].

@@ -1,4 +1,4 @@
-//! Determines from file headers which keys are needed.
+//! Determines the needed keys from file headers.
 
 use std::{
     collections::BTreeMap,
@@ -78,7 +78,7 @@ pub(super) struct KeyNeeds {
 }
 
 impl KeyNeeds {
-    /// From the files of a running server.
+    /// Keys that the files of a running server need.
     pub(super) fn by_server(
         session: &mut Session<'_>,
         locations: &[PathBuf],
@@ -184,8 +184,8 @@ impl EncryptedFileKind {
     }
 }
 
-/// A file that is damaged where it names its key or holds it wrapped: no key can open it. A tablespace without a kind has no
-/// page 0 that can be read, which would name a key.
+/// A record of a file that is damaged where it names or holds its key, so that no key can open it. A tablespace without
+/// a kind has no readable page 0, which would name the key.
 fn damaged_record(file: &FileResult) -> Option<Unread> {
     let cut = file.is_tablespace() && file.tablespace.is_none() && file.verdict == Verdict::Truncated;
     if file.verdict != Verdict::BadKeyInfo && !cut {
@@ -196,14 +196,15 @@ fn damaged_record(file: &FileResult) -> Option<Unread> {
     Some(Unread { path: file.path.clone(), reason: reason.detail.clone() })
 }
 
-/// A tablespace or log without a byte names no key. A server that creates one has written its first page by now.
+/// A record of an empty tablespace or log, which names no key. A server that is creating it would have written its
+/// first page by now.
 fn empty(file: &FileResult) -> Option<Unread> {
     let is_empty = file.path.metadata().is_ok_and(|metadata| metadata.len() == 0);
     (file.bytes == 0 && file.verdict == Verdict::Unidentified && is_empty)
         .then(|| Unread { path: file.path.clone(), reason: "the file is empty, and names no key".to_owned() })
 }
 
-/// Other damage to a file is not the key's fault.
+/// Whether the key does not open the file. Other damage to the file does not count.
 fn is_shut(file: &FileResult) -> bool {
     let by_key = |check| matches!(check, Check::Key | Check::KeyOpens);
     matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey)

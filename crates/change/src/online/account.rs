@@ -55,13 +55,13 @@ impl File {
     }
 }
 
-/// Whether the connection must be encrypted: over a network always, like this program's own.
+/// Whether the connection must be encrypted: always over a network, like this program's own connections.
 pub(super) fn demanded(job: &Job<'_>, endpoint: &Endpoint) -> bool {
     let local = matches!(endpoint, Endpoint::Tcp { host, .. } if host == "127.0.0.1" || host == "::1");
     !local || job.connect.tls.mode_for(endpoint) != TlsMode::Off && !job.target.endpoint.is_socket()
 }
 
-/// Creates or removes a flag file, by which these tools are controlled.
+/// Creates or removes a flag file, with which these tools are controlled.
 pub(super) fn flag(path: &Path, wanted: bool) {
     let is_there = path.exists();
     let result = match (wanted, is_there) {

@@ -24,7 +24,7 @@ pub(super) fn call(job: &Job<'_>, table: &Table, row_bytes: u64, account: &accou
     for flag in ["--execute", "--allow-on-master", "--ok-to-drop-table", "--exact-rowcount"] {
         call.flag(flag);
     }
-    // It copies a chunk only after all concurrent writes are applied. With small chunks, or a commit for every 10
+    // gh-ost copies a chunk only after all concurrent writes are applied. With small chunks, or a commit for every 10
     // events (the default; this is the maximum), clients that write continuously leave it hardly any time.
     call.logged_option(
         "--chunk-size",

@@ -82,7 +82,7 @@ fn row_bytes(session: &mut Session<'_>, table: &Table) -> Result<u64, Error> {
     Ok(known.and_then(|length| length.parse().ok()).unwrap_or(0))
 }
 
-/// The tools connect only by TCP.
+/// The TCP endpoint of the server; the tools do not support sockets.
 fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
     if let Endpoint::Tcp { .. } = &job.target.endpoint {
         return Ok(job.target.endpoint.clone());

@@ -17,11 +17,11 @@ use crate::{Error, Outcome, Session};
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Polling interval of the throttling rules.
 const THROTTLE_INTERVAL: Duration = Duration::from_secs(2);
-/// How long a tool may clean up.
+/// Time limit for a tool to clean up.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Number of output lines kept, to explain a failure.
 const KEPT_LINES: usize = 5;
-/// Longer lines are truncated.
+/// Maximum length of a kept line; longer ones are truncated.
 const MAX_LINE_BYTES: usize = 300;
 
 /// A program and its arguments.
@@ -69,7 +69,7 @@ impl Call {
 /// Runs the tool until it ends.
 pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Result<Outcome, Error> {
     let failed = |source| Error::Tool { program: call.program.clone(), source };
-    // If this process is killed, the kernel kills the tool as well, which nobody would control any more.
+    // If this process is killed, the kernel kills the tool as well, which would otherwise run without control.
     let missing = || io::Error::new(io::ErrorKind::NotFound, "setpriv is not installed");
     let mut command = process::killed_with_parent(Path::new(&call.program), "KILL").ok_or_else(|| failed(missing()))?;
     command.args(&call.arguments);
@@ -122,10 +122,10 @@ fn watch(
             looked = Instant::now();
             gone = is_gone(watcher, job);
             if gone.is_some() {
-                // gh-ost would wait as long as it is paused. An error means that it has ended.
+                // A paused gh-ost would not end. An error means that it has ended already.
                 drop(child.kill());
             } else {
-                // A replica that cannot be asked must not be loaded.
+                // Put no load on a replica whose lag is unknown.
                 rest = job.throttle.reason(watcher, Duration::ZERO).map_or(true, |why| why.is_some());
             }
         }
@@ -143,7 +143,7 @@ fn watch(
     }
 }
 
-/// Why the server is gone. Only the monitoring connection may have been killed.
+/// Why the server is unreachable. `None` if only the monitoring connection was killed.
 fn is_gone(watcher: &mut Session<'_>, job: &Job<'_>) -> Option<Error> {
     watcher.query("SELECT 1").err()?;
     match watcher.connect_to(job.target, job.connect) {
@@ -155,7 +155,7 @@ fn is_gone(watcher: &mut Session<'_>, job: &Job<'_>) -> Option<Error> {
     }
 }
 
-/// Stops the tool by its flag file, or else by the signal at which it cleans up.
+/// Stops the tool with its flag file, or with the signal at which it cleans up.
 fn ask_to_end(call: &Call, child: &Child) {
     match &call.cancel {
         Some(file) => account::flag(file, true),

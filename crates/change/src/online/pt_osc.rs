@@ -18,7 +18,7 @@ pub(super) fn call(job: &Job<'_>, table: &Table, account: &account::File, endpoi
     let limits: Vec<String> = job.throttle.limits.iter().map(|l| format!("{}={}", l.name, l.max)).collect();
     if !limits.is_empty() {
         call.logged_option("--max-load", limits.join(","));
-        // Its default would abort the run at a load at which it should pause.
+        // By default it would abort the run at a load at which it should pause.
         let ends: Vec<String> = job.throttle.limits.iter().map(|l| format!("{}={}", l.name, ENDS_AT)).collect();
         call.logged_option("--critical-load", ends.join(","));
     }
@@ -32,7 +32,7 @@ pub(super) fn call(job: &Job<'_>, table: &Table, account: &account::File, endpoi
 /// A load that no server reaches.
 const ENDS_AT: u64 = 1_000_000_000;
 
-/// A comma would end the value.
+/// Escapes commas, which would end the value.
 fn escaped(name: &str) -> String {
     name.replace(',', "\\,")
 }

@@ -1,5 +1,5 @@
-//! What a killed tool leaves: recorded on the server before the tool starts, and removed by the next run. The table
-//! itself is always complete: both tools swap tables with one atomic `RENAME`.
+//! Leftovers of a killed tool: recorded on the server before the tool starts, and removed by the next run. The table
+//! itself is always complete, since both tools swap tables with one atomic `RENAME`.
 
 use server::dialect::encryption::table_option;
 
@@ -25,7 +25,7 @@ impl Tool {
     }
 }
 
-/// Records that the tool starts on this table.
+/// Records that the tool is about to start on this table.
 pub(crate) fn note(
     session: &mut Session<'_>,
     executed: &mut Vec<String>,
@@ -66,7 +66,7 @@ pub(super) fn is_noted(session: &mut Session<'_>, table: &Table) -> bool {
     session.value(&count).is_ok_and(|count| count.as_deref() == Some("1"))
 }
 
-/// Deletes the record of a table of which nothing is left; drops the records' table when it is empty.
+/// Deletes the record of a table without leftovers. Drops the records' table when it is empty.
 pub(super) fn forget(session: &mut Session<'_>, executed: &mut Vec<String>, table: &Table) -> Result<(), Error> {
     change(
         session,

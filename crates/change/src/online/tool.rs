@@ -18,13 +18,13 @@ pub enum Tool {
 /// An installed tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Which tool.
+    /// The program.
     pub tool: Tool,
     /// Its version; `None` for a build without one.
     pub version: Option<(u16, u16, u16)>,
 }
 
-/// Timeout for asking a tool for its version.
+/// Time limit for querying a tool's version.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Tool {
@@ -69,7 +69,7 @@ fn version_of(program: &str) -> Option<String> {
     Some(ended.map(|ended| ended.stdout).unwrap_or_default())
 }
 
-/// The first three numbers separated by dots.
+/// Parses the first three numbers separated by dots.
 fn parse(text: &str) -> Option<(u16, u16, u16)> {
     text.split(|c: char| !c.is_ascii_digit() && c != '.').find_map(|word| {
         let mut numbers = word.split('.').map(str::parse);

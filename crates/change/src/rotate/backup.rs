@@ -107,7 +107,7 @@ impl Identities {
     }
 }
 
-/// How it is known that a backup is correct.
+/// Proof that a backup is correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyProof {
@@ -128,7 +128,7 @@ pub struct Backup {
     pub sha256: String,
     /// Number of the server's keys in it.
     pub keys: u64,
-    /// How it was proven.
+    /// The proof of the backup.
     pub proof: CopyProof,
     /// Path of the age file with the password, if the keys are encrypted with one.
     #[serde(skip_serializing_if = "Option::is_none")]

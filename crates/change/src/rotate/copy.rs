@@ -78,7 +78,7 @@ impl ParsedKeys {
         }
     }
 
-    /// Only these keys.
+    /// Converts the keys for opening files; no other keys are included.
     pub(crate) fn into_keys(self) -> Keys {
         match self {
             Self::MySql(keyring) => Keys::from(keyring),
@@ -151,7 +151,7 @@ impl KeyringCopy {
         self.bytes == other.bytes && secret(self) == secret(other)
     }
 
-    /// Only these keys.
+    /// The keys, for opening files; no other keys are included.
     pub(crate) fn keys(&self) -> Result<Keys, Error> {
         let mut keys = Keys::default();
         let added = match &self.parsed {
@@ -202,7 +202,7 @@ impl KeyringCopy {
     }
 }
 
-/// Whether retrying does not help.
+/// Whether a retry is useless.
 const fn is_final(error: &KeyringError) -> bool {
     matches!(error, KeyringError::WrongKind { .. } | KeyringError::TooLarge { .. } | KeyringError::UnknownVersion)
 }

@@ -108,7 +108,7 @@ impl Copies {
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub server: String,
     /// UUID of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub struct Report {
     /// Files that still use an older key.
     #[serde(rename = "lagging")]
     pub old_key_files: Vec<OldKeyFile>,
-    /// What keeps its key on this server in any case.
+    /// Tablespaces and files whose key this server never replaces.
     pub leftovers: Vec<Leftover>,
     /// The certificate that was installed after the rotation, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +148,7 @@ pub struct Proofs {
 /// Result of the proof after the rotation.
 #[derive(Clone, Debug, Serialize)]
 pub struct After {
-    /// How many files were proven.
+    /// Numbers of files that were proven.
     #[serde(flatten)]
     pub proof: Proof,
     /// The newest InnoDB master key.

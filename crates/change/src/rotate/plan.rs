@@ -44,8 +44,7 @@ impl Action {
     }
 }
 
-/// Asks the server whether its keys can be rotated, and returns the steps. Changes nothing; no backup needs to be
-/// named.
+/// Queries the server and returns the steps, if its keys can be rotated. Changes nothing; no backup needs to be named.
 ///
 /// # Errors
 /// The reasons that prevent the rotation.

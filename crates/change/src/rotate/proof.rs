@@ -23,7 +23,7 @@ use super::{
 };
 use crate::Session;
 
-/// How often files that the server is writing are read before the result counts.
+/// Number of reads before the result counts of files that the server is writing.
 const TRIES: u32 = 8;
 /// Interval between attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -62,7 +62,7 @@ pub(super) struct ExpectedKeys {
 }
 
 impl ExpectedKeys {
-    /// Only the newest key of one kind.
+    /// Expects only the newest key of one kind.
     pub(super) fn newest(kind: KeyKind, name: &str) -> Self {
         let name = Some(name.to_owned());
         match kind {
@@ -106,8 +106,8 @@ impl FileScan {
         Err(Error::KeyringOpensNotAll { keyring, opened, encrypted, files })
     }
 
-    /// Examines files without the wanted keys again, until `settle_timeout` has passed or the server is gone: the server
-    /// writes page 0 with a delay.
+    /// Examines files without the wanted keys again, until `settle_timeout` has passed or the server is gone: the
+    /// server writes page 0 with a delay.
     pub(super) fn wait_until_settled(
         &mut self,
         wanted: &ExpectedKeys,
@@ -137,7 +137,7 @@ impl FileScan {
         Ok(())
     }
 
-    /// The redo log is one log in several files, of which the newest names the key.
+    /// Where a file is reported. The redo log is one log in several files, of which the newest names the key.
     fn location_of(&self, path: &Path) -> PathBuf {
         let redo = self.files.get(path).is_some_and(|file| file.kind == Some(FileKind::Redo));
         let directory = path.parent().filter(|directory| directory.ends_with(REDO_DIRECTORY));
@@ -180,7 +180,7 @@ impl FileScan {
         self.files.values().filter_map(old_key_file).chain(unseen).collect()
     }
 
-    /// Those files that name another key.
+    /// The files that name another key than the wanted one.
     pub(super) fn behind(&self, wanted: &ExpectedKeys) -> Vec<PathBuf> {
         let old_key_files = self.old_key_files(wanted).into_iter();
         old_key_files.filter(|file| file.key.is_some()).map(|old| old.file).collect()
@@ -230,7 +230,7 @@ fn look(locations: &[PathBuf], copy: &KeyringCopy) -> Result<BTreeMap<PathBuf, F
     let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
     let report = verify::run(&Plan::scan_server(locations), &keys, &settings);
-    // A file that the server dropped meanwhile does not count.
+    // Ignore a file that the server has dropped in the meantime.
     if let Some(unread) = report.errors.into_iter().find(|unread| unread.path.symlink_metadata().is_ok()) {
         return Err(Error::Unread { path: unread.path, reason: unread.reason });
     }
@@ -244,7 +244,7 @@ fn is_shut(file: &FileResult) -> bool {
         || file.findings.iter().any(|finding| by_key(finding.check))
 }
 
-/// A new table is in memory and in the redo log before its file is written.
+/// Whether the file of a new table is not written yet: the table is in memory and in the redo log first.
 fn is_unwritten(file: &FileResult) -> bool {
     file.is_tablespace() && file.verdict == Verdict::Unidentified
 }
@@ -263,7 +263,7 @@ pub(crate) fn key_names(file: &FileResult) -> Vec<String> {
     }
 }
 
-/// Temporary tablespaces are recreated at every start and not re-wrapped.
+/// Whether a tablespace is temporary: recreated at every start, and never rewrapped.
 fn is_temporary(file: &FileResult) -> bool {
     file.tablespace.is_some_and(TablespaceKind::is_temporary)
 }
@@ -306,7 +306,7 @@ mod tests {
         let datadir = tempfile::tempdir().unwrap();
         let at = |name: &str| datadir.path().join(name);
         fs::copy(sample("tablespace/mysql97-16k-encrypted.ibd"), at("t.ibd")).unwrap();
-        // As after a rebuild: an auxiliary table has another name than before.
+        // As after a rebuild: an auxiliary table has a new name.
         fs::write(at("fts_2.ibd"), vec![0; 7 * 16384]).unwrap();
         let seen = FileScan::prove(&[datadir.path().to_owned()], &copy).unwrap();
         assert_eq!(seen.proof().encrypted_files, 1);

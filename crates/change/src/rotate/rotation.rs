@@ -7,22 +7,22 @@ use server::{Options, Target};
 use super::{Copies, Error, Report, Request, plan, run};
 use crate::{Confirm, Ended, StatementLog, tls};
 
-/// What is to be new. The keys come first: a certificate is not touched if they could not be rotated.
+/// What to replace. Keys are rotated first: the certificate is not touched if that fails.
 #[derive(Default)]
 pub struct Rotation {
-    /// The keys.
+    /// The keys to rotate.
     pub keys: Option<Request>,
-    /// Where the keyring is backed up; a plan does without.
+    /// Backup of the keyring; not needed for a plan.
     pub copies: Option<Copies>,
-    /// The certificate.
+    /// The certificate to install.
     pub certificate: Option<tls::Request>,
 }
 
 impl Rotation {
-    /// Asks the server whether it can be done; changes nothing.
+    /// Checks with the server whether the rotation is possible. Changes nothing.
     ///
     /// # Errors
-    /// [`Error::Nothing`], and by cause.
+    /// [`Error::Nothing`], and other errors by cause.
     pub fn plan(&self, target: &Target, options: &Options) -> Result<Report, Error> {
         let log = &StatementLog::none(target)?;
         let keys = self.keys.as_ref();
@@ -32,10 +32,10 @@ impl Rotation {
         together(keys, certificate).ok_or(Error::Nothing)
     }
 
-    /// Plans, asks `confirm` if there is one to ask, and does it. Logs statements at `log`.
+    /// Plans, asks `confirm` if given, and carries out the plan. Logs statements at `log`.
     ///
     /// # Errors
-    /// [`Error::NoBackup`] before anything else, errors of the plan, and what `confirm` returns: then nothing is changed.
+    /// [`Error::NoBackup`] before anything else; errors of the plan and of `confirm`, after which nothing is changed.
     pub fn carry_out<E: From<Error>>(
         &self,
         target: &Target,
@@ -53,7 +53,7 @@ impl Rotation {
         Ok(self.run(target, options, &log, progress))
     }
 
-    /// Finds out before anything else whether a run may begin: no key is made without a backup.
+    /// Checks before anything else whether a run may start: no key is generated without a backup.
     ///
     /// # Errors
     /// [`Error::NoBackup`].
@@ -78,7 +78,7 @@ impl Rotation {
     }
 }
 
-/// One report of both, if there is any.
+/// Merges both reports into one.
 fn together(keys: Option<Report>, certificate: Option<tls::Report>) -> Option<Report> {
     match (keys, certificate) {
         (Some(keys), Some(tls)) => Some(Report { done: keys.done && tls.done, tls: Some(tls), ..keys }),

@@ -14,13 +14,13 @@ use crate::{
     keyring::{has_room, in_memory, lacking},
 };
 
-/// Required for `sql_log_bin`.
+/// Privilege to set `sql_log_bin`.
 const SESSION_VARIABLES: &str = "SESSION_VARIABLES_ADMIN ON *.*";
 
 /// A server whose keys may be rotated.
 #[derive(Clone, Debug)]
 pub(super) struct RotationTarget {
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub(super) server: String,
     pub(super) server_uuid: String,
     /// Path of the keyring.
@@ -30,7 +30,7 @@ pub(super) struct RotationTarget {
 }
 
 impl RotationTarget {
-    /// Asks the server; a violated precondition is an error. Changes nothing.
+    /// Queries the server. A violated precondition is an error. Changes nothing.
     pub(super) fn query(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
         supported(session, server, request)?;
         privileges(session, request)?;
@@ -145,7 +145,7 @@ fn keyring_file(status: &ActiveKeyStore, request: &Request) -> Result<PathBuf, E
     }
 }
 
-/// Whether both exist and differ; the server's path may not exist outside its container.
+/// Whether both paths exist and differ. The server's path may not exist outside its container.
 fn is_other(given: &Path, used: &Path) -> bool {
     match (fs::metadata(given), fs::metadata(used)) {
         (Ok(given), Ok(used)) => (given.dev(), given.ino()) != (used.dev(), used.ino()),

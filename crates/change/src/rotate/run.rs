@@ -25,9 +25,9 @@ use super::{
 };
 use crate::{Outcome, Session, StatementLog, encrypt::undo, keyring::has_room};
 
-/// A proof between two statements may take long; keep the session alive.
+/// Keeps the session alive: a proof between two statements may take long.
 const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
-/// Attempts: other clients may add keys while a copy is proven.
+/// Number of attempts: other clients may add keys while a copy is proven.
 const PROOFS: u32 = 3;
 const OLD_KEYS_REMAIN: &str = "not every file uses its new key; the run counts as unfinished";
 /// How long a resumed run waits for the server's writes; a server that crashed does not continue them.
@@ -91,11 +91,11 @@ struct Run<'r, 'l> {
     target: RotationTarget,
     ledger: Ledger,
     work: Work,
-    /// A table could not be rebuilt, so waiting for its new key is useless.
+    /// Set if a table could not be rebuilt, so that waiting for its new key is useless.
     failed: bool,
     /// The unfinished run that is resumed.
     resumed: Option<Unfinished>,
-    /// What was proven before the rotation.
+    /// The keyring and the files that were proven before the rotation.
     before: Option<(KeyringCopy, FileScan)>,
     /// The last copy that was backed up.
     copy: Option<KeyringCopy>,
@@ -176,7 +176,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Releases before 10.5 cannot be told to write; they do so with a delay.
+    /// Makes the server write. Releases before 10.5 have no statement for that; they write with a delay.
     fn flush(&mut self, action: &Action) -> StepResult {
         for statement in action.statements() {
             match self.session.change(&statement) {
@@ -255,7 +255,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Err(Error::KeyringChanges { path: self.target.store.path().to_owned() })
     }
 
-    /// Only files that the unfinished run wrote may be replaced.
+    /// Checks that only files which the unfinished run wrote are replaced.
     fn refuse_overwriting(&self, copy: &KeyringCopy) -> Result<(), Error> {
         let path = &self.copies.file;
         match &self.resumed {
@@ -291,7 +291,7 @@ impl<'r, 'l> Run<'r, 'l> {
         self.ledger.register.unfinished = Some(begun);
     }
 
-    /// `FILE.before`, or with a number if that file is not this run's or has other keys.
+    /// `FILE.before`; with a number if that file is not this run's or has other keys.
     fn earlier_path(&self, copy: &KeyringCopy) -> Result<PathBuf, Error> {
         let names = copy.names();
         let mut number = 1;
@@ -336,7 +336,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Backup { file: path.to_owned(), recipients, sha256, keys, proof, password })
     }
 
-    /// The password of an encrypted key file belongs to its backup.
+    /// Backs up the password of an encrypted key file together with the file.
     fn write_password(&mut self, path: &Path, copy: &KeyringCopy) -> Result<Option<PathBuf>, Error> {
         let Some(password) = copy.password() else { return Ok(None) };
         let path = backup::password_of(path);
@@ -366,7 +366,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Err(Error::Age { path: path.to_owned(), reason: "decrypts to other data than was encrypted".to_owned() })
     }
 
-    /// Rotates, unless the resumed run did and every file uses the new key.
+    /// Rotates, unless the resumed run already did and every file uses the new key.
     fn rotate(&mut self, action: &Action, kind: KeyKind) -> StepResult {
         let newest = self.before.as_ref().and_then(|(copy, _)| copy.newest(kind, &self.target.server_uuid));
         if let Some(reason) = self.rotated_already(kind, newest.as_deref())? {
@@ -386,8 +386,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Whether the server has used a key that was already in the keyring. A server killed between generating a key and
-    /// using it takes that key next time, because it counts on from the number in the files
+    /// Whether the server has started to use a key that was already in the keyring. A server that is killed between
+    /// generating a key and using it takes that key next time, because it continues from the number in the files
     /// (`Encryption::create_master_key`). `behind`: the files that had another key just before.
     fn has_adopted(&mut self, kind: KeyKind, newest: Option<&str>, behind: &[PathBuf]) -> Result<bool, Error> {
         let (Some(newest), Some((copy, seen))) = (newest, self.before.as_mut()) else { return Ok(false) };
@@ -400,7 +400,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(seen.old_key_files(&wanted).is_empty() && behind.iter().any(|path| seen.carries(path, &wanted)))
     }
 
-    /// Files that do not use the newest key now.
+    /// Files that do not use the newest key yet.
     fn behind(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Vec<PathBuf>, Error> {
         let (Some(newest), Some((copy, seen))) = (newest, self.before.as_mut()) else { return Ok(Vec::new()) };
         let wanted = ExpectedKeys::newest(kind, newest);
@@ -411,7 +411,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(seen.behind(&wanted))
     }
 
-    /// The resumed run may have generated the key; then the server gets time to write page 0 of every file.
+    /// Why no rotation is needed: the resumed run has generated the key, and every file uses it. Gives the server time
+    /// to write page 0 of every file.
     fn rotated_already(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Option<String>, Error> {
         let (Some(run), Some(newest)) = (&self.resumed, newest) else { return Ok(None) };
         let then = match kind {
@@ -427,7 +428,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(complete.then(|| format!("the interrupted run of {} has created {newest}", run.started)))
     }
 
-    /// Backs up the current keyring as the requested file.
+    /// Backs up the current keyring to the requested file.
     fn back_up(&mut self, report: &mut Report) -> StepResult {
         let copy = KeyringCopy::read(&self.target.store)?;
         let path = self.copies.file.clone();
@@ -436,7 +437,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Proves the bytes that were backed up last; again, if the keyring has changed since.
+    /// Proves the bytes that were backed up last, and once more if the keyring has changed since.
     fn prove_after(&mut self, report: &mut Report) -> StepResult {
         for _ in 0..PROOFS {
             let Some(copy) = self.copy.take() else { return Ok(Outcome::Done) };

@@ -57,7 +57,7 @@ pub struct Leftover {
 pub(super) struct Work {
     /// Smallest first.
     pub(super) tables: Vec<Table>,
-    /// Files of these tables, and of those that use the new key already.
+    /// Files of these tables, and of those that already use the new key.
     pub(super) files: BTreeSet<PathBuf>,
     pub(super) leftovers: Vec<Leftover>,
 }

@@ -19,7 +19,7 @@ use crate::Session;
 /// A server whose certificate may be replaced.
 #[derive(Clone, Debug)]
 pub(super) struct CertificateTarget {
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub(super) server: String,
     /// Paths of certificate, key and, if the server has one, authorities.
     pub(super) certificate: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct CertificateTarget {
 }
 
 impl CertificateTarget {
-    /// Asks the server. Changes nothing.
+    /// Queries the server. Changes nothing.
     pub(super) fn query(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
         let reload = reload(session, &server)?;
@@ -57,7 +57,8 @@ impl CertificateTarget {
     }
 }
 
-/// Not written to the binary log: replicas have their own certificates.
+/// The statement that reloads the files. It is not written to the binary log, since replicas have their own
+/// certificates.
 fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error> {
     let version = session.identity().version.clone();
     let statement = reload_tls(version.flavor);
@@ -101,7 +102,7 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
     Ok((found.uid(), found.gid()))
 }
 
-/// The server's port if it has one, else this connection's address.
+/// The server's port if it has one, otherwise this connection's address.
 fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Endpoint, Error> {
     if let Some(endpoint) = &request.outside {
         return Ok(endpoint.clone());

@@ -1,13 +1,13 @@
 //! `sealant cert install`: a new certificate for a running server, proven from outside.
 //!
-//! The certificate is checked before anything is changed. Then the files that the server's option files or command line
-//! name are replaced, if they contain what their variables say; the server is told to reload them; and a handshake from
-//! outside must present the new certificate and prove possession of its key. Otherwise every file is restored, the
-//! server reloads, and another handshake proves that it presents the former certificate.
+//! The certificate is checked before anything is changed. Then the files named by the server's option files or command
+//! line are replaced, if they contain what their variables say, and the server reloads them. A handshake from outside
+//! must present the new certificate and prove possession of its key. Otherwise every file is restored, the server
+//! reloads, and another handshake proves that it presents the former certificate.
 //!
 //! # Interrupted runs
-//! Each file is kept as `FILE.sealant-before` until the proof succeeds. A run that finds such files resumes: a
-//! roll-back restores them, and not what the interrupted run has written.
+//! Each file is kept as `FILE.sealant-before` until the proof succeeds. A run that finds such files resumes the
+//! interrupted run: a roll-back restores these files, not those that the interrupted run has written.
 
 mod certificate_target;
 mod origin;
@@ -25,7 +25,7 @@ use crate::{Error, StepReport};
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.cert-install/1";
 
-/// What to install.
+/// The certificate to install.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The certificate and its intermediates, PEM.
@@ -53,11 +53,11 @@ pub struct Request {
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server, as messages name it.
+    /// Name of the server in messages.
     pub server: String,
     /// Steps in order.
     pub steps: Vec<StepReport>,
-    /// Remarks to read before it is done.
+    /// Remarks to read before the installation.
     pub notes: Vec<String>,
     /// SHA-256 of the certificate presented before.
     pub served_before: Option<String>,

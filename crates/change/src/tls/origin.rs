@@ -1,5 +1,5 @@
-//! Determines where the server has a file name from. Root must not write to a path that an account can set at run time,
-//! so only names from the server's start count.
+//! Determines the origin of file names. Root must not write to a path that an account can set at run time, so only
+//! names from the server's start count.
 
 use std::{
     fs, io,
@@ -12,9 +12,9 @@ use server::dialect::query;
 use super::Error;
 use crate::Session;
 
-/// Origins of values from the server's start: built in, an option file, the command line. Missing are `DYNAMIC` and
-/// `PERSISTED` of MySQL and `SQL` of MariaDB, which an account's `SET` causes.
-/// Sources: MySQL manual, "The `variables_info` Table"; MariaDB, "Information Schema SYSTEM_VARIABLES Table".
+/// Origins of values from the server's start: built in, an option file, the command line. `DYNAMIC` and `PERSISTED` of
+/// MySQL and `SQL` of MariaDB are not among them, since an account's `SET` causes them. Sources: MySQL manual, "The
+/// `variables_info` Table"; MariaDB, "Information Schema SYSTEM_VARIABLES Table".
 const START_UP: [&str; 12] = [
     "COMPILED",
     "GLOBAL",
@@ -29,7 +29,7 @@ const START_UP: [&str; 12] = [
     "ENV",
     "AUTO",
 ];
-/// The kernel's limit. Source: path_resolution(7).
+/// Maximum number of links on a path, as in the kernel. Source: path_resolution(7).
 const MAX_LINKS: usize = 40;
 
 /// The file that a variable has named since the server's start; `None` if it names none.
@@ -44,7 +44,7 @@ pub(super) fn file(session: &mut Session<'_>, server: &str, variable: &'static s
     resolve(&path).map(Some)
 }
 
-/// Without a row, the value is the built-in one.
+/// Origin of a variable's value. Without a row, the value is the built-in one.
 fn origin(session: &mut Session<'_>, server: &str, variable: &str) -> Result<String, Error> {
     let version = session.identity().version.clone();
     let query = query(&version, "variable_sources").ok_or_else(|| Error::Unsupported {
@@ -63,12 +63,12 @@ fn origin(session: &mut Session<'_>, server: &str, variable: &str) -> Result<Str
     Ok(row.and_then(|row| rows.value(row, "source")).unwrap_or("COMPILED").to_owned())
 }
 
-/// Resolves links, so that the target is replaced. A link that is not root's may only lead to a file of the same owner:
-/// otherwise the server's user could choose what root replaces.
+/// Resolves links, so that the target is replaced. A link that does not belong to root may only lead to a file of the
+/// same owner: otherwise the server's user could choose which file root replaces.
 fn resolve(path: &Path) -> Result<PathBuf, Error> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let Ok(real) = fs::canonicalize(path) else {
-        // There is none yet.
+        // The file does not exist yet.
         let directory = fs::canonicalize(files::parent(path)).map_err(failed)?;
         return Ok(directory.join(path.file_name().unwrap_or_default()));
     };

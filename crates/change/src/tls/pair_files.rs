@@ -39,7 +39,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Whether the PEM contains this, and nothing else that would be lost.
+    /// Whether the PEM contains this kind, and nothing else that would be lost.
     fn is_in(self, pem: &[u8]) -> bool {
         let text = String::from_utf8_lossy(pem);
         if self == Self::Key {
@@ -56,16 +56,16 @@ type FoundFile = (Zeroizing<Vec<u8>>, Metadata);
 
 /// A file of the server, and its new content.
 pub(super) struct Replacement {
-    /// What it is.
+    /// Kind of the file.
     pub(super) kind: Kind,
     /// Path of the server's file.
     pub(super) path: PathBuf,
-    /// Its directory, opened once. Whoever can write to a parent directory, as the server's user often can, could
-    /// replace the directory by a link between two steps.
+    /// Its directory, opened once. Someone who can write to a parent directory, often the server's user, could replace
+    /// the directory with a link between two steps.
     directory: OwnedFd,
     /// New content.
     bytes: Zeroizing<Vec<u8>>,
-    /// Mode and owner of the new file, whatever the old one has.
+    /// Mode and owner of the new file, which do not depend on the old one.
     options: WriteOptions,
 }
 
@@ -82,7 +82,7 @@ impl Replacement {
         Ok(Self { kind, path, directory, bytes, options })
     }
 
-    /// How it, or a file beside it, is reached.
+    /// Path of the file, or of one next to it, through the open directory.
     fn reached(&self, path: &Path) -> PathBuf {
         let directory = PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd()));
         directory.join(path.file_name().unwrap_or_default())
@@ -97,7 +97,7 @@ impl Replacement {
             .map_err(|source| Error::File { path: path.to_owned(), source })
     }
 
-    /// Keeps a copy of the current file, unless an interrupted run has done that.
+    /// Backs up the current file, unless an interrupted run already has.
     fn back_up(&self) -> Result<(), Error> {
         let backup_path = self.backup_path();
         if self.reached(&backup_path).symlink_metadata().is_ok() {
@@ -175,7 +175,7 @@ impl Replacement {
 pub(super) fn check(files: &[Replacement], server: u32) -> Result<(), Error> {
     for file in files {
         file.judge(&file.path, server)?;
-        // A roll-back would bring it back.
+        // A roll-back would restore the backup, so it is checked too.
         file.judge(&file.backup_path(), server)?;
         let options = file.options.replacing(true);
         files::check_writable(&file.reached(&file.path), options)
@@ -184,16 +184,16 @@ pub(super) fn check(files: &[Replacement], server: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps copies of all files before the first is replaced.
+/// Backs up all files before the first is replaced.
 pub(super) fn back_up(files: &[Replacement]) -> Result<(), Error> {
     if obsolete_marker(files).is_some_and(|(first, mark)| first.reached(&mark).symlink_metadata().is_ok()) {
-        // A run was killed while it removed its copies: they are older than what is served.
+        // A run was killed while it removed its backups, which are older than the served files.
         remove_backups(files)?;
     }
     files.iter().try_for_each(Replacement::back_up)
 }
 
-/// Replaces all files. The server does not read them until it is told to.
+/// Replaces all files. The server does not read them until it reloads.
 pub(super) fn write(files: &[Replacement], log: &StatementLog) -> Result<(), Error> {
     files.iter().try_for_each(|file| file.write(log))
 }
@@ -204,24 +204,24 @@ pub(super) fn restore(files: &[Replacement], log: &StatementLog) -> Result<(), E
     ended.into_iter().collect()
 }
 
-/// Removes what was kept: all of it or, for the next run, nothing that counts. Of a pair of which one half was gone that run
-/// would bring back the other.
+/// Removes all backups. A marker makes the next run ignore those that remain after an interruption: it would otherwise
+/// restore one half of a pair without the other.
 pub(super) fn remove_backups(files: &[Replacement]) -> Result<(), Error> {
     let Some((first, mark)) = obsolete_marker(files) else { return Ok(()) };
     first.write_file(&mark, b"", WriteOptions::SECRET.replacing(true))?;
     files.iter().try_for_each(Replacement::remove_backup)?;
     let failed = |source| Error::File { path: mark.clone(), source };
-    // No copy may come back after a power cut once the mark is gone.
+    // No backup may reappear after a power failure once the marker is gone.
     files.iter().try_for_each(Replacement::sync).map_err(failed)?;
     fs::remove_file(first.reached(&mark)).map_err(failed)
 }
 
-/// The marker file beside the first one, which says that the copies are obsolete.
+/// The marker file next to the first file, which declares the backups obsolete.
 fn obsolete_marker(files: &[Replacement]) -> Option<(&Replacement, PathBuf)> {
     files.first().map(|file| (file, file.with_suffix(".sealant-over")))
 }
 
-/// More than certificates or keys have.
+/// Maximum length of a file, above that of any certificates or keys.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Content of a file, wiped on drop; `None` if it does not exist.
@@ -230,14 +230,14 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     Ok(read.map(|(bytes, _)| bytes))
 }
 
-/// Bytes, owner and mode of one file: by its name they could be those of two.
+/// Bytes, owner and mode from one open file: the path could lead to two different files.
 fn read_with_metadata(path: &Path) -> io::Result<Option<FoundFile>> {
     let file = match regular::open(path, Links::Refused) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
     let found = file.metadata()?;
-    // Grown, a buffer would leave parts of a key behind.
+    // A growing buffer would leave parts of a key in memory.
     let room = usize::try_from(found.len().min(MAX_BYTES)).unwrap_or(0).saturating_add(1);
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;
@@ -264,7 +264,7 @@ mod tests {
             fs::write(at(directory).join("cert"), directory).unwrap();
         }
         let files = [replacement(at("own/cert"))];
-        // The server's user puts a link to another directory there.
+        // The server's user replaces the directory with a link to another one.
         fs::rename(at("own"), at("away")).unwrap();
         std::os::unix::fs::symlink("roots", at("own")).unwrap();
         back_up(&files).unwrap();
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(fs::read(at("away/cert")).unwrap(), b"own");
         remove_backups(&files).unwrap();
         assert!(Replacement::new(Kind::Key, at("own/cert"), Zeroizing::default(), WriteOptions::SECRET).is_err());
-        // And one to a file that only root may read: its bytes would be copied to a file that others can read.
+        // A link to a file that only root may read: its bytes would be copied to a file that others can read.
         fs::remove_file(at("away/cert")).unwrap();
         std::os::unix::fs::symlink(at("roots/cert"), at("away/cert")).unwrap();
         let error = back_up(&files).unwrap_err().to_string();

@@ -26,7 +26,7 @@ enum Action {
     Forget,
 }
 
-/// Asks the server and checks the certificate; changes nothing.
+/// Queries the server and checks the certificate. Changes nothing.
 ///
 /// # Errors
 /// [`Error`], by cause.
@@ -44,7 +44,7 @@ pub fn run(target: &Target, options: &Options, request: &Request, log: &Statemen
         Err(error) => (None, Err(error)),
     };
     match ended {
-        // It is installed, but its old files could not be removed.
+        // The certificate is installed, but the backups could not be removed.
         Err(error) if report.as_ref().is_some_and(|report| report.done) => {
             Ended { report, remains: Some(error), result: Ok(()) }
         }
@@ -52,10 +52,10 @@ pub fn run(target: &Target, options: &Options, request: &Request, log: &Statemen
     }
 }
 
-/// Asks `confirm` with the plan, if there is one to ask, and installs the certificate. Logs statements at `log`.
+/// Plans, asks `confirm` if given, and installs the certificate. Logs statements at `log`.
 ///
 /// # Errors
-/// [`Error`] by cause, and what `confirm` returns: then nothing is logged or changed.
+/// [`Error`] by cause, and errors of `confirm`, after which nothing is logged or changed.
 pub fn carry_out<E: From<Error>>(
     target: &Target,
     options: &Options,
@@ -126,7 +126,7 @@ impl<'w> Installation<'w> {
         for (step, (_, seconds)) in report.steps.iter_mut().zip(&outcomes) {
             step.seconds = *seconds;
         }
-        // The copies may be left over, but the certificate is installed.
+        // Backups may remain, but the certificate is installed.
         let proven = |step: &&Step<Action>| step.action == Action::Prove;
         let number = self.steps.iter().position(|step| proven(&step)).unwrap_or(usize::MAX);
         report.done = matches!(outcomes.get(number), Some((Outcome::Done, _)));
@@ -148,8 +148,8 @@ impl<'w> Installation<'w> {
         }
     }
 
-    /// Keeps the files that go with what is served now. If that is the certificate in place, what an interrupted run has
-    /// kept is older, and nobody wants it back.
+    /// Backs up the files of the served certificate. If that certificate is in place, backups of an interrupted run are
+    /// older, and are removed first.
     fn back_up(&self) -> Result<(), Error> {
         let pem = pair_files::read(&self.target.certificate)?.unwrap_or_default();
         let ders = pki::ders_from_pem(&pem).unwrap_or_default();
@@ -177,7 +177,7 @@ impl<'w> Installation<'w> {
         Ok(chain.first().map(|der| files::sha256_hex(der)).unwrap_or_default())
     }
 
-    /// Restores everything, as far as the run has come.
+    /// Restores everything that the run has changed.
     fn roll_back(&mut self, failed: Action, cause: Error) -> Error {
         let undone = match failed {
             Action::Keep => pair_files::remove_backups(&self.files),
@@ -224,7 +224,7 @@ impl<'w> Installation<'w> {
     }
 }
 
-/// Refuses a certificate with a critical finding.
+/// Rejects a certificate with a critical finding.
 fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
     let limits = Limits { warning_days: 0, critical_days: 0 };
     let problems = judge(credentials, &request.hosts, &limits, Timestamp::now());
@@ -252,7 +252,7 @@ fn replacements(
         Replacement::new(Kind::Key, target.key.clone(), key, secret)?,
     ];
     if let Some(path) = target.ca.clone() {
-        // What is no authority's certificate is found when all files are checked.
+        // The check of all files finds entries that are not certificates of an authority.
         let old = pair_files::read(&path)?;
         let bytes =
             authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut target.notes);

@@ -1,5 +1,5 @@
-//! MySQL's encrypted binary and relay logs: one stream in counter mode after a header, which is
-//! sent unchanged. All of the stream in a chunk is one unit.
+//! MySQL's encrypted binary and relay logs: one stream in counter mode after a header, which is sent unchanged. The
+//! part of the stream in a chunk is one unit.
 
 use innodb::{
     binlog::MYSQL_HEADER_BYTES,
@@ -31,8 +31,7 @@ impl BinlogStream {
         Ok(Box::new(Self::new(key).ok_or(Malformed)?))
     }
 
-    /// Encrypts or decrypts the part of the stream in a chunk at `offset`: the same in counter
-    /// mode.
+    /// Encrypts or decrypts the part of the stream in a chunk at `offset`: the same operation in counter mode.
     fn apply(&self, offset: u64, chunk: &mut [u8]) -> bool {
         let header = (MYSQL_HEADER_BYTES as u64).saturating_sub(offset);
         let header = usize::try_from(header).unwrap_or(usize::MAX).min(chunk.len());

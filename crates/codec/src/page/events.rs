@@ -1,9 +1,9 @@
 //! MariaDB's encrypted binary and relay logs: each event is encrypted with its position in the
 //! file.
 //!
-//! All of a chunk is one unit. The whole events in it are decrypted, one after the other from the
-//! first; parts of events that continue in neighbouring chunks are sent unchanged. The first event
-//! is searched in the chunk itself, so chunks are independent of each other.
+//! A chunk is one unit. The whole events in it are decrypted, one after the other from the first; parts of events that
+//! continue in neighbouring chunks are sent unchanged. The first event is searched in the chunk itself, so chunks are
+//! independent of each other.
 
 use innodb::{
     crypt::binlog::{EventMode, EventsKey, MariaDbEvents},
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// MariaDB 11.4 leaves positions out inside transactions; relay logs keep those of the source.
+    /// MariaDB 11.4 omits positions inside transactions; relay logs keep those of the source.
     #[test]
     fn events_that_do_not_name_their_end_are_found_too() {
         for (mut log, keys, mode) in logs() {
@@ -204,14 +204,14 @@ mod tests {
                 let mut chunk: Vec<u8> = [0, 0, 1].into_iter().cycle().take(decoys).collect();
                 let mut run = log[from..].to_vec();
                 key.open_run(from as u64, &mut run);
-                // Events that name their end, at their new position.
+                // Correct the end in the header of events that have one.
                 for (at, end) in events_of(&log) {
                     let end = (offset + decoys + end - from) as u32;
                     run[at - from + 13..at - from + 17].copy_from_slice(&end.to_le_bytes());
                 }
                 key.seal_run((offset + decoys) as u64, &mut run);
                 chunk.extend(run);
-                assert_eq!(open_and_seal(&cipher, offset as u64, &chunk).0, expected, "{mode:?} behind {decoys}");
+                assert_eq!(open_and_seal(&cipher, offset as u64, &chunk).0, expected, "{mode:?} after {decoys}");
             }
         }
     }

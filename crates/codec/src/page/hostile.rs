@@ -1,4 +1,4 @@
-//! What a hostile sender can claim about units, and files that are not what they seem to be.
+//! Invalid claims of a hostile sender about units, and files that only look like another kind.
 
 use std::{fs, path::PathBuf};
 
@@ -138,7 +138,7 @@ fn damaged_and_foreign_files_travel_exactly() {
             continue;
         }
         opening += 1;
-        // Empty, shorter than a header, and cut off at many lengths.
+        // Empty, shorter than a header, and truncated at many lengths.
         for length in [0, 1, 3, 4, 18, 19, 38, 511, 512, 513, 2047, 2048, 4095, 12287, 12289, bytes.len() - 1] {
             count_opened(&bytes[..length.min(bytes.len())], keys, 1 << 20);
         }

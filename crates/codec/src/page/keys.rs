@@ -29,12 +29,11 @@ use super::{
 /// Bytes at the start of a file that identify its kind and key.
 pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
 
-/// Whether keys of a key file may be sent to the peer where nothing is derived from them: MariaDB
-/// encrypts its binary logs with key 1 itself, which decrypts everything the server ever encrypted
-/// with it.
+/// Whether to send keys of a key file from which nothing is derived: MariaDB encrypts its binary logs with key 1
+/// itself, which decrypts everything that the server ever encrypted with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFileKeys {
-    /// Keep the keys; send such files encrypted as they are.
+    /// Keep the keys; send such files encrypted.
     Keep,
     /// Send the keys, so that such files can be decrypted and compressed.
     Send,
@@ -64,9 +63,9 @@ enum Keys {
 }
 
 impl SpaceKeys {
-    /// From the start of a file; `None` if the file is not encrypted, or no key decrypts it. Most
-    /// files of MySQL's redo log do not name their key: for those, `log` returns the key that other
-    /// files of the log name.
+    /// Determines the keys from the start of a file; `None` if the file is not encrypted, or no key decrypts it. Most
+    /// files of MySQL's redo log do not identify their key: for those, `log` returns the key that other files of the
+    /// log identify.
     #[must_use]
     pub fn from_head(
         head: &[u8],
@@ -91,9 +90,8 @@ impl SpaceKeys {
         versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
     }
 
-    /// The cipher for pages of a key version. `chunk`, at `offset` of the file, has such pages;
-    /// they show what is not stored (the mode). `None` if the key is not available, or decrypts
-    /// none of them.
+    /// The cipher for pages of a key version. `chunk`, at `offset` of the file, has such pages, from which the mode is
+    /// determined, since it is not stored. `None` if the key is not available, or decrypts none of the pages.
     #[must_use]
     pub fn cipher(&self, version: KeyVersion, offset: u64, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
         match &self.0 {
@@ -115,9 +113,8 @@ impl SpaceKeys {
 }
 
 impl SpaceKeys {
-    /// The cipher that encrypts what a cipher of the same kind has decrypted, when there are no
-    /// encrypted units to examine. `counter_mode` is the value of [`SpaceCipher::counter_mode`].
-    /// `None` if the key is not available.
+    /// The cipher that encrypts units which a cipher of the same kind has decrypted, without encrypted units to
+    /// examine. `counter_mode` is the value of [`SpaceCipher::counter_mode`]. `None` if the key is not available.
     #[must_use]
     pub fn sealer(&self, version: KeyVersion, counter_mode: bool, keys: &dyn KeySource) -> Option<SpaceCipher> {
         let mode = if counter_mode { Mode::Ctr } else { Mode::Cbc };
@@ -140,8 +137,8 @@ impl SpaceKeys {
         }
     }
 
-    /// Everything that determines the encryption except the key version: as long as it is the same,
-    /// units that were decrypted earlier are encrypted to the same bytes. Secret.
+    /// Everything that determines the encryption except the key version. As long as it is the same, units that were
+    /// decrypted earlier are encrypted to the same bytes. Secret.
     #[must_use]
     pub fn context(&self, keys: &dyn KeySource) -> Zeroizing<Vec<u8>> {
         let mut context = Zeroizing::new(Vec::with_capacity(128));

@@ -39,7 +39,7 @@ impl MariaDbPages {
         Some(Self { pages, lockstep: key.lockstep().ok()?, key, mode })
     }
 
-    /// For the pages of a key version in `chunk`; `None` if no mode decrypts any of them.
+    /// The cipher for the pages of a key version in `chunk`; `None` if no mode decrypts any of them.
     pub(super) fn for_chunk(pages: Pages, key: PageKey, version: KeyVersion, chunk: &[u8]) -> Option<Self> {
         let mode = mode_of(chunk, pages, &key, version)?;
         Self::new(pages, key, mode)

@@ -54,7 +54,7 @@ impl LogBlocks {
         Some(Self { log, mode, cipher })
     }
 
-    /// For a chunk of the log; `None` if the key decrypts no block in it.
+    /// The cipher for a chunk of the log; `None` if the key decrypts no block in it.
     pub(super) fn for_chunk(log: &BlockLog, chunk: &[u8]) -> Option<Self> {
         let sealed = |block: &&[u8]| block_holds(block, false) && number(block).is_some();
         let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(sealed).take(SAMPLE_BLOCKS).collect();

@@ -1,9 +1,9 @@
 //! Redo logs of MariaDB 10.8 and newer: mini-transactions, each encrypted with its own nonce, in a
 //! log without blocks.
 //!
-//! All of a chunk is one unit. The whole mini-transactions in it are decrypted, one after the other
-//! from the first to the first invalid one; the rest is sent unchanged. Their checksums cover the
-//! stored bytes, so they are found without the chunk before.
+//! A chunk is one unit. The whole mini-transactions in it are decrypted, one after the other from the first to the
+//! first invalid one; the rest is sent unchanged. Their checksums cover the stored bytes, so they are found without the
+//! chunk before.
 
 use innodb::crypt::{
     mariadb::Mode,
@@ -36,8 +36,8 @@ impl MiniTransactions {
         Some(Self { cipher: key.cipher(mode).ok()?, key, layout, mode })
     }
 
-    /// For a chunk of the log; `None` if the key decrypts nothing in it to valid records. Remains
-    /// of an earlier log in the file can have another key.
+    /// The cipher for a chunk of the log; `None` if the key decrypts nothing in it to valid records. Remains of an
+    /// earlier log in the file can have another key.
     pub(super) fn for_chunk(key: &LogKey, layout: Layout, chunk: &[u8]) -> Option<Self> {
         let run = chunk.get(run::first(chunk)?..)?;
         let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(key.clone(), layout, mode));
@@ -137,7 +137,7 @@ mod tests {
         (number(4), number(8))
     }
 
-    /// Offset of the log's end in the file: nothing was written after it yet.
+    /// Offset of the log's end in the file; the rest of the file is zero.
     fn end_of(log: &[u8]) -> usize {
         log.iter().rposition(|byte| *byte != 0).unwrap() + 1
     }
@@ -153,7 +153,7 @@ mod tests {
             let (opened, payload) = open_and_seal(&cipher_of(log, &keys), 0, log);
             let (from, end) = part_of(&payload);
             assert_eq!((opened, from), (1, HEADER_BYTES), "{layout:?}");
-            // After the newest one follows the previous content of the block.
+            // After the newest mini-transaction, its last block still has the previous content.
             assert!(end + 8192 > log.len(), "{layout:?}: {end} of {}", log.len());
             let bytes = [log, &payload].map(zstd_bytes);
             // In the older layout only the bodies of records are encrypted, and most are short.

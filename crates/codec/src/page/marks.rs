@@ -1,4 +1,4 @@
-//! How each unit of a chunk is sent, and the encoding of that.
+//! Marks: how each unit of a chunk is sent, and their encoding.
 
 use innodb::{crypt::mysql::Sealed, page::types::PageType};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub(super) enum Mark {
     AsItIs,
     /// Decrypted.
     Opened,
-    /// Decrypted; the page was encrypted like this.
+    /// Decrypted; the page was encrypted with these parameters.
     MySql(Sealed),
     /// Only a part of the unit is decrypted.
     Part(Part),

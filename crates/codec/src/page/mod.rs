@@ -64,7 +64,8 @@ const COUNT_BYTES: usize = 4;
 /// Maximum length of a description, reached with the smallest pages.
 pub const MAX_DESCRIPTION_BYTES: usize = COUNT_BYTES + Form::Pages.bytes(CHUNK_BYTES / MIN_PAGE_BYTES);
 
-/// Maximum length of a key's encoding, that of MySQL's pages. A buffer that grows leaves an unwiped copy behind.
+/// Maximum length of an encoded key, reached by MySQL's pages. Buffers have this capacity from the start: growing would
+/// leave an unwiped copy.
 const MAX_KEY_BYTES: usize = 1 + 4 + 32 + 32;
 
 /// Decryption and encryption of one kind of file.
@@ -81,12 +82,12 @@ trait Scheme: fmt::Debug + Send + Sync {
     /// Encoding of the marks of these units.
     fn form(&self) -> Form;
 
-    /// Whether it is AES in counter mode, for kinds of files that do not record the mode.
+    /// Whether the mode is AES-CTR, for kinds of files that do not record the mode.
     fn counter_mode(&self) -> bool {
         false
     }
 
-    /// Whether a unit of this length can have been encrypted as `mark` says.
+    /// Whether a unit of this length can have been encrypted as `mark` claims.
     fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
         match self.form() {
             Form::Parts => mark.is_part_of(unit_bytes),
@@ -97,9 +98,9 @@ trait Scheme: fmt::Debug + Send + Sync {
     /// Appends the encoding that [`Read`] reads.
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Decrypts units in place as far as possible, and returns a mark for each. There is at least
-    /// one; the first starts at `offset` of the file. A wrong result does no harm: the comparison
-    /// finds it, or encrypting it restores the right bytes.
+    /// Decrypts units in place as far as possible, and returns a mark for each. There is at least one; the first starts
+    /// at `offset` of the file. A wrong result does no harm: the comparison detects it, or encrypting it restores the
+    /// right bytes.
     fn open(&self, offset: u64, units: &mut [u8]) -> Vec<Mark>;
 
     /// Encrypts marked units in place, to their original bytes.
@@ -174,7 +175,7 @@ impl SpaceCipher {
         self.scheme.kind()
     }
 
-    /// Whether it is AES in counter mode, for kinds of files that do not record the mode.
+    /// Whether the mode is AES-CTR, for kinds of files that do not record the mode.
     #[must_use]
     pub fn counter_mode(&self) -> bool {
         self.scheme.counter_mode()
@@ -242,7 +243,7 @@ impl SpaceCipher {
         count_opened(&marks)
     }
 
-    /// Decrypts the units of `opened`, a copy of `chunk`, and restores those that encryption would not give back.
+    /// Decrypts the units of `opened`, a copy of `chunk`. Restores the units that encryption would not reproduce.
     fn open_in_place(&self, offset: u64, chunk: &[u8], opened: &mut [u8], check: &mut Vec<u8>) -> Vec<Mark> {
         let unit_bytes = self.scheme.unit_bytes(chunk.len());
         let mut marks = if chunk.len() < unit_bytes { Vec::new() } else { self.scheme.open(offset, opened) };
@@ -284,7 +285,7 @@ impl fmt::Debug for OpenMemory {
 
 /// A received chunk of decrypted units.
 pub struct OpenedChunk<'p> {
-    /// Slot of the key to encrypt them with.
+    /// Slot of the key to encrypt the units with.
     pub slot: u16,
     units: u16,
     rest: &'p [u8],

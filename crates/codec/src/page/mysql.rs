@@ -1,4 +1,4 @@
-//! Pages of MySQL's tablespaces: one key for all of them, encrypted in lockstep.
+//! Pages of MySQL's tablespaces: one key for all of them; several pages are encrypted in lockstep.
 
 use innodb::crypt::mysql::{OpenedPage, PageCipher, PageSealer, TablespaceKey, is_encrypted};
 use zeroize::Zeroizing;

@@ -31,7 +31,7 @@ impl RedoBlocks {
         Some(Self { cipher: BlockCipher::new(&key).ok()?, key })
     }
 
-    /// For a chunk of the log; `None` if the key decrypts nothing in it.
+    /// The cipher for a chunk of the log; `None` if the key decrypts nothing in it.
     pub(super) fn for_chunk(key: &TablespaceKey, chunk: &[u8]) -> Option<Self> {
         let mut sealed =
             chunk.chunks_exact(BLOCK_BYTES).filter(|block| is_encrypted(block)).take(SAMPLE_BLOCKS).peekable();
@@ -46,8 +46,8 @@ impl RedoBlocks {
         Ok(Box::new(Self::new(key_and_iv(fields)?).ok_or(Malformed)?))
     }
 
-    /// Decrypts a block if the result is valid. Unchanged stay: a damaged block, one with another
-    /// key, and a part of the file's header in which the bit of the mark has another meaning.
+    /// Decrypts a block if the result is valid. A damaged block, one with another key, and a part of the file's header,
+    /// in which the encryption bit has another meaning, stay unchanged.
     fn open_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
         let opens = is_encrypted(block) && self.cipher.open(&mut copy).is_ok() && block_holds(&copy, true);

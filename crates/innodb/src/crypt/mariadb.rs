@@ -331,13 +331,13 @@ pub enum PlainFault {
     #[error("the checksum of the page does not match")]
     Checksum,
     /// The LSN in the trailer differs from the one in the header.
-    #[error("the log sequence number at the end of the page is not that at its beginning")]
+    #[error("the LSN in the page trailer differs from that in the header")]
     TrailerLsn,
-    /// The header names another tablespace.
-    #[error("the page names tablespace {0}")]
+    /// The header has the space id of another tablespace.
+    #[error("the page header has the space id {0} of another tablespace")]
     SpaceId(SpaceId),
-    /// The compressed image belongs to another page.
-    #[error("the compressed image is not that of this page")]
+    /// The compressed image differs from the page header in the page number, a sibling or the LSN.
+    #[error("the compressed image has another page number, sibling or LSN than the page header")]
     Image,
     /// The compressed image cannot be decompressed.
     #[error(transparent)]

@@ -87,7 +87,7 @@ pub(crate) fn is_unmarked_ciphertext(page: &[u8], header: &PageHeader, family: F
     if family == Family::MariaDbLegacy && header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED {
         return true;
     }
-    // Compressed bytes can be too few to tell.
+    // There may be too few compressed bytes to test their randomness.
     let short = || header.page_type.is_page_compressed(family) || compressed::is_described(page);
     looks_random(first_bytes(page)).unwrap_or_else(short) && !is_sound_and_clear(page, header, family)
 }
@@ -146,8 +146,8 @@ fn ciphertext_may_hold(page: &[u8], family: Family) -> bool {
     }
 }
 
-/// The first bytes of the body, as many as can be judged: behind a compressed page's bytes there are zeros, and what an
-/// earlier version of it left.
+/// The first bytes of the body, without the zeros after them. A compressed page is followed by zeros and by remains of
+/// its earlier versions, neither of which can be judged.
 fn first_bytes(page: &[u8]) -> &[u8] {
     let body = page.range(HEADER_BYTES, HEADER_BYTES.saturating_add(MIN_BYTES));
     let end = body.iter().rposition(|byte| *byte != 0).map_or(0, |at| at.saturating_add(1));

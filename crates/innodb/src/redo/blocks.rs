@@ -35,7 +35,7 @@ const NO_CHECKSUM: u32 = 0xdead_beef;
 pub(crate) const HEADER_BLOCKS: u64 = 4;
 /// Bytes of a file's header.
 pub const HEADER_BYTES: usize = 4 * BLOCK_BYTES;
-/// Offset of the first block behind the header.
+/// Offset of the first block after the header.
 pub const BLOCKS_BEGIN: u64 = HEADER_BLOCKS * 512;
 /// Offset of the flags in the header of MySQL 8.0.30 and newer.
 pub(crate) const FLAGS: usize = 48;

@@ -1,7 +1,7 @@
 //! The log of MariaDB 10.8 and newer: its checkpoints, where an LSN is in the file, and whether a mini-transaction is valid.
 //!
-//! The log is one stream of bytes that wraps around the file behind the header. A mini-transaction does not record its
-//! position; a sequence byte tells in which of two passes over the file it was written.
+//! The log is one stream of bytes that wraps around the file after the header. A mini-transaction does not record its
+//! position; a sequence byte distinguishes two consecutive passes over the file.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`).
 
@@ -18,7 +18,7 @@ use crate::{
 
 /// Bytes of the header.
 pub(crate) const HEAD_BYTES: usize = 12288;
-/// Offset of the LSN of the first byte behind the header.
+/// Offset of the LSN of the first byte after the header.
 pub(crate) const FIRST_LSN: usize = 8;
 /// Offset of the number of the key, 0 in a clear log.
 pub(crate) const KEY_ID: usize = 48;
@@ -137,8 +137,8 @@ pub(crate) const fn tail_bytes(encrypted: bool) -> usize {
     nonce.saturating_add(1).saturating_add(CHECKSUM_BYTES)
 }
 
-/// Length of the mini-transaction at the start of `bytes`, with `tail` bytes after its records; `None` if the bytes are too
-/// few to tell.
+/// Length of the mini-transaction at the start of `bytes`, with `tail` bytes after its records; `None` if there are
+/// too few bytes.
 pub(crate) fn judge(bytes: &[u8], lsn: u64, geometry: Geometry, tail: usize) -> Option<Result<usize, Fault>> {
     let records = match frame(bytes) {
         Framing::Records(records) => records,

@@ -375,7 +375,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         let in_use = match role {
             Role::Bitmap => {
                 self.bitmap.clear();
-                // It is written before the pages behind it.
+                // The bitmap is written before the pages after it.
                 number.saturating_add(1).saturating_mul(as_u64(self.block_bytes())) < self.header.data_bytes
             }
             Role::Data => self.in_use(number),
@@ -387,7 +387,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         Judged::Empty
     }
 
-    /// Source: `ma_bitmap.c` (`_ma_bitmap_get_page_bits`): three bits for each page behind the
+    /// Source: `ma_bitmap.c` (`_ma_bitmap_get_page_bits`): three bits for each page after the
     /// bitmap page, little-endian; 0 is a page not in use.
     fn in_use(&self, number: u64) -> bool {
         let bits = number.saturating_sub(self.bitmap_no).saturating_sub(1).saturating_mul(3);

@@ -130,7 +130,7 @@ fn mysql<R: ReadAt + ?Sized>(
     Ok(tally.finish(key))
 }
 
-const CLEAR_TEXT: &str = "clear text behind the header of an encrypted log";
+const CLEAR_TEXT: &str = "clear text after the header of an encrypted log";
 
 /// The stream as the available key decrypts it.
 fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -> Option<MySqlStream> {

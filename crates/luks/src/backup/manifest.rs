@@ -1,5 +1,5 @@
-//! Manifest of a header backup: which volume and which header it was taken from, so that years later one can tell
-//! whether it still fits.
+//! Manifest of a header backup: the volume and the header it was taken from, so that years later a check
+//! can show whether it still fits.
 
 use std::path::{Path, PathBuf};
 

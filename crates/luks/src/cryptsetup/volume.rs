@@ -16,7 +16,7 @@ pub struct Format {
     pub key_bits: u32,
     /// Bytes of an encryption sector.
     pub sector_bytes: u32,
-    /// Label, for people; may be empty.
+    /// Human-readable label; may be empty.
     pub label: String,
     /// PBKDF2 iterations, which may be few for a random key; by default Argon2id at the cost that cryptsetup measures.
     pub iterations: Option<u32>,

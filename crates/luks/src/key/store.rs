@@ -1,7 +1,7 @@
 //! The key file and its companions during a rotation.
 //!
 //! `KEY` always opens the volume. `KEY.sealant-new` holds the next key until it replaces `KEY`; `KEY.sealant-old` holds
-//! the previous key until its slots are removed. Which of these files exist tells how far a rotation came, so that a
+//! the previous key until its slots are removed. Which of these files exist shows how far a rotation came, so that a
 //! resumed run needs no other record.
 
 use std::fs::{self, File, OpenOptions};

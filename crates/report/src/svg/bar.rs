@@ -51,7 +51,7 @@ struct Tick {
 
 const WIDTH: u32 = 900;
 const LABELS: u32 = 260;
-/// Space for the text behind the longest bar.
+/// Space for the text after the longest bar.
 const TEXT: u32 = 110;
 const ROW: u32 = 30;
 const BAR: u32 = 18;

@@ -69,8 +69,8 @@ impl DataSet {
     }
 }
 
-/// `sealant bench SUITE` on a directory. Programs of the cache come before those of the machine; options behind `--`
-/// are handed on.
+/// `sealant bench SUITE` on a directory. Programs of the cache come before those of the machine; options after `--`
+/// are passed on.
 pub(crate) fn measure(
     suite: &str,
     directory: &Path,

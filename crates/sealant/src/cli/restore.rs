@@ -141,7 +141,7 @@ struct UntilArgs {
     /// The same, up to the transaction with this GTID
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     to_gtid: Option<String>,
-    /// The same, without the transaction with this GTID and all behind it
+    /// The same, without the transaction with this GTID and all after it
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     before_gtid: Option<String>,
     /// The same, up to this position of the server's binary log

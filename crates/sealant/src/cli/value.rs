@@ -29,7 +29,7 @@ const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_
 
 /// A time: a number, followed by s, m, h or nothing (seconds).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let seconds = number(text, &SECONDS).ok_or("a number, with s, m or h behind it")?;
+    let seconds = number(text, &SECONDS).ok_or("a number followed by s, m or h")?;
     let most = u64::from(u32::MAX) * 3600;
     Some(seconds)
         .filter(|seconds| (1..=most).contains(seconds))
@@ -45,7 +45,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
 
 /// A short time, of at most a minute: a number followed by ms or s.
 pub(crate) fn short_time(text: &str) -> Result<Duration, String> {
-    let milliseconds = number(text, &MILLISECONDS).ok_or("a number, with ms or s behind it")?;
+    let milliseconds = number(text, &MILLISECONDS).ok_or("a number followed by ms or s")?;
     let milliseconds = Some(milliseconds).filter(|time| (1..=60_000).contains(time));
     milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
 }
@@ -58,7 +58,7 @@ pub(crate) fn percent(text: &str) -> Result<u8, String> {
 
 /// A size: a number followed by KiB, MiB, GiB or nothing.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let bytes = number(text, &BYTES).ok_or("a number, with KiB, MiB or GiB behind it, and less than 16 EiB")?;
+    let bytes = number(text, &BYTES).ok_or("a number followed by KiB, MiB or GiB, and less than 16 EiB")?;
     Some(bytes).filter(|bytes| *bytes > 0).ok_or_else(|| "more than 0".to_owned())
 }
 

@@ -46,7 +46,7 @@ impl Failure {
     }
 }
 
-/// Writes messages for people to stderr.
+/// Writes human-readable messages to stderr.
 pub(crate) fn say(messages: &[Message]) {
     for message in messages {
         match message {

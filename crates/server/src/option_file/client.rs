@@ -1,4 +1,4 @@
-//! What option files tell clients: where to connect, as whom, and how the server proves its identity.
+//! Client options in option files: where to connect, as whom, and how the server proves its identity.
 
 use std::{
     fs,

@@ -147,12 +147,12 @@ impl fmt::Display for Warning {
     }
 }
 
-/// All options of several files, in the order in which servers read them.
+/// The options of one or more files, in the order in which servers read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entries {
-    /// The options.
+    /// All options; a later entry overrides an earlier one.
     pub entries: Vec<Entry>,
-    /// Problems.
+    /// Problems that did not prevent reading.
     pub warnings: Vec<Warning>,
     /// The files that were read.
     pub files: Vec<PathBuf>,

@@ -3,7 +3,7 @@
 //! Every attempt is a new connection that ends during the TLS handshake. A server counts such connections of a remote
 //! host towards `max_connect_errors` (MySQL's default is 100; reaching it blocks the host until the host cache is
 //! flushed; a successful login resets the counter). Therefore [`ProbeLimits::max_connections`] limits them (40 by
-//! default), and weak suites are tested first. [`VersionProbe::complete`] tells whether anything was left out.
+//! default), and weak suites are tested first. [`VersionProbe::complete`] is false if anything was left out.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl Default for ProbeLimits {
     }
 }
 
-/// Kind of an error, stable for programs; the text next to it is for people.
+/// Kind of an error, stable for programs, unlike the human-readable text next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -73,7 +73,7 @@ pub enum FailureClass {
 pub struct Failure {
     /// Kind of the error.
     pub class: FailureClass,
-    /// Message for people.
+    /// Human-readable message.
     pub text: String,
     /// The kind of server that answered, if not of the MySQL family.
     #[serde(rename = "stranger")]

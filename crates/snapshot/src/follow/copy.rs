@@ -1,4 +1,4 @@
-//! Files copied while their server has them open.
+//! Copies files while their server has them open.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -27,18 +27,18 @@ use crate::{Error, provider::copy_attributes_to};
 
 /// Bytes read at once; a multiple of every page size.
 const CHUNK_BYTES: usize = 1 << 20;
-/// How often a page that is not whole is read again.
+/// Number of times a page with a wrong checksum is read again.
 const REREADS: u32 = 50;
-/// Damaged pages that are read so often; others are read a few times only.
+/// Number of damaged pages that get all [`REREADS`]; later ones get [`FEW_REREADS`].
 const PATIENT_FOR: u64 = 64;
 const FEW_REREADS: u32 = 5;
 
 /// One file to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Where it is.
+    /// Path to read.
     pub(super) from: PathBuf,
-    /// Where it goes, relative to the copy's data directory.
+    /// Target path, relative to the copy's data directory.
     pub(super) to: PathBuf,
 }
 
@@ -49,13 +49,13 @@ impl Item {
     }
 }
 
-/// A file as it was when its copy began.
+/// State of a file when its copy began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
-    /// Device and inode: what tells a file from another one of the same name.
+    /// Device and inode, which distinguish a file from another one of the same name.
     pub(super) id: (u64, u64),
     bytes: u64,
-    /// Seconds and nanoseconds of the last change of contents, and of anything.
+    /// Last change of contents and last change of status (mtime, ctime), each in seconds and nanoseconds.
     times: [(i64, i64); 2],
 }
 
@@ -65,8 +65,8 @@ impl Version {
         Self { id: (metadata.dev(), metadata.ino()), bytes: metadata.len(), times }
     }
 
-    /// Whether it was last changed so long before a time that a change since would show: the kernel's clock of file times goes
-    /// in steps of milliseconds.
+    /// Whether the last change was long enough before `time` that a later change would have another timestamp: the
+    /// kernel advances file times in steps of milliseconds.
     pub(super) fn is_older_than(&self, time: SystemTime) -> bool {
         const MARGIN_SECONDS: i64 = 2;
         let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed());
@@ -80,38 +80,38 @@ pub(super) struct Counts {
     pub(super) files: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) reread_pages: AtomicU64,
-    /// Pages that were read the same twice, and that nothing proves.
+    /// Pages that were read twice with the same result and cannot be checked: the key or checksum is missing.
     pub(super) unproven_pages: AtomicU64,
-    /// How often the first page of a new tablespace was waited for.
+    /// Number of waits for the first page of a new tablespace.
     pauses: AtomicU64,
     /// LSN of the newest change of a page.
     pub(super) newest_lsn: AtomicU64,
-    /// Pages that are damaged where they are: path and number.
+    /// Damaged pages of the original: path and page number.
     pub(super) damaged: Mutex<Vec<(PathBuf, u64)>>,
 }
 
-/// Whose pages they are.
+/// The server whose pages are copied.
 #[derive(Clone, Copy)]
 pub(super) enum PagesOf<'a> {
     MariaDb,
-    /// MySQL's encrypted pages can only be checked with their keys.
+    /// Encrypted pages of MySQL can only be checked with their keys.
     MySql(&'a dyn KeySource),
 }
 
 /// Copies files into a directory.
 pub(super) struct Copier<'a> {
     pub(super) root: &'a Path,
-    /// Bytes of a page where the file does not tell.
+    /// Page size for files whose first page does not state it.
     pub(super) page_bytes: usize,
     pub(super) pages_of: PagesOf<'a>,
     pub(super) counts: &'a Counts,
-    /// Set when some thread has failed.
+    /// Set when any thread has failed.
     pub(super) stop: &'a AtomicBool,
 }
 
 impl Copier<'_> {
-    /// Copies files on several threads, with `pages` page by page. Returns the version of each copied file in the
-    /// order of `items`; `None` for files that do not exist.
+    /// Copies files on several threads; page by page if `pages`. Returns the version of each copied file in the order
+    /// of `items`, `None` for files that do not exist.
     pub(super) fn copy_all(&self, items: &[Item], pages: bool, threads: usize) -> Result<Vec<Option<Version>>, Error> {
         let (next, versions) = (AtomicU64::new(0), Mutex::new(vec![None; items.len()]));
         let work = || {
@@ -126,7 +126,7 @@ impl Copier<'_> {
         };
         thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.clamp(1, items.len().max(1))).map(|_| scope.spawn(work)).collect();
-            // Reports the error that stopped the others, not that they were stopped.
+            // Report the first error, not `Stopped` of the threads that it ended.
             let ended = workers.into_iter().map(|worker| worker.join().unwrap_or(Err(Error::Stopped)));
             let mut failed: Vec<Error> = ended.filter_map(Result::err).collect();
             failed.sort_by_key(|error| matches!(error, Error::Stopped));
@@ -135,13 +135,13 @@ impl Copier<'_> {
         Ok(versions.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Copies one file; `None` if it is not there any more.
+    /// Copies one file; `None` if it no longer exists.
     fn copy(&self, item: &Item, pages: bool) -> Result<Option<Version>, Error> {
         let from = match regular::open(&item.from, Links::Followed) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(Error::copying(&item.from))?,
         };
-        // What the server wrote past the cache may be there in an older version.
+        // The server may write with O_DIRECT, which can leave an older version in the page cache.
         let _ = fadvise(&from, 0, None, Advice::DontNeed);
         let like = from.metadata().map_err(Error::copying(&item.from))?;
         let to = self.create(&item.to)?;
@@ -169,7 +169,7 @@ impl Copier<'_> {
         file.map_err(Error::copying(&path))
     }
 
-    /// Gives a file its length, and the owner and mode of the original.
+    /// Sets the length of a file, and the owner and mode of the original.
     pub(super) fn finish(&self, to: &Path, file: &File, like: &Metadata, bytes: u64) -> Result<(), Error> {
         let path = self.root.join(to);
         file.set_len(bytes).and_then(|()| copy_attributes_to(file, like)).map_err(Error::copying(&path))
@@ -183,11 +183,11 @@ impl Copier<'_> {
         })
     }
 
-    /// The beginning of a file. The first page of a new tablespace of MySQL, which has its key, may reach the disk after
-    /// others; it is waited for a little.
+    /// Reads the beginning of a file. The first page of a new MySQL tablespace, which has its key, may reach the disk
+    /// after other pages, so this waits for it for a short time.
     fn head(&self, from: &File, item: &Item) -> Result<Vec<u8>, Error> {
         const PAUSE: Duration = Duration::from_millis(50);
-        /// Of all files together.
+        /// Limit for all files together.
         const PAUSES: u64 = 60;
         loop {
             let mut head = vec![0; 65536];
@@ -240,7 +240,8 @@ impl Copier<'_> {
         }
     }
 
-    /// Whether a page that nothing proves is read a second time as it was read first. `second` is its chunk, read again.
+    /// Whether a second read of a page that cannot be checked returns the same bytes. `second` caches the second read
+    /// of its chunk.
     fn is_same_again(
         &self,
         item: &Item,
@@ -278,7 +279,8 @@ impl Copier<'_> {
         }
     }
 
-    /// Reads a page until it is whole. One that stays the same and is not is damaged where it is: false.
+    /// Reads a page until its checksum is right. Returns `false` if the bytes stay the same and the checksum stays
+    /// wrong: the page of the original is damaged.
     fn read_again(
         &self,
         item: &Item,
@@ -298,7 +300,7 @@ impl Copier<'_> {
             let before = page.to_vec();
             let _ = fadvise(from, at, NonZeroU64::new(page.len() as u64), Advice::DontNeed);
             if item.read(from, at, page)? < page.len() {
-                // Truncated in the meantime; the log records the rest.
+                // The file was truncated in the meantime; the log has the change.
                 page.fill(0);
                 return Ok(true);
             }
@@ -320,7 +322,7 @@ impl Copier<'_> {
         Ok(false)
     }
 
-    /// Writes what is not zero: the rest stays a hole.
+    /// Writes only blocks that are not zero, so that the rest stays a hole.
     fn write(&self, path: &Path, to: &File, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         const BLOCK_BYTES: usize = 64 << 10;
         for (index, block) in (0_u64..).zip(bytes.chunks(BLOCK_BYTES)) {

@@ -1,8 +1,8 @@
 //! `ddl.log`, in which MariaDB notes each change of a table's definition while a backup runs.
 //!
-//! Lines of fields with tabs between them: time, kind, engine, whether it is partitioned, schema, table, id, and the last five
-//! again for the table that it became. Names are as files have them. Source: `sql/backup.cc` (`backup_log_ddl`), confirmed on
-//! MariaDB 10.11.
+//! Each line has fields separated by tabs: time, kind, engine, whether it is partitioned, schema, table, id, and the
+//! last five again for the table after the change. Names are spelled as in file names. Source: `sql/backup.cc`
+//! (`backup_log_ddl`); confirmed on MariaDB 10.11.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -12,7 +12,7 @@ pub(super) const NAME: &str = "ddl.log";
 /// The tables whose definition changed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ChangedTables {
-    /// Schema and table.
+    /// Pairs of schema and table.
     tables: BTreeSet<(String, String)>,
 }
 
@@ -24,7 +24,7 @@ impl ChangedTables {
     /// Reads the log.
     ///
     /// # Errors
-    /// The line that is not understood.
+    /// The line that does not parse.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut changed = Self::default();
         for line in text.lines() {
@@ -43,14 +43,15 @@ impl ChangedTables {
         Ok(changed)
     }
 
-    /// Whether a tablespace, by its path in the data directory, is of one of the tables: its own, one of its partitions, or, since
-    /// their names do not tell, one of the full-text indexes of its schema.
+    /// Whether a tablespace, given by its path in the data directory, belongs to one of the tables: its own file or one
+    /// of its partitions. Also true for every full-text index of the same schema, since its name does not contain the
+    /// table's.
     pub(super) fn contains(&self, path: &Path) -> bool {
         let schema = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
         let (Some(schema), Some(name)) = (schema, path.file_stem().and_then(|name| name.to_str())) else {
             return false;
         };
-        // A partition's name is that of its table, `#P#` and its own, in either case.
+        // A partition's file is named TABLE#P#PARTITION; the `P` may be lower-case.
         let table = name.split_once("#P#").or_else(|| name.split_once("#p#")).map_or(name, |(table, _)| table);
         let mut of_schema = self.tables.iter().filter(|(of, _)| of == schema);
         of_schema.any(|(_, changed)| changed == table || name.starts_with("FTS_"))

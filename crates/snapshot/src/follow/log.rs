@@ -18,14 +18,14 @@ use rustix::fs::{Advice, fadvise};
 use super::session::Session;
 use crate::Error;
 
-/// How often the server is asked how far it has written.
+/// Interval at which the server's written LSN is queried.
 pub(super) const POLL: Duration = Duration::from_millis(20);
-/// How long what the server says it has written may take to be readable.
+/// Time limit until log that the server reports as written can be read.
 pub(super) const TAIL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Up to where the log is on disk.
+/// Status variable: the LSN up to which the log is on disk.
 pub(super) const WRITTEN: &str = "Innodb_lsn_flushed";
 
-/// Where the copy of the log ends, once that is known.
+/// LSN at which the copy of the log ends; set once it is known.
 #[derive(Debug, Default)]
 pub(super) struct End {
     lsn: OnceLock<u64>,
@@ -41,7 +41,8 @@ impl End {
     }
 }
 
-/// Copies the log behind its header in `to`, until its end is known and reached. Bytes of log that were copied.
+/// Copies the log to `to`, after the space for its header, until its end is known and reached. Returns the number of
+/// bytes copied.
 pub(super) fn follow(
     log: &File,
     copy: &mut LogCopy,
@@ -69,7 +70,7 @@ pub(super) fn follow(
                 if waiting_since.elapsed() > TAIL_TIMEOUT {
                     return Err(Error::LogEnds { position: copy.position().0, wanted: written });
                 }
-                // The server may write past the cache, which then has an older version.
+                // The server may write with O_DIRECT, which can leave an older version in the page cache.
                 let _ = fadvise(log, 0, None, Advice::DontNeed);
                 thread::sleep(Duration::from_millis(1));
             }
@@ -84,7 +85,7 @@ pub(super) fn follow(
     }
 }
 
-/// Writes the header, which makes it a log that a server recovers from.
+/// Writes the header, without which no server would recover from the log.
 pub(super) fn finish(copy: &LogCopy, to: &File, path: &Path, copied: u64) -> Result<u64, Error> {
     to.write_all_at(&copy.head(), 0).map_err(Error::copying(path))?;
     Ok(LogCopy::file_bytes(copied))

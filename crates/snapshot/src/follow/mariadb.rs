@@ -1,12 +1,12 @@
-//! A MariaDB server, 10.8 or newer.
+//! Copies a MariaDB server, 10.8 or newer.
 //!
 //! | stage | what waits | what is copied |
 //! |---|---|---|
-//! | `START` | nothing; each change of a definition is noted in `ddl.log` | the log from its checkpoint on, all tablespaces |
-//! | `BLOCK_DDL` | changes of definitions | tablespaces that are new, or whose table was changed |
+//! | `START` | nothing; each DDL statement is recorded in `ddl.log` | the log from its checkpoint on, all tablespaces |
+//! | `BLOCK_DDL` | DDL | tablespaces that are new, or whose table was changed |
 //! | `BLOCK_COMMIT` | commits | all other files, the newest binary log, the rest of the log |
 //!
-//! Source: `BACKUP STAGE` in MariaDB's documentation; tried on 10.11 with changes of definitions under load.
+//! Source: `BACKUP STAGE` in MariaDB's documentation; tested on 10.11 with DDL under load.
 
 use std::{
     io,
@@ -56,12 +56,12 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
         let followed = following.join().unwrap_or(Err(Error::Stopped));
         match (cut, followed) {
             (Ok(waits), Ok(bytes)) => Ok((waits, bytes)),
-            // Reports the error that stopped the other thread.
+            // Report the error that stopped the other thread.
             (Err(Error::Stopped), Err(error)) | (Ok(_), Err(error)) => Err(error),
             (Err(error), _) => Err(error),
         }
     })?;
-    // The log is read up to the position that commits waited at.
+    // The log is read up to the LSN at which commits were blocked.
     let ended = Instant::now();
     server.session.run_with(Privilege::Reload, "BACKUP STAGE END")?;
     if let Checkpoint::Newest = job.recover_from {
@@ -87,7 +87,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     })
 }
 
-/// Since when something waited, and what the server was at then.
+/// Start times of the waits, and the server's position in the last one.
 struct Waits {
     ddl_from: Instant,
     commits_from: Instant,
@@ -96,7 +96,7 @@ struct Waits {
 }
 
 impl Source<'_> {
-    /// Copies everything but the redo log, which is to reach what was committed.
+    /// Copies everything but the redo log, which has to reach the last commit.
     fn copy_files(
         &mut self,
         copier: &Copier<'_>,
@@ -126,8 +126,8 @@ impl Source<'_> {
         Ok(Waits { ddl_from, commits_from, copied_again, position })
     }
 
-    /// Copies tablespaces that are new, are another file by now, or whose table was changed: what a change writes without the
-    /// log may have come after the file was copied.
+    /// Copies tablespaces that are new, were replaced, or whose table was changed. DDL can write pages without the log,
+    /// after the file was copied.
     fn copy_changed_tablespaces(&self, copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<u64, Error> {
         let changed = self.changed_tables()?;
         let is_due =

@@ -1,13 +1,13 @@
-//! A copy of a server that works on, on any file system.
+//! Copies a server that keeps working, on any file system.
 //!
 //! Tablespaces are copied while the server writes them, and its redo log is read continuously from a checkpoint on. At
-//! the end commits wait for a moment, until the log is read up to the last commit. The copy then equals what a power
-//! cut at that moment could have left if, since the checkpoint, the server had written only the pages that were copied:
-//! its own recovery makes the copy consistent.
+//! the end commits wait until the log is read up to the last one. The copy equals what a power failure at that moment
+//! could have left, had the server written only the copied pages since the checkpoint. So the server's own recovery
+//! makes the copy consistent.
 //!
-//! What makes it sound: the log is kept from the *first* checkpoint on, so that every page is older than where the log ends and
-//! not older than where it begins; a page that was read while it was written is read again; definitions of tables are changed
-//! either before their files are copied, or those are copied again.
+//! Three rules make this sound. The log is kept from the *first* checkpoint on, so it covers every page: none is newer
+//! than its end, and none lacks a change from before its beginning. A page that was read during a write is read again.
+//! Tables are changed by DDL either before their files are copied, or their files are copied again.
 
 mod copy;
 mod ddl_log;
@@ -38,58 +38,58 @@ use crate::{Error, external::ExternalFiles};
 /// The privileges that the account needs, as the end of a sentence: "on MariaDB …; on MySQL …".
 pub const PRIVILEGES: &str = follow_privileges!();
 
-/// How long commits are expected to wait, before anything is known of the server.
+/// Estimate of how long commits wait, before anything is known of the server.
 pub(crate) const EXPECTED_WAIT: Duration = Duration::from_millis(300);
 
-/// A copy of a working server, and what it took.
+/// Results of a copy of a running server.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// Where its log begins, in LSN: the checkpoint.
+    /// LSN at which the copied log begins: the checkpoint.
     pub start_lsn: u64,
-    /// Where it ends.
+    /// LSN at which it ends.
     pub end_lsn: u64,
-    /// Bytes of log.
+    /// Bytes of log copied.
     pub log_bytes: u64,
-    /// Files copied.
+    /// Number of files copied.
     pub files: u64,
-    /// Bytes of them, as they were read.
+    /// Bytes read from these files.
     pub bytes: u64,
-    /// Pages that were read while the server wrote them, and read again.
+    /// Pages that were read during a write, and read again.
     pub reread_pages: u64,
-    /// Pages that were read the same twice, and that nothing proves: encrypted ones of MySQL without the key, and those of servers
-    /// that write no checksums.
+    /// Pages that were read twice with the same result and cannot be checked: encrypted pages of MySQL without the key,
+    /// and pages of servers that write no checksums.
     pub unproven_pages: u64,
-    /// Pages that are damaged where they are: path, and number of the page.
+    /// Damaged pages of the original: path and page number.
     pub damaged: Vec<(PathBuf, u64)>,
     /// Tablespaces that were copied again because their table changed in the meantime.
     pub copied_again: u64,
-    /// How long changes of definitions waited.
+    /// How long DDL waited.
     pub ddl_waited: Duration,
     /// How long commits waited.
     pub commits_waited: Duration,
-    /// How long changes of tables waited that are not InnoDB's, where others do not wait with them.
+    /// How long changes of tables other than InnoDB's waited, if they waited separately.
     pub others_waited: Duration,
-    /// What was committed.
+    /// Position of the last commit in the copy.
     pub position: Position,
 }
 
 /// A position in the binary log; empty if the server writes none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The log.
+    /// File name of the log.
     pub file: String,
-    /// Where it ended, in bytes.
+    /// Offset of its end.
     pub offset: u64,
     /// The position as GTIDs.
     pub gtid: String,
 }
 
-/// Keys of the server's keyring, with which encrypted pages and an encrypted redo log of MySQL are checked. None by default.
+/// Keys of the server's keyring, to check MySQL's encrypted pages and encrypted redo log. None by default.
 #[derive(Clone)]
 pub struct Keys(Arc<dyn KeySource + Send>);
 
 impl Keys {
-    /// These keys.
+    /// Uses these keys.
     pub fn new(keys: impl KeySource + Send + 'static) -> Self {
         Self(Arc::new(keys))
     }
@@ -107,20 +107,21 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Where the recovery of a copy begins.
+/// Where recovery of a copy begins.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Checkpoint {
-    /// At the checkpoint that was the newest one before anything was copied.
+    /// At the newest checkpoint from before anything was copied.
     #[default]
     First,
-    /// At the newest one, when that has passed what was copied: **such a copy is wrong**. Tests show by it that they would see that.
+    /// At the newest checkpoint once it has passed what was copied: **such a copy is wrong**. Tests use it to show that
+    /// they would detect that.
     Newest,
 }
 
 impl Checkpoint {
-    /// Waits until recovery from the newest checkpoint would miss changes. The names of the server's LSN and that of its newest
-    /// checkpoint are those of status variables.
+    /// Waits until recovery from the newest checkpoint would miss changes. `lsn` and `checkpoint` are the status
+    /// variables of the server's LSN and of its newest checkpoint.
     fn wait(self, session: &mut Session, lsn: &'static str, checkpoint: &'static str) -> Result<(), Error> {
         const PAUSE: Duration = Duration::from_millis(50);
         if let Self::Newest = self {
@@ -133,7 +134,7 @@ impl Checkpoint {
     }
 }
 
-/// What is copied, and how.
+/// Source, target and options of a copy.
 pub(crate) struct Job<'a> {
     pub(crate) datadir: &'a Path,
     pub(crate) external: &'a [ExternalFiles],
@@ -144,7 +145,7 @@ pub(crate) struct Job<'a> {
     pub(crate) root: &'a Path,
 }
 
-/// Copies a data directory, whose server works on it, into an empty directory.
+/// Copies the data directory of a running server into an empty directory.
 pub(crate) fn copy(job: &Job<'_>) -> Result<Followed, Error> {
     let source = source::Source::open(job)?;
     match source.session.identity.version.flavor.is_mysql_like() {
@@ -153,12 +154,12 @@ pub(crate) fn copy(job: &Job<'_>) -> Result<Followed, Error> {
     }
 }
 
-/// Makes sure that the server can be copied while it works.
+/// Checks that this server can be copied while it works.
 pub(crate) fn check_supported(account: &Account) -> Result<(), Error> {
     Session::open(account)?.check_supported()
 }
 
-/// Checks that there is space for a copy of that many bytes.
+/// Checks that `path` has `wanted_bytes` of free space.
 pub(crate) fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), Error> {
     let found = statvfs(path).map_err(|error| Error::copying(path)(error.into()))?;
     let free_bytes = found.f_bavail.saturating_mul(found.f_frsize);

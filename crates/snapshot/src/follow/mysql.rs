@@ -1,14 +1,16 @@
-//! A MySQL or Percona server, 8.0.30 or newer.
+//! Copies a MySQL or Percona server, 8.0.30 or newer.
 //!
 //! | while | what waits | what is copied |
 //! |---|---|---|
-//! | `LOCK INSTANCE FOR BACKUP` | changes of definitions | all tablespaces, all other files |
-//! | the session is a consumer of the redo log | nothing; no file of the log is used again before it was read | the log from its checkpoint on |
+//! | `LOCK INSTANCE FOR BACKUP` | DDL | all tablespaces, all other files |
+//! | the session is a consumer of the redo log | nothing; no file of the log is reused before it was read | the log
+//! from its checkpoint on |
 //! | `FLUSH TABLES … WITH READ LOCK`, if there are tables of other engines | changes of these tables | these |
 //! | `performance_schema.log_status` is read | commits, for a moment | the newest binary log and the redo log, up to that position |
 //!
-//! Source: MySQL manual, "LOCK INSTANCE FOR BACKUP Statement", "The log_status Table"; tried on 9.7 and 8.0.33 under load. The
-//! functions of the consumer are those that MySQL's own backup uses; the registration ends with its session (seen on 9.7).
+//! Source: MySQL manual, "LOCK INSTANCE FOR BACKUP Statement", "The log_status Table"; tested on 9.7 and 8.0.33 under
+//! load. MySQL's own backup uses the same functions to become a consumer; the registration ends with its session (seen
+//! on 9.7).
 
 use std::{
     collections::BTreeSet,
@@ -31,7 +33,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// How often the position is taken again because the server started another binary log in between.
+/// Number of times the position is read again because the server started another binary log in between.
 const CUTS: u32 = 5;
 
 const LSN: &str = "Innodb_redo_log_current_lsn";
@@ -44,8 +46,8 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     server.session.run_with(Privilege::Backup, "LOCK INSTANCE FOR BACKUP")?;
     let ddl_from = Instant::now();
     check_privileges(&mut server.session)?;
-    // Not before the lock: while it waits for a statement, nothing would be read, and a log that is full stops every change,
-    // that statement included.
+    // Register only after the lock is granted. While the lock waits for a statement, nothing reads the log; a full log
+    // would block every change, including that statement.
     let mut consumer = Session::open(job.account)?;
     register(&mut consumer)?;
     let items = server.items()?;
@@ -69,7 +71,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
         let followed = following.join().unwrap_or(Err(Error::Stopped));
         match (cut, followed) {
             (Ok(cut), Ok(_)) => Ok(cut),
-            // Reports the error that stopped the other thread.
+            // Report the error that stopped the other thread.
             (Err(Error::Stopped), Err(error)) | (Ok(_), Err(error)) => Err(error),
             (Err(error), _) => Err(error),
         }
@@ -79,7 +81,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     if newest > cut.end {
         return Err(Error::NewerPage { newest, end: cut.end });
     }
-    // That both answer says that nothing was given up while files were copied.
+    // Success of both proves that nothing was lost while files were copied: neither the registration nor redo logging.
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;
     server.session.run_with(Privilege::Backup, "UNLOCK INSTANCE")?;
@@ -100,19 +102,19 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     })
 }
 
-/// The moment that the copy is of.
+/// The moment that the copy represents.
 struct Cut {
-    /// Where the redo log ends.
+    /// LSN at which the redo log ends.
     end: u64,
     position: Position,
-    /// How long commits waited at most, and changes of tables that are not InnoDB's.
+    /// Upper bound of how long commits waited, and changes of tables other than InnoDB's.
     commits_waited: Duration,
     others_waited: Duration,
-    /// A checkpoint that is not the first one.
+    /// Set if recovery is to begin at another checkpoint than the first.
     recover_from: Option<Lsn>,
 }
 
-/// What the server says of one moment.
+/// One row of `performance_schema.log_status`.
 struct LogStatus {
     position: Position,
     lsn: u64,
@@ -120,11 +122,11 @@ struct LogStatus {
 }
 
 impl Source<'_> {
-    /// Copies everything but the redo log, whose end is known then.
+    /// Copies everything but the redo log, and determines its end.
     fn copy_up_to_cut(&mut self, copier: &Copier<'_>, items: &[Item], recover_from: Checkpoint) -> Result<Cut, Error> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, LSN, CHECKPOINT)?;
-        // Nothing waits for what can be copied now.
+        // Copy what is there now, so that less remains while others wait.
         let position = self.log_status()?.position;
         let binary_log = self.copy_binary_log(copier, &position, None)?;
         let tables = tables_of_other_engines(items);
@@ -152,8 +154,8 @@ impl Source<'_> {
         })
     }
 
-    /// Takes the position, and copies everything up to it: files that changed, and the newest binary log. A log that
-    /// the server has closed in the meantime is marked as closed, and recovery would not use it.
+    /// Reads the position and copies everything up to it: changed files and the newest binary log. Repeats if the
+    /// server has started another binary log: the previous one is then marked as closed, and recovery would not use it.
     fn cut(
         &mut self,
         copier: &Copier<'_>,
@@ -163,7 +165,7 @@ impl Source<'_> {
         let mut waited = Duration::ZERO;
         for _ in 0..CUTS {
             let status = self.log_status()?;
-            // Logs of a replica come and go.
+            // The relay logs of a replica come and go.
             let items = self.items()?;
             let changed = items.iter().filter(|item| self.is_other(item) && !copied.is_unchanged(item)).cloned();
             copier.copy_all(&changed.collect::<Vec<_>>(), false, THREADS)?;
@@ -201,7 +203,7 @@ impl Source<'_> {
     }
 }
 
-/// Refuses settings that make a copy impossible.
+/// Rejects settings that make a copy impossible.
 fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
     check_redo_enabled(&mut server.session)?;
     let unsupported = |server: &Source<'_>, reason: &str| {
@@ -217,7 +219,7 @@ fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Asks for what is needed when all is copied, so that a missing privilege is found before.
+/// Runs early what is needed at the end, so that a missing privilege is found at once.
 fn check_privileges(session: &mut Session) -> Result<(), Error> {
     session.run_with(Privilege::LogStatus, "SELECT local FROM performance_schema.log_status WHERE FALSE")?;
     session.run_with(Privilege::Reload, FLUSH_LOGS)
@@ -232,7 +234,7 @@ fn is_on(session: &mut Session, variable: &'static str) -> Result<bool, Error> {
     Ok(session.value(&format!("SELECT @@GLOBAL.{variable} AS value"), "value")?.as_deref() == Some("1"))
 }
 
-/// Makes the server keep its redo log until it was read. It has one such consumer at a time.
+/// Makes the server keep its redo log until it was read. A server has one such consumer at a time.
 fn register(session: &mut Session) -> Result<(), Error> {
     let answer =
         session.value_with(Privilege::Backup, "SELECT innodb_redo_log_consumer_register() AS failed", "failed")?;
@@ -245,8 +247,8 @@ fn unregister(session: &mut Session) -> Result<(), Error> {
     if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::NotConsumer) }
 }
 
-/// Names of the tables that are not InnoDB's, by their files, as statements spell them. Those of the general and the slow log
-/// cannot be locked; they are copied as a crash would leave them.
+/// Names of the tables of other engines than InnoDB, from their file names, quoted for statements. The general and the
+/// slow log cannot be locked; they are copied as a crash would leave them.
 fn tables_of_other_engines(items: &[Item]) -> Vec<String> {
     const ENDINGS: [&str; 5] = ["MYI", "CSM", "ARZ", "MRG", "par"];
     let name = |text: &OsStr| Some(file_name::decoded(text.to_str()?));
@@ -254,7 +256,7 @@ fn tables_of_other_engines(items: &[Item]) -> Vec<String> {
         let ending = item.to.extension()?.to_str()?;
         let (schema, stem) = (item.to.parent()?.file_name()?, item.to.file_stem()?);
         let is_log = schema == "mysql" && (stem == "general_log" || stem == "slow_log");
-        // What an interrupted change of a definition left behind is no table.
+        // Interrupted DDL leaves files that are not tables.
         let is_table = ENDINGS.contains(&ending) && !is_log && !stem.to_str()?.starts_with("#sql");
         is_table.then(|| Some((name(schema)?, name(stem)?)))?
     });

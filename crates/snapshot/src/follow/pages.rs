@@ -1,4 +1,4 @@
-//! Whether a page was read as a whole, while its server may have been writing it.
+//! Detects pages that were read while their server wrote them.
 
 use files::all_zero;
 use innodb::{
@@ -23,19 +23,20 @@ use innodb::{
 pub(super) enum PageFormat {
     /// Pages of a tablespace of MariaDB.
     MariaDb(Layout, SpaceId),
-    /// MariaDB: the first page was not on disk yet.
+    /// MariaDB: the first page is not on disk yet.
     Undetermined,
-    /// Pages of a tablespace of MySQL, of `ROW_FORMAT=COMPRESSED` or not. Their checksums are those of opened pages.
+    /// Pages of a MySQL tablespace, with or without `ROW_FORMAT=COMPRESSED`. Checksums of encrypted pages are of the
+    /// plain text.
     MySql { row_compressed: bool, cipher: Option<Box<PageCipher>> },
 }
 
-/// What the checksum of a page says.
+/// Result of the checksum of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Whole,
-    /// Its server writes no checksums, or it is sealed and there is no key to open it.
+    /// The server writes no checksums, or the page is encrypted and there is no key.
     Unproven,
-    /// Read while it was written, or damaged.
+    /// Read during a write, or damaged.
     Torn,
 }
 
@@ -43,14 +44,14 @@ pub(super) enum Page {
 const LSN: usize = 16;
 
 impl PageFormat {
-    /// Reads it off the beginning of a file of MariaDB, and how many bytes a page has; `None` if it is of another server.
+    /// Format and page size from page 0 of a MariaDB file; `None` if the file is of another server.
     pub(super) fn of_mariadb(head: &[u8], page_bytes: usize) -> Option<(Self, usize)> {
         let Ok(page0) = Page0::parse(head) else { return Some((Self::Undetermined, page_bytes)) };
         let layout = Layout::from_page0(&page0)?;
         Some((Self::MariaDb(layout, page0.space_id), usize::try_from(page0.physical_page_bytes).ok()?))
     }
 
-    /// Reads it off the beginning of a file of MySQL, which is a later one of the system tablespace if it has no header, or new.
+    /// Format and page size from page 0 of a MySQL file. A file without page 0 is `ibdata2` and up, or newly created.
     pub(super) fn of_mysql(head: &[u8], page_bytes: usize, keys: &dyn KeySource) -> (Self, usize) {
         let Ok(page0) = Page0::parse(head) else {
             let flags = flags_of_new(head).unwrap_or(SpaceFlags(0));
@@ -64,7 +65,7 @@ impl PageFormat {
         (format, usize::try_from(page0.physical_page_bytes).unwrap_or(page_bytes))
     }
 
-    /// Judges a page; `image` is memory that is used again.
+    /// Judges a page; `image` is a buffer for reuse.
     pub(super) fn judge(&self, page: &[u8], image: &mut Vec<u8>) -> Page {
         if all_zero(page) {
             return Page::Whole;
@@ -85,7 +86,8 @@ impl PageFormat {
     }
 }
 
-/// The flags of a tablespace whose first page is as its file was made with: it has no type yet. Seen on MySQL 9.7.
+/// Flags of a tablespace whose first page still is as the file was created with: its page type is not set. Seen on
+/// MySQL 9.7.
 fn flags_of_new(head: &[u8]) -> Option<SpaceFlags> {
     const PAGE_NO: usize = 4;
     const SPACE: usize = 34;
@@ -110,7 +112,7 @@ fn judge_mariadb(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8
         return Page::Torn;
     }
     match test_clear(page, layout, space, image) {
-        // Copies of other tablespaces' pages in the doublewrite area.
+        // The doublewrite area has copies of pages of other tablespaces.
         Plain::Holds | Plain::Fails(PlainFault::SpaceId(_)) => Page::Whole,
         Plain::NoChecksum => Page::Unproven,
         Plain::Fails(_) => Page::Torn,
@@ -131,7 +133,8 @@ fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, i
     }
 }
 
-/// Judges a clear or opened page of MySQL. One with page compression has the checksum of what it holds.
+/// Judges a clear or decrypted page of MySQL. The checksum of a page with page compression is that of the page it
+/// expands to.
 fn judge_clear(page: &[u8], row_compressed: bool) -> Page {
     if !PageHeader::parse(page).is_ok_and(|header| header.page_type == PageType::COMPRESSED) {
         return judge_plain(page, row_compressed);

@@ -26,25 +26,25 @@ use super::{
 };
 use crate::Error;
 
-/// Up to where the log is on disk.
+/// Status variable: the LSN up to which the log is on disk.
 const WRITTEN: &str = "Innodb_redo_log_flushed_to_disk_lsn";
 /// Blocks read at once.
 const WINDOW_BYTES: usize = 1 << 20;
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
-/// The log from its newest checkpoint on, file by file.
+/// The copied log, from the newest checkpoint on, file by file.
 pub(super) struct RedoFiles<'a> {
     directory: PathBuf,
     copier: &'a Copier<'a>,
     blocks: Blocks,
     checkpoint: Lsn,
-    /// Whole blocks up to here are copied.
+    /// LSN up to which whole blocks are copied.
     position: u64,
-    /// Those that are copied, the newest last.
+    /// The copied files, the newest last.
     files: Vec<RedoFile>,
 }
 
-/// One file, and its copy.
+/// A file of the log and its copy.
 struct RedoFile {
     number: u64,
     path: PathBuf,
@@ -54,7 +54,7 @@ struct RedoFile {
 }
 
 impl<'a> RedoFiles<'a> {
-    /// Begins at the newest checkpoint of the server's files. From before that on, the server must keep them.
+    /// Begins at the newest checkpoint in the server's files. The server has to keep them from before this call on.
     pub(super) fn begin(items: &[Item], copier: &'a Copier<'a>, keys: &dyn KeySource) -> Result<Self, Error> {
         let directory =
             items.iter().find(|item| item.to.starts_with(REDO_DIRECTORY)).and_then(|item| item.from.parent());
@@ -62,7 +62,7 @@ impl<'a> RedoFiles<'a> {
         let newest = newest_checkpoint(&directory)?;
         let (number, checkpoint) = newest.ok_or(Error::NoAnswer("newest checkpoint"))?;
         let first = RedoFile::open(&directory, number, copier)?;
-        // The header is read again with the file open: the checkpoint can be newer by now, and never older.
+        // Read the header again from the open file: its checkpoint may be newer by now, but never older.
         let checkpoint = first.head.checkpoint().filter(|found| *found >= checkpoint);
         let checkpoint = checkpoint.ok_or_else(|| Error::Moving { path: directory.clone() })?;
         let blocks = Blocks::new(&first.head, keys);
@@ -76,7 +76,7 @@ impl<'a> RedoFiles<'a> {
         self.checkpoint
     }
 
-    /// Whether encrypted blocks can be read.
+    /// Whether encrypted blocks can be decrypted.
     pub(super) fn has_key(&self) -> bool {
         self.blocks.has_key()
     }
@@ -86,19 +86,19 @@ impl<'a> RedoFiles<'a> {
         end.saturating_sub(self.checkpoint.0)
     }
 
-    /// Copies the log until its end is known and reached. The server keeps what was not copied yet for as long as the session
-    /// is registered as its consumer.
+    /// Copies the log until its end is known and reached. The server keeps what is not copied yet as long as the
+    /// session is registered as its consumer.
     pub(super) fn follow(&mut self, session: &mut Session, end: &End, stop: &AtomicBool) -> Result<(), Error> {
         loop {
             let ends = end.get();
             let written = ends.map_or_else(|| session.status(WRITTEN), Ok)?;
             let copied = self.copy_to(written - written % BLOCK, stop)?;
             if let Some(end) = ends {
-                // The server has written on since the moment that the copy is of.
+                // The server has written more since the end was determined.
                 return if end < self.position { self.cut_back(end) } else { self.copy_end(end, stop) };
             }
             if copied {
-                // The answer is 1 if it was there before.
+                // The function returns 1 if the consumer was at this position already, which is harmless.
                 session.run_with(
                     Privilege::Backup,
                     &format!("SELECT innodb_redo_log_consumer_advance({})", self.position),
@@ -110,7 +110,7 @@ impl<'a> RedoFiles<'a> {
         }
     }
 
-    /// Writes the headers, which make it a log that a server recovers from. `checkpoint` is where recovery begins.
+    /// Writes the headers, without which no server would recover from the log. Recovery begins at `checkpoint`.
     pub(super) fn finish(&self, checkpoint: Lsn) -> Result<(), Error> {
         let starts = self.files.iter().skip(1).map(|file| file.head.start().0).chain([u64::MAX]);
         for ((file, next), is_last) in self.files.iter().zip(starts).zip(self.are_last()) {
@@ -133,7 +133,7 @@ impl<'a> RedoFiles<'a> {
         (1..=count).map(move |number| number == count)
     }
 
-    /// What stands before the checkpoint in its file, as it is: recovery does not read it.
+    /// Copies the blocks of the first file from before the checkpoint unchecked: recovery does not read them.
     fn copy_before_checkpoint(&self) -> Result<(), Error> {
         let Some(file) = self.files.first() else { return Ok(()) };
         let end = file.offset(self.position);
@@ -143,7 +143,7 @@ impl<'a> RedoFiles<'a> {
         written.map_err(Error::copying(&file.path))
     }
 
-    /// Copies whole blocks up to an LSN that the server has written. Whether there were any.
+    /// Copies whole blocks up to an LSN that the server has written. Returns whether there were any.
     fn copy_to(&mut self, end: u64, stop: &AtomicBool) -> Result<bool, Error> {
         let (began, mut waiting_since) = (self.position, Instant::now());
         let mut window = vec![0; WINDOW_BYTES];
@@ -163,7 +163,7 @@ impl<'a> RedoFiles<'a> {
         Ok(self.position > began)
     }
 
-    /// Copies the sound blocks of the newest file that follow; an error if there are none.
+    /// Copies the next valid blocks of the newest file; an error if there are none.
     fn copy_window(&mut self, window: &mut [u8], end: u64) -> Result<(), Error> {
         let Some(file) = self.files.last() else { return Ok(()) };
         let wanted = file.end()?.min(end).saturating_sub(self.position).min(window.len() as u64);
@@ -188,7 +188,7 @@ impl<'a> RedoFiles<'a> {
         }
     }
 
-    /// Takes back what was copied from behind the end.
+    /// Removes what was copied beyond the end.
     fn cut_back(&mut self, end: u64) -> Result<(), Error> {
         self.position = end - end % BLOCK;
         while let Some(behind) = self.files.pop_if(|file| file.head.start().0 > self.position) {
@@ -207,10 +207,10 @@ impl<'a> RedoFiles<'a> {
         file.to.write_all_at(&cut, offset).map_err(failed)
     }
 
-    /// Copies the block of the end, as far as the end.
+    /// Copies the last block up to the end.
     fn copy_end(&mut self, end: u64, stop: &AtomicBool) -> Result<(), Error> {
         if end % BLOCK == BLOCK_HEADER_BYTES as u64 {
-            // The next block has not begun. It is not known whether there is a file for it.
+            // The next block has not begun, and the file for it may not exist yet.
             let Some(file) = self.files.last() else { return Ok(()) };
             return if self.position < file.end()? { Ok(()) } else { Err(self.moving()) };
         }
@@ -229,7 +229,8 @@ impl<'a> RedoFiles<'a> {
         }
     }
 
-    /// The server may write past the cache, which then has an older version.
+    /// Drops the file from the page cache and waits: the server may write with O_DIRECT, which can leave an older
+    /// version in the cache.
     fn wait_for_it(&self) {
         if let Some(file) = self.files.last() {
             let _ = fadvise(&file.from, 0, None, Advice::DontNeed);
@@ -241,7 +242,7 @@ impl<'a> RedoFiles<'a> {
         Error::Moving { path: self.directory.clone() }
     }
 
-    /// Goes on with the next file if the newest one is read to its end.
+    /// Opens the next file if the newest one is read to its end.
     fn open_next_at_end(&mut self) -> Result<(), Error> {
         let Some(file) = self.files.last() else { return Ok(()) };
         let end = file.end()?;
@@ -270,7 +271,7 @@ impl RedoFile {
         Path::new(REDO_DIRECTORY).join(redo_name(self.number))
     }
 
-    /// LSN behind it. The server can change the length of the newest one.
+    /// LSN after the last block of the file. The server can change the length of the newest file.
     fn end(&self) -> Result<u64, Error> {
         let bytes = self.from.metadata().map_err(Error::copying(&self.path))?.len();
         Ok(self.head.end(bytes).0)
@@ -285,7 +286,7 @@ impl RedoFile {
     }
 }
 
-/// The header of a file, which the server may be writing.
+/// Reads the header of a file, which the server may be writing.
 fn read_head(file: &File, path: &Path) -> Result<Head, Error> {
     let since = Instant::now();
     loop {
@@ -301,12 +302,12 @@ fn read_head(file: &File, path: &Path) -> Result<Head, Error> {
     }
 }
 
-/// Number of the file that has the newest checkpoint, and that.
+/// The newest checkpoint, and the number of the file that holds it.
 fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, Error> {
     let mut newest = None;
     for item in fs::read_dir(directory).map_err(Error::copying(directory))? {
         let name = item.map_err(Error::copying(directory))?.file_name();
-        // Spares have an ending behind the number.
+        // Spare files have a suffix after the number.
         let number = name.to_str().and_then(redo_number);
         let Some(number) = number else { continue };
         let path = directory.join(&name);

@@ -1,4 +1,4 @@
-//! The session that holds the server's backup locks. They are gone with it, however it ends.
+//! The session that holds the server's backup locks. The server releases them when it ends, for whatever reason.
 
 use std::{io, path::Path, time::Duration};
 
@@ -13,21 +13,21 @@ use server::dialect::capability::{Capability, dotted_version};
 use crate::Error;
 use crate::provider::{Choice, Provider};
 
-/// How the server is reached.
+/// How to connect to the server.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The server, and the account.
+    /// Address of the server, and the account.
     pub target: Target,
-    /// Everything else about the connection.
+    /// All other connection options.
     pub options: Options,
 }
 
 impl Account {
-    /// The account for a choice of provider, of the server that listens on a socket. Its name and password come from the option
-    /// files where they are not given; nobody is asked. None if no account is needed and none is known.
+    /// The account for a choice of provider, on the server that listens on a socket. User and password default to those
+    /// in option files; there is no password prompt. `None` if no account is needed and none is configured.
     ///
     /// # Errors
-    /// [`Error::Server`] if a file cannot be read, where an account was asked for or is needed.
+    /// [`Error::Server`] if a file cannot be read and an account is requested or needed.
     pub fn for_choice(
         choice: Choice,
         socket: Option<&Path>,
@@ -44,10 +44,10 @@ impl Account {
         }
     }
 
-    /// The account in a URL, on a server that proves by TLS that its certificate is from an authority in `ca`, for its host.
+    /// The account in a URL. The server's certificate must be issued by an authority in `ca` for the URL's host.
     ///
     /// # Errors
-    /// [`Error::Server`] if a file cannot be read, or the URL is not valid.
+    /// [`Error::Server`] if a file cannot be read, or the URL is invalid.
     pub fn at_url(url: &str, password_file: Option<&Path>, ca: &Path) -> Result<Self, Error> {
         let login = Login {
             password: password_file.map_or(PasswordSource::OptionFiles, |path| PasswordSource::File(path.to_owned())),
@@ -67,7 +67,7 @@ impl Account {
         Self::by(login, None, Some(socket))
     }
 
-    /// Nobody is asked for a password.
+    /// Resolves a login without a password prompt.
     fn by(login: Login, url: Option<&str>, socket: Option<&Path>) -> Result<Self, Error> {
         let login = Login { timeout: Options::default().connect_timeout, ..login };
         let failed = |source| Error::Server { doing: "the account".to_owned(), source: Box::new(source) };
@@ -78,7 +78,7 @@ impl Account {
     }
 }
 
-/// Copies are taken by scripts and timers.
+/// Refuses to prompt: scripts and timers take copies.
 struct Nobody;
 
 impl Prompt for Nobody {
@@ -91,9 +91,9 @@ impl Prompt for Nobody {
     }
 }
 
-/// Maximum wait for a lock: statements that hold it may finish.
+/// Maximum wait for a lock, so that statements that hold it can finish.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
-/// The server says what it was asked for within this time, the wait for a lock included.
+/// Time limit of a statement, including the wait for a lock.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Writes the redo log to disk; not on replicas.
@@ -105,7 +105,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Connects, for as long as the copy takes.
+    /// Connects, with timeouts for a session that lasts as long as the copy.
     pub(super) fn open(account: &Account) -> Result<Self, Error> {
         let options = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..account.options.clone() };
         let failed = |source| Error::Server {
@@ -115,7 +115,7 @@ impl Session {
         let mut connection = Connection::open(&account.target, &options).map_err(failed)?;
         let identity = describe(&mut connection).map_err(failed)?;
         let mut session = Self { connection, identity };
-        // It says nothing while files are copied, which may take hours.
+        // The session is idle while files are copied, which may take hours.
         session.run(&format!(
             "SET SESSION wait_timeout = 31536000, SESSION lock_wait_timeout = {}",
             LOCK_WAIT.as_secs()
@@ -123,7 +123,7 @@ impl Session {
         Ok(session)
     }
 
-    /// What the copy needs besides the format of the redo log is older.
+    /// Checks the format of the redo log. Everything else that the copy needs exists in older versions too.
     pub(super) fn check_supported(&self) -> Result<(), Error> {
         let version = &self.identity.version;
         if version.can(Capability::FollowRedo) {
@@ -146,12 +146,12 @@ impl Session {
         self.rows(statement, privilege).map(drop)
     }
 
-    /// A column of the first row of an answer; `None` for NULL and if there is no row.
+    /// A column of the first row of a result; `None` for NULL or if there is no row.
     pub(super) fn value(&mut self, query: &str, column: &str) -> Result<Option<String>, Error> {
         self.value_with(Privilege::Unknown, query, column)
     }
 
-    /// Like [`Self::value`], of a query for which the account needs a privilege.
+    /// Like [`Self::value`], for a query that needs a privilege.
     pub(super) fn value_with(
         &mut self,
         privilege: Privilege,
@@ -171,7 +171,7 @@ impl Session {
         })
     }
 
-    /// A number that `SHOW GLOBAL STATUS` gives.
+    /// A numeric status variable from `SHOW GLOBAL STATUS`.
     pub(super) fn status(&mut self, name: &'static str) -> Result<u64, Error> {
         let value = self.value(&format!("SHOW GLOBAL STATUS LIKE '{name}'"), "Value")?;
         value.and_then(|value| value.parse().ok()).ok_or(Error::NoAnswer(name))
@@ -187,20 +187,20 @@ macro_rules! follow_privileges {
 }
 pub(crate) use follow_privileges;
 
-/// What a statement needs besides an account.
+/// Privilege that a statement needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Privilege {
-    /// MySQL's backup lock, and keeping its redo log.
+    /// For MySQL's backup lock, and to register as consumer of the redo log.
     Backup,
-    /// Reading MySQL's position.
+    /// To read MySQL's position.
     LogStatus,
-    /// Locking MySQL's tables of other engines.
+    /// To lock MySQL's tables of other engines.
     LockTables,
-    /// Flushing logs, and MariaDB's backup stages.
+    /// To flush logs, and for MariaDB's backup stages.
     Reload,
-    /// Reading MariaDB's position.
+    /// To read MariaDB's position.
     BinlogMonitor,
-    /// Nothing that is known of.
+    /// None that is known.
     Unknown,
 }
 

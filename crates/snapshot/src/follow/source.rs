@@ -1,4 +1,4 @@
-//! What a server has, and where; the files of it that are copied in the same way whatever the server is.
+//! A server and the location of its files; copies the files that are handled alike for every server.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +28,7 @@ use crate::{
     listing::Listing,
 };
 
-/// Threads that copy files.
+/// Number of threads that copy files.
 pub(super) const THREADS: usize = 4;
 
 /// A server, and what is known of its files.
@@ -37,7 +37,7 @@ pub(super) struct Source<'a> {
     pub(super) datadir: &'a Path,
     external: &'a [ExternalFiles],
     pub(super) page_bytes: usize,
-    /// Base name of the binary logs; none if there are none.
+    /// Path and base name of the binary logs; `None` if the server writes none.
     pub(super) binary_log: Option<PathBuf>,
 }
 
@@ -57,13 +57,14 @@ impl<'a> Source<'a> {
         Ok(Self { session, datadir, external, page_bytes, binary_log })
     }
 
-    /// Everything that the server has now, the largest files first.
+    /// All files that the server has now, the largest first.
     pub(super) fn items(&self) -> Result<Vec<Item>, Error> {
         let listing = Listing::scan(self.datadir)?;
         let inside = listing.files.into_iter().map(|to| (to.clone(), self.datadir.join(&to)));
         let mut files: BTreeMap<PathBuf, PathBuf> = inside.collect();
         for external in self.external {
-            // What the server has elsewhere is what it uses; the same in its data directory is left from before.
+            // The server uses its external files; those of the same name in the data directory are left from before
+            // they were moved.
             files.extend(external.files()?.into_iter().map(|file| (file.to, file.from)));
         }
         let mut items: Vec<Item> = files.into_iter().map(|(to, from)| Item { from, to }).collect();
@@ -72,8 +73,8 @@ impl<'a> Source<'a> {
         Ok(items)
     }
 
-    /// Copies everything while commits continue. Files that are not tablespaces and do not change in between need not
-    /// be copied while commits wait.
+    /// Copies everything while commits continue. Files that are not tablespaces and stay unchanged need not be copied
+    /// again while commits wait.
     pub(super) fn copy_first(&self, copier: &Copier<'_>, items: &[Item]) -> Result<Copied, Error> {
         let mut copied = Copied { began: SystemTime::now(), versions: BTreeMap::new() };
         let (tablespaces, others): (Vec<Item>, Vec<Item>) = items
@@ -89,7 +90,8 @@ impl<'a> Source<'a> {
         Ok(copied)
     }
 
-    /// Whether a file is neither a tablespace, nor a log that is copied by position, nor of the backup itself.
+    /// Whether a file is copied as a whole: not a tablespace, not a log that is copied by position, and not a file of
+    /// the backup itself.
     pub(super) fn is_other(&self, item: &Item) -> bool {
         let name = item.to.file_name().unwrap_or_default();
         !is_tablespace(&item.to)
@@ -107,8 +109,8 @@ impl<'a> Source<'a> {
         path.with_extension("") == *base && (is_numbered || is_index)
     }
 
-    /// Copies the newest binary log up to the position, and makes it the only one: recovery decides by it which transactions
-    /// that were prepared are committed. What was copied of it before is not read again: a binary log is only appended to.
+    /// Copies the newest binary log up to the position, as the only one: from it recovery decides which prepared
+    /// transactions to commit. Bytes copied earlier are not read again, since a binary log is only appended to.
     pub(super) fn copy_binary_log(
         &self,
         copier: &Copier<'_>,
@@ -150,12 +152,12 @@ pub(super) struct CopiedLog {
     name: String,
     /// Device and inode.
     id: (u64, u64),
-    /// Bytes of it that are in the copy.
+    /// Bytes in the copy.
     bytes: u64,
     to: File,
 }
 
-/// Files that were copied before anything waited.
+/// Files that were copied while nothing waited.
 pub(super) struct Copied {
     began: SystemTime,
     pub(super) versions: BTreeMap<PathBuf, Version>,
@@ -173,7 +175,7 @@ impl Copied {
     }
 }
 
-/// Removes copies of files that are not there any more.
+/// Removes copies of files that no longer exist.
 pub(super) fn remove_gone(copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<(), Error> {
     let there: BTreeSet<&PathBuf> = items.iter().map(|item| &item.to).collect();
     for gone in copied.versions.keys().filter(|path| !there.contains(path)) {
@@ -190,19 +192,20 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Whether a file is MySQL's doublewrite buffer. Its pages are of another moment than the copy, which has no torn ones.
+/// Whether a file is MySQL's doublewrite buffer. It is not copied: its pages are of another moment, and the copy has no
+/// torn pages.
 fn is_doublewrite(name: &OsStr) -> bool {
     name.to_str().is_some_and(server_file::is_doublewrite)
 }
 
-/// Bytes at the start of a binary log that positions do not count: the header of MySQL's encrypted logs.
+/// Bytes at the start of a binary log that positions do not count: the header of an encrypted log of MySQL.
 fn header_bytes(binary_log: &File) -> io::Result<u64> {
     let mut found = [0; MAGIC_ENCRYPTED.len()];
     binary_log.read_exact_at(&mut found, 0)?;
     Ok(if found == *MAGIC_ENCRYPTED { MYSQL_HEADER_BYTES as u64 } else { 0 })
 }
 
-/// Copies bytes from a position up to another one.
+/// Copies the bytes from `start` to `end`.
 fn copy_range(from: &File, to: &File, start: u64, end: u64) -> io::Result<()> {
     let wanted = end.checked_sub(start).ok_or(io::ErrorKind::InvalidInput)?;
     let (mut from, mut to) = (from, to);

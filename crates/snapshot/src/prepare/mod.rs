@@ -1,4 +1,4 @@
-//! A backup that was streamed is no data directory yet: what was written while it was made has to be applied.
+//! Prepares streamed backups: changes that were logged during the backup have to be applied before a server can use it.
 
 mod options;
 
@@ -19,14 +19,14 @@ use crate::{Error, backup::Program};
 /// A user and a group, by number.
 pub type User = (u32, u32);
 
-/// What is to be prepared, and by what.
+/// What to prepare, and with what.
 #[derive(Clone, Copy, Debug)]
 pub struct Preparation<'a> {
     /// The program that made the backup.
     pub program: Program,
     /// The directory that the backup is in.
     pub directory: &'a Path,
-    /// The program itself, if not on the path.
+    /// Path of the program, if it is not on the search path.
     pub path: Option<&'a Path>,
     /// An option file of this host, for a backup of encrypted tables.
     pub options: Option<&'a Path>,
@@ -34,20 +34,20 @@ pub struct Preparation<'a> {
     pub list: &'a str,
 }
 
-/// What is wrong with a backup, or with the program that is to prepare it.
+/// What is wrong with a backup, or with the program that prepares it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareFault {
-    /// A link in it leads elsewhere.
+    /// A link in the backup points out of it.
     #[error("{} leads out of it, as nothing in such a backup does", .0.display())]
     LeadsOut(PathBuf),
     /// The program would run as root.
     #[error("root does not run the program as root, and --owner is root")]
     OwnerIsRoot,
-    /// Nobody says as whom the program is to run.
+    /// The user for the program is not specified.
     #[error("root runs the program only as a user that --owner names")]
     NoOwner,
-    /// A file or the program refuses.
+    /// A file cannot be used, or the program cannot be started.
     #[error("{}: {source}", path.display())]
     Io {
         /// Path of the file or device.
@@ -55,7 +55,7 @@ pub enum PrepareFault {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// An option of the backup has a value that no such program writes.
+    /// An option of the backup has a value that no backup program writes.
     #[error("{}: {option} has a value that no backup has", path.display())]
     Option {
         /// The option file.
@@ -71,7 +71,7 @@ pub enum PrepareFault {
         /// Its error output.
         said: String,
     },
-    /// The program did not fail, and did not prepare it.
+    /// The program succeeded but did not mark the backup as prepared.
     #[error("{}: it ended well, but the backup does not say that it is prepared", path.display())]
     NotPrepared {
         /// Path of the program.
@@ -86,7 +86,7 @@ impl PrepareFault {
     }
 }
 
-/// How the backup of `program` in `directory` is prepared without this program.
+/// Instructions to prepare a backup without this program.
 pub(crate) fn by_hand(program: Program, directory: &Path) -> String {
     format!(
         "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and never \
@@ -104,7 +104,7 @@ impl Preparation<'_> {
         format!("not ready: {by_hand}; {BACKUP_OPTIONS} in it was written by the sender, and the program obeys it")
     }
 
-    /// Whether anything in it leads out of it; `links` are those that came.
+    /// Checks that nothing in the backup points out of it; `links` are the received links.
     ///
     /// # Errors
     /// [`Error::Unprepared`] with [`PrepareFault::LeadsOut`].
@@ -115,7 +115,7 @@ impl Preparation<'_> {
         }
     }
 
-    /// Prepares it, as `owner` if this is root.
+    /// Prepares the backup, as `owner` if this process is root.
     ///
     /// # Errors
     /// [`Error::Unprepared`].
@@ -136,7 +136,7 @@ impl Preparation<'_> {
         let mut command = command(path).map_err(PrepareFault::io(path))?;
         command.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
         if let Some((uid, gid)) = user {
-            // Other groups go with the user.
+            // Also drops the supplementary groups.
             command.uid(uid).gid(gid);
         }
         let mut child = command.spawn().map_err(PrepareFault::io(path))?;
@@ -154,8 +154,8 @@ impl Preparation<'_> {
     }
 }
 
-/// The program, started in a directory without the sender's files, so that relative or searched paths lead to files of
-/// this host.
+/// The program, started in a directory without the sender's files, so that relative or searched paths resolve to files
+/// of this host.
 fn command(program: &Path) -> io::Result<Command> {
     let is_searched = program.components().count() == 1 && !program.is_absolute();
     let mut command = if is_searched { Command::new(program) } else { Command::new(absolute(program)?) };
@@ -163,8 +163,8 @@ fn command(program: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// As whom the program runs, which parses what a sender made: never as root, and not as a user or group that only the
-/// sender named. `None` is this user.
+/// The user for the program, which parses input from the sender: never root, and not a user or group that only the
+/// sender named. `None` is the current user.
 fn user(is_root: bool, owner: Option<User>) -> Result<Option<User>, PrepareFault> {
     match owner {
         _ if !is_root => Ok(None),
@@ -179,7 +179,7 @@ fn is_prepared(state: &Path) -> bool {
     let text = regular::read(state, Links::Refused, MAX_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let kind = text.lines().find_map(|line| line.strip_prefix("backup_type")?.trim_start().strip_prefix('='));
-    // Of xtrabackup, and of mariabackup.
+    // The first value is xtrabackup's, the second mariabackup's.
     kind.is_some_and(|kind| matches!(kind.trim(), "full-prepared" | "log-applied"))
 }
 

@@ -1,9 +1,9 @@
 //! Rewrites the option file of a backup.
 //!
 //! The option file of a backup comes from the sender, and the program that prepares the backup obeys all of it: it
-//! includes other files and loads libraries. It reads the file twice, once in lines of at most 511 bytes, and even if
-//! it is told to read another one (seen with mariadb-backup 10.11 and 11.8). So no text of the sender is kept: known
-//! options with values of the usual form are written again.
+//! includes other files and loads libraries. It reads the file twice, once in lines of at most 511 bytes, even if it is
+//! told to use another file (seen with mariadb-backup 10.11 and 11.8). So none of the sender's text is kept: known
+//! options whose values have the usual form are written anew.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,20 +14,20 @@ use innodb::server_file::BACKUP_OPTIONS;
 
 use super::PrepareFault;
 
-/// More than any program writes, and than anybody needs to say where keys are.
+/// Size limit. No program writes more, and nobody needs more to specify keys.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// How the value of an option looks.
+/// Form of the value of an option.
 #[derive(Clone, Copy)]
 enum Form {
     Number,
     Word,
-    /// Files of the system tablespace, in the backup itself.
+    /// Files of the system tablespace, inside the backup.
     DataFiles,
 }
 
-/// What mariadb-backup and xtrabackup write of the server's options and need again, without those that name a library,
-/// a key or a place.
+/// Server options that mariadb-backup and xtrabackup write and need again, except those that name a library, a key or a
+/// path.
 const KNOWN: [(&str, Form); 19] = [
     ("innodb_checksum_algorithm", Form::Word),
     ("innodb_compression_level", Form::Number),
@@ -63,14 +63,14 @@ pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32,
     files::write_atomic(&path, &rewritten, options).map_err(PrepareFault::io(&path))
 }
 
-/// The known options of a text; the name of one whose value is of no form that it can have.
+/// The known options of a text. The error is the name of an option whose value does not have its form.
 fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     let text = String::from_utf8_lossy(text);
     let mut rewritten = "[mysqld]\n".to_owned();
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
         let (name, value) = (name.trim().replace('-', "_"), value.trim());
         let known = KNOWN.into_iter().find(|(known, _)| *known == name);
-        // One that is not set, as the programs write it where a server has none.
+        // The programs write an option without a value if the server does not set it.
         let Some((name, form)) = known.filter(|_| !value.is_empty()) else { continue };
         if !form.fits(value) {
             return Err(name);
@@ -91,10 +91,10 @@ impl Form {
         match self {
             Self::Number => word(value) && value.bytes().all(|byte| byte.is_ascii_digit()),
             Self::Word => word(value),
-            // The program reads what follows the first 511 bytes of a line as another line.
+            // The program reads the rest of a line after 511 bytes as another line.
             Self::DataFiles if value.len() > 4 * LONGEST => false,
             Self::DataFiles => value.split(';').all(|file| match file.split_once(':') {
-                // A dot may stand within a name.
+                // Names may contain dots.
                 Some((name, rest)) => {
                     name.strip_prefix("./").unwrap_or(name).split('.').all(word) && rest.split(':').all(word)
                 }

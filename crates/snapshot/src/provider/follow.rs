@@ -47,7 +47,7 @@ impl Driver for Follow {
             recover_from: options.recover_from,
             root: &to,
         })?;
-        // Directories that the server has made since are not in the copy.
+        // Directories that the server has created since are not in the copy.
         let listing = Listing { directories: Listing::scan(&to)?.directories, ..Listing::scan(from)? };
         copy_attributes(from, &to, &Cloned { listing, files: Vec::new(), indexes: Vec::new() })?;
         let copy = pending.finish(followed.commits_waited.max(followed.others_waited), options.keep)?;
@@ -59,7 +59,7 @@ impl Driver for Follow {
     }
 }
 
-/// What the copy will take: all files, and as much log again as there is.
+/// Bytes of all files that the copy will contain.
 fn bytes_of(source: &Source<'_>) -> u64 {
     let datadir = source.datadir.path();
     let inside = source.listing.files.iter().map(|path| datadir.join(path));

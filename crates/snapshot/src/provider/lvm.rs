@@ -260,7 +260,7 @@ impl Volume {
 mod tests {
     use super::*;
 
-    /// Of `lvs` 2.03.16.
+    /// A row of `lvs` 2.03.16.
     fn row(name: &str, attributes: &str, pool: &str, origin: &str, full: &str) -> String {
         format!(
             r#"{{"vg_name":"vg0", "lv_name":"{name}", "pool_lv":"{pool}", "origin":"{origin}", "lv_attr":"{attributes}",

@@ -1,4 +1,4 @@
-//! Methods to make a copy that is of one instant.
+//! Methods to make a copy of one instant.
 //!
 //! | provider | how | the server |
 //! |---|---|---|
@@ -196,7 +196,7 @@ pub(crate) struct Prepared<'d> {
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
     let tried = match options.provider {
         Choice::Only(provider) => vec![provider],
-        // Without an account nobody can be asked to follow the server.
+        // Without an account the server cannot be queried, so it cannot be followed.
         Choice::Auto => {
             let possible = |provider: &Provider| *provider != Provider::Follow || options.account.is_some();
             Provider::ALL.into_iter().filter(possible).collect()
@@ -230,7 +230,7 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
         });
         match found {
             Ok((location, estimate)) => return Ok(Prepared { source, provider, estimate, location }),
-            // Only of interest if this provider was requested.
+            // Only relevant if this provider was requested.
             Err(Error::Runs { .. } | Error::NotBtrfs { .. } | Error::NotZfs { .. } | Error::NotLvm { .. })
                 if options.provider == Choice::Auto => {}
             Err(error) => refused.push((provider, error)),

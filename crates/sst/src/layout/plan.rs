@@ -109,8 +109,7 @@ impl Layout {
         Ok(plan)
     }
 
-    /// Checks for data behind links and in DATA DIRECTORY of tables, which would be missing on the
-    /// joiner.
+    /// Refuses data behind symbolic links and in the DATA DIRECTORY of a table, which the joiner would not get.
     fn check(&self, root: &Path, plan: &Plan) -> Result<(), SstError> {
         if let Some(path) = plan.external_links.first() {
             let reason = "a link that leads out of the data directory; what it points at would not be sent";
@@ -122,7 +121,7 @@ impl Layout {
         if let Some(path) =
             list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir() && !is_nodes_data(path))
         {
-            let reason = "a database behind a link, which would not be sent";
+            let reason = "a symbolic link to a database directory, which would not be sent";
             return Err(SstError::Outside { path, reason });
         }
         let external_locations =

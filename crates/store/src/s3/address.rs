@@ -1,4 +1,4 @@
-//! Where a bucket is, and how requests name it.
+//! The address of a bucket, and how requests name it.
 
 use std::{fmt, net::IpAddr};
 
@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::S3Fault;
 use crate::Name;
 
-/// Begin of the address of a bucket.
+/// Scheme of the URL of a bucket.
 pub const SCHEME: &str = "s3://";
-/// AWS itself, if no endpoint is given.
+/// Domain of AWS, the default endpoint.
 const AWS: &str = "amazonaws.com";
-/// The region of stores that have none.
+/// Region for stores that have no regions.
 const DEFAULT_REGION: &str = "us-east-1";
 
 /// How the bucket is named in requests.
@@ -25,23 +25,23 @@ pub enum Style {
     Host,
 }
 
-/// A bucket, and the part of it that a store uses.
+/// A bucket, and the prefix in it that a store uses.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     scheme: &'static str,
-    /// Host of the `Host` header, with a port that is not the usual one.
+    /// Value of the `Host` header, with the port unless it is the default.
     host: String,
-    /// Path of the bucket: empty if the host names it.
+    /// Path of the bucket; empty if the host contains its name.
     root: String,
     bucket: String,
-    /// Empty, or ends with `/`.
+    /// Prefix of all keys: empty, or ends with `/`.
     prefix: String,
     region: String,
 }
 
 impl Address {
-    /// Finds the address of `s3://BUCKET/PREFIX`. The endpoint is AWS's unless given. Without a style, an endpoint of one's
-    /// own gets paths, since its certificate rarely names buckets.
+    /// Resolves `s3://BUCKET/PREFIX`. The default endpoint is that of AWS. Without a style, other endpoints use paths,
+    /// since their certificates rarely cover names of buckets.
     ///
     /// # Errors
     /// [`S3Fault::Address`].
@@ -81,7 +81,7 @@ impl Address {
         })
     }
 
-    /// Path of an object; of the bucket if there is none.
+    /// Path of an object, or of the bucket without `key`.
     pub(super) fn path(&self, key: Option<&str>) -> String {
         format!("{}/{}", self.root, key.unwrap_or_default())
     }
@@ -91,7 +91,7 @@ impl Address {
         format!("{}{name}", self.prefix)
     }
 
-    /// The start of URLs: scheme and host.
+    /// Prefix of all URLs: scheme and host.
     pub(super) fn origin(&self) -> String {
         format!("{}://{}", self.scheme, self.host)
     }
@@ -106,7 +106,7 @@ impl Address {
         &self.bucket
     }
 
-    /// Start of all keys: empty, or ends with `/`.
+    /// Prefix of all keys: empty, or ends with `/`.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix
@@ -148,12 +148,12 @@ fn endpoint_of(text: &str) -> Result<(&'static str, &str), &'static str> {
     if scheme == "http" && !is_this_machine(host) {
         return Err("http:// would show names and sizes, and let others change them, on the network: use https://");
     }
-    // The usual port is not in the header, and the signature covers the header.
+    // The default port is not in the `Host` header, which the signature covers.
     let usual = if scheme == "https" { ":443" } else { ":80" };
     Ok((scheme, authority.strip_suffix(usual).filter(|rest| *rest == host).unwrap_or(authority)))
 }
 
-/// The host of `host:port` or `[address]:port`, with its brackets.
+/// The host of `host:port`, or of `[address]:port` with its brackets.
 fn host_of(authority: &str) -> &str {
     match authority.find(']') {
         Some(end) if authority.starts_with('[') => authority.get(..=end).unwrap_or_default(),
@@ -192,7 +192,7 @@ mod tests {
     fn a_bucket_is_named_by_host_or_by_path() {
         let aws = url("s3://backups", None, None).unwrap();
         assert_eq!(aws, "https://backups.s3.eu-central-1.amazonaws.com/a/b.age");
-        // No certificate names a bucket with dots.
+        // No wildcard certificate covers a bucket name with dots.
         let dots = url("s3://my.backups/db/", None, None).unwrap();
         assert_eq!(dots, "https://s3.eu-central-1.amazonaws.com/my.backups/db/a/b.age");
         for (endpoint, style, expected) in [

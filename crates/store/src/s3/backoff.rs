@@ -1,31 +1,30 @@
-//! Pauses between attempts, and how many requests run at once.
+//! Pauses between attempts, and the limit of concurrent requests.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// Bounds of the time from which a pause is drawn.
+/// Limits of the pause: the maximum doubles with each failure from `SHORTEST` to `LONGEST`.
 const SHORTEST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
-/// A store may ask for a longer pause, but not for any.
+/// Limit of the pause that a store may request.
 const LONGEST_ASKED: Duration = Duration::from_secs(300);
-/// After this time without a complaint, one more request may run.
+/// Interval without a request to slow down, after which one more request may run.
 const GROWTH: Duration = Duration::from_secs(60);
 
-/// The pause after a number of failed attempts: random, so that many clients do not return together ("full jitter"), and at
-/// least what the store asked for.
+/// The pause after `failed` attempts: random, so that many clients do not return together ("full jitter"), and at least
+/// what the store asked for.
 pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
     let most = SHORTEST.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1))).min(LONGEST);
     let mut random = [0; 4];
-    // Without random bytes the pause is just longer.
+    // Without random bytes, use the whole pause.
     let share = aws_lc_rs::rand::fill(&mut random)
         .map_or(1.0, |()| f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX));
     most.mul_f64(share).max(asked.unwrap_or_default().min(LONGEST_ASKED))
 }
 
-/// Limits how many requests run at once, by additive increase and multiplicative decrease (AIMD): half as many whenever
-/// the store asks to slow down, one more after each minute in which it does not.
+/// Limits the number of concurrent requests: halved when the store asks to slow down, one more each minute.
 #[derive(Debug)]
 pub(super) struct ConcurrencyLimit {
     state: Mutex<State>,
@@ -35,7 +34,7 @@ pub(super) struct ConcurrencyLimit {
 #[derive(Debug)]
 struct State {
     running: usize,
-    /// Without a complaint, the callers decide.
+    /// The current limit; `None` until the store has asked to slow down.
     most: Option<usize>,
     changed: Instant,
 }
@@ -63,7 +62,7 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// The store asked to slow down.
+    /// Reduces the limit, because the store asked to slow down.
     pub(super) fn slow_down(&self) {
         self.lock().slow_down(Instant::now());
     }
@@ -75,7 +74,7 @@ impl ConcurrencyLimit {
 
 impl State {
     fn slow_down(&mut self, now: Instant) {
-        // All requests that run now were too many at once; they complain once.
+        // One overload makes all running requests fail; it counts once.
         let is_new = self.most.is_none() || now.duration_since(self.changed) >= Duration::from_secs(1);
         if is_new {
             self.most = Some((self.most.unwrap_or(self.running).min(self.running) / 2).max(1));

@@ -1,4 +1,4 @@
-//! Requests: signed, repeated while there is hope, and refused with a reason.
+//! Sends requests: signs them, retries transient failures, and explains the others.
 
 use std::{
     io::{self, Read, SeekFrom},
@@ -23,13 +23,13 @@ use super::{
 };
 use crate::Body;
 
-/// A longer document is no error.
+/// Maximum length of an error document that is read.
 const MAX_ERROR_BYTES: u64 = 1 << 16;
-/// Bodies from this length on are only sent when the store has accepted the headers.
+/// Minimum length of bodies that are sent only after the store has accepted the headers (`Expect: 100-continue`).
 const ASKED_BYTES: u64 = 1 << 20;
-/// How often damage on the way is tried again.
+/// Number of retries for bytes that were changed in transit.
 const MAX_GARBLED: u32 = 3;
-/// Where systems keep the authorities that they trust.
+/// Usual files of the system's trusted authorities.
 const SYSTEM_AUTHORITIES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
 
@@ -41,24 +41,24 @@ pub(super) struct Client {
     credentials: Source,
     concurrency: ConcurrencyLimit,
     give_up: Duration,
-    /// Seconds by which the store's clock is ahead, once a request failed for that.
+    /// Seconds by which the store's clock is ahead of this host's; 0 until a request fails because of it.
     ahead: AtomicI64,
     was_busy: AtomicBool,
 }
 
-/// A request, without what signs it.
+/// A request without its signature.
 #[derive(Clone, Debug)]
 pub(super) struct Call<'c> {
     pub(super) method: &'static str,
-    /// The object; none for the bucket.
+    /// Key of the object; `None` for the bucket itself.
     pub(super) key: Option<&'c str>,
     pub(super) query: Vec<(&'c str, &'c str)>,
     pub(super) headers: Vec<(&'c str, String)>,
-    /// The permission that it takes.
+    /// The permission that the request needs, for messages.
     pub(super) action: &'static str,
 }
 
-/// What is sent.
+/// Body of a request.
 pub(super) struct Upload<'u> {
     pub(super) body: &'u mut dyn Body,
     pub(super) bytes: u64,
@@ -66,25 +66,25 @@ pub(super) struct Upload<'u> {
     pub(super) sha256: String,
 }
 
-/// What came back: success, or 404 of an object, or 412.
+/// A reply that the caller handles: success, 404 for an object, or 412.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Answer,
-    /// Whether the answer to an earlier attempt was lost, which may have had its effect.
+    /// Whether the answer to an earlier attempt was lost. That attempt may have taken effect.
     pub(super) is_repeated: bool,
 }
 
 /// Why an attempt failed.
 enum Failed {
-    /// It may go better next time. Whether the store may have acted nevertheless, and how long it wants to be left alone.
+    /// Transient: retry. `may_have_acted`: the request may have taken effect. `asked`: Retry-After.
     Passing {
         fault: S3Fault,
         may_have_acted: bool,
         asked: Option<Duration>,
     },
-    /// The clock was set, or credentials were renewed: once more, at once.
+    /// The clock was corrected, or the credentials were dropped: retry at once.
     Amended(S3Fault),
     Final(S3Fault),
 }
@@ -129,7 +129,7 @@ impl Client {
         })
     }
 
-    /// Seconds by which the store's clock is ahead of this host's, if that had to be corrected.
+    /// Seconds by which the store's clock is ahead of this host's; 0 unless that had to be corrected.
     pub(super) fn seconds_ahead(&self) -> i64 {
         self.ahead.load(Ordering::Relaxed)
     }
@@ -139,7 +139,7 @@ impl Client {
         self.was_busy.load(Ordering::Relaxed)
     }
 
-    /// Makes a request, as often as it takes.
+    /// Makes a request, with retries.
     pub(super) fn call(&self, call: &Call<'_>, mut upload: Option<Upload<'_>>) -> Result<Reply, S3Fault> {
         let began = Instant::now();
         let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
@@ -184,7 +184,7 @@ impl Client {
                 (answered, body.limit() == 0)
             }
         };
-        // A store that refuses a body may close the connection before it has read it. It does not store a part.
+        // A store that rejects a body may close the connection before it has read it. It never stores a partial body.
         let reply = answered.map_err(|error| self.unanswered(&error, is_sent))?;
         self.judge(call, reply, &credentials, now)
     }
@@ -228,7 +228,7 @@ impl Client {
         request.body(()).expect("keys, queries and credentials are checked to be ASCII without spaces")
     }
 
-    /// An attempt without an answer.
+    /// Classifies an attempt without an answer.
     fn unanswered(&self, error: &ureq::Error, may_have_acted: bool) -> Failed {
         let (endpoint, reason) = (self.address.origin(), describe(error));
         match error {
@@ -245,7 +245,7 @@ impl Client {
         }
     }
 
-    /// Sorts answers: those that the caller wants, those that pass, and those that stay.
+    /// Classifies an answer: as a reply for the caller, a transient failure, or a final one.
     fn judge(
         &self,
         call: &Call<'_>,
@@ -259,7 +259,7 @@ impl Client {
             return Ok(Reply { status, headers, body, is_repeated: false });
         }
         let header = |name: &str| headers.get(name)?.to_str().ok();
-        // Answers to HEAD have no body.
+        // Answers to HEAD requests have no body.
         let text =
             if call.method == "HEAD" { Vec::new() } else { read(&mut body, MAX_ERROR_BYTES).unwrap_or_default() };
         let xml::Refusal { code, message, region } = xml::refusal(&text);
@@ -292,7 +292,7 @@ impl Client {
                 Failed::Amended(S3Fault::Expired)
             }
             (_, "InvalidAccessKeyId" | "SignatureDoesNotMatch" | "InvalidToken" | "InvalidClientTokenId") => {
-                // They may have been replaced meanwhile.
+                // They may have been replaced in the meantime.
                 self.credentials.forget();
                 match self.credentials.current() {
                     Ok(newer) if newer.access_key != credentials.access_key || newer.secret != credentials.secret => {
@@ -316,7 +316,7 @@ impl Client {
         })
     }
 
-    /// The store finds our time wrong: from now on, its own is used.
+    /// The store rejects this host's time. From now on, times are corrected by the difference.
     fn clock(&self, date: Option<&str>, now: Timestamp) -> Failed {
         let Some(theirs) = date.and_then(|date| rfc2822::parse(date).ok()).map(|zoned| zoned.timestamp()) else {
             return Failed::Final(S3Fault::Answer("it finds the clock wrong, and does not say the time".to_owned()));
@@ -330,7 +330,7 @@ impl Client {
     }
 }
 
-/// Says how often it was tried.
+/// Adds the number of attempts to a fault.
 fn after(fault: S3Fault, tried: u32) -> S3Fault {
     match fault {
         S3Fault::Unreachable { endpoint, reason, .. } => S3Fault::Unreachable { endpoint, reason, attempts: tried },

@@ -19,16 +19,16 @@ use zeroize::Zeroizing;
 
 use super::S3Fault;
 
-/// A longer file is no file of credentials.
+/// Maximum length of a file of credentials.
 const MAX_FILE_BYTES: usize = 1 << 16;
-/// Size of the first buffer for it.
+/// Size of the first buffer for the file.
 const FIRST_BYTES: usize = 4 << 10;
-/// Time limit of a program that makes credentials.
+/// Time limit of a program that prints credentials.
 const PROGRAM_LIMIT: Duration = Duration::from_secs(60);
-/// Credentials are replaced this long before they expire.
+/// How long before they expire credentials are replaced.
 const BEFORE_EXPIRY: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
-/// What signs requests.
+/// Credentials to sign requests with.
 #[derive(Clone)]
 pub(super) struct Credentials {
     pub(super) access_key: String,
@@ -37,13 +37,13 @@ pub(super) struct Credentials {
     expires: Option<Timestamp>,
 }
 
-/// Where credentials come from, and those that are in use.
+/// Source of credentials, and those in use.
 pub(super) struct Source {
     file: Option<PathBuf>,
     cached: Mutex<Option<Credentials>>,
 }
 
-/// The answer of a program or a service.
+/// The output of a program, or the answer of a service.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(rename = "AccessKeyId")]
@@ -74,7 +74,7 @@ impl Source {
         Self { file, cached: Mutex::new(None) }
     }
 
-    /// The credentials; new ones, if those in use expire.
+    /// The current credentials; fetches new ones if they are about to expire.
     pub(super) fn current(&self) -> Result<Credentials, S3Fault> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fresh) = cached.as_ref().filter(|credentials| credentials.is_fresh()) {
@@ -90,7 +90,7 @@ impl Source {
         Ok(cached.insert(found).clone())
     }
 
-    /// Those in use were refused: the next request fetches new ones.
+    /// Drops the current credentials, which the store rejected; the next request fetches new ones.
     pub(super) fn forget(&self) {
         *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -111,7 +111,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Reads the section `[default]` of a file as AWS's tools have it.
+/// Reads the section `[default]` of a file in the format of AWS's tools.
 fn of_file(path: &Path) -> Result<Credentials, S3Fault> {
     let failed = |reason: String| S3Fault::Credentials { origin: path.display().to_string(), reason };
     let text = read_secret(path).map_err(|error| failed(error.to_string()))?;
@@ -141,7 +141,7 @@ fn of_file(path: &Path) -> Result<Credentials, S3Fault> {
     }
 }
 
-/// Reads a file that nobody else may read.
+/// Reads a file that must not be accessible to others.
 fn read_secret(path: &Path) -> io::Result<Zeroizing<String>> {
     let mut file = regular::open(path, Links::Followed)?;
     if file.metadata()?.mode() & 0o077 != 0 {
@@ -165,7 +165,7 @@ fn of_environment() -> Result<Option<Credentials>, S3Fault> {
     }
 }
 
-/// Checks that the texts can be sent.
+/// Checks that the texts are valid in HTTP headers.
 fn plain(access_key: &str, secret: &str, token: Option<&str>) -> Result<Credentials, String> {
     let sound = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     if ![Some(access_key), Some(secret), token].into_iter().flatten().all(sound) {
@@ -179,7 +179,8 @@ fn plain(access_key: &str, secret: &str, token: Option<&str>) -> Result<Credenti
     })
 }
 
-/// Runs a program that prints credentials: `credential_process` of AWS's tools. Words are separated by spaces, or quoted.
+/// Runs a program that prints credentials: `credential_process` of AWS's tools. Words are separated by spaces or
+/// quoted.
 fn of_program(line: &str) -> Result<Credentials, String> {
     let words = words(line).ok_or("credential_process has a quote that does not end")?;
     let (program, arguments) = words.split_first().ok_or("credential_process names no program")?;
@@ -197,7 +198,7 @@ fn of_program(line: &str) -> Result<Credentials, String> {
     answer(output.as_bytes()).ok_or_else(|| format!("{program} did not print credentials"))
 }
 
-/// Parses what a program or a service says.
+/// Parses the output of a program or the answer of a service.
 fn answer(bytes: &[u8]) -> Option<Credentials> {
     let Answer { access_key, secret, token, expires } = serde_json::from_slice(bytes).ok()?;
     let (secret, token) = (Zeroizing::new(secret), token.map(Zeroizing::new));

@@ -1,4 +1,4 @@
-//! Reads an object, and goes on where the connection was lost.
+//! Reads an object, and continues after the connection was lost.
 
 use std::{
     io::{self, Read},
@@ -10,15 +10,15 @@ use super::{
     client::{Call, Client},
 };
 
-/// How often a download goes on without a single new byte.
+/// Maximum number of consecutive attempts to continue that bring no new byte.
 const MAX_STALLS: u32 = 5;
 
-/// An object, or a part of it, that is being read.
+/// An object, or a range of it, that is being read.
 pub(super) struct Download {
     client: Arc<Client>,
     key: String,
     reader: Box<dyn Read + Send>,
-    /// Only this version of the object is read on.
+    /// Entity tag of the object, so that all bytes are of the same version.
     etag: Option<String>,
     at: u64,
     end: u64,
@@ -26,7 +26,7 @@ pub(super) struct Download {
 }
 
 impl Download {
-    /// Starts reading; `None` if there is no such object. Without a range, all of it is read.
+    /// Starts to read a range, or all; `None` if there is no such object.
     pub(super) fn start(
         client: &Arc<Client>,
         key: String,
@@ -43,7 +43,7 @@ impl Download {
         Ok(download.open(range.is_some())?.then_some(download))
     }
 
-    /// Asks for what is left; returns whether the object exists.
+    /// Requests the remaining bytes. Returns whether the object exists.
     fn open(&mut self, is_part: bool) -> Result<bool, S3Fault> {
         let mut headers = Vec::new();
         if is_part {
@@ -53,7 +53,7 @@ impl Download {
         headers.extend(self.etag.clone().map(|etag| ("if-match", etag)));
         let call = Call { method: "GET", key: Some(&self.key), query: Vec::new(), headers, action: "s3:GetObject" };
         let reply = match self.client.call(&call, None) {
-            // The range begins behind the end of the object.
+            // The range begins after the end of the object.
             Err(S3Fault::Refused { status: 416, .. }) => {
                 self.end = self.at;
                 return Ok(true);
@@ -75,7 +75,7 @@ impl Download {
         Ok(true)
     }
 
-    /// Opens it again behind what was read.
+    /// Requests the object again, from after the bytes already read.
     fn resume(&mut self) -> io::Result<()> {
         self.stalls = self.stalls.saturating_add(1);
         if self.stalls > MAX_STALLS {
@@ -104,7 +104,7 @@ impl Read for Download {
                     self.stalls = 0;
                     return Ok(count);
                 }
-                // Cut short, or the connection was lost.
+                // Truncated, or the connection was lost.
                 Ok(0) | Err(_) => self.resume()?,
             }
         }

@@ -1,4 +1,4 @@
-//! What can be wrong with a bucket, and what to do about it.
+//! Errors of buckets, and hints for them.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum S3Fault {
-    /// The URL, the endpoint or the region is none.
+    /// The URL, the endpoint or the region is invalid.
     #[error("{text:?} {reason}")]
     Address {
         /// The text.
@@ -14,7 +14,7 @@ pub enum S3Fault {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The authorities that vouch for the store cannot be read.
+    /// The authorities for the store's certificate cannot be read.
     #[error(transparent)]
     Authorities(#[from] https::AuthoritiesError),
     /// The system's authorities were not found.
@@ -28,23 +28,23 @@ pub enum S3Fault {
         /// The reason.
         reason: String,
     },
-    /// There are no credentials anywhere.
+    /// No source has credentials.
     #[error("no credentials: none configured, none in the environment, and no metadata service ({reason})")]
     NoCredentials {
-        /// What the metadata service answered.
+        /// Answer of the metadata service.
         reason: String,
     },
-    /// Nobody answers, or not in time.
+    /// The store does not answer, or not in time.
     #[error("{endpoint} does not answer: {reason} (gave up after {attempts} attempts)")]
     Unreachable {
         /// Scheme, host and port.
         endpoint: String,
         /// The last error.
         reason: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The certificate of the store was not accepted, or TLS failed otherwise.
+    /// TLS failed, for example because the certificate of the store is not trusted.
     #[error("{endpoint}: {reason}")]
     Tls {
         /// Scheme, host and port.
@@ -52,17 +52,17 @@ pub enum S3Fault {
         /// The reason.
         reason: String,
     },
-    /// The store is overloaded or broken for longer than a run waits.
+    /// The store is overloaded or broken, and stayed so until the run gave up.
     #[error("the store answers {status} {code} (gave up after {attempts} attempts)")]
     Busy {
         /// Status of HTTP.
         status: u16,
         /// Code of the error.
         code: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// There is no such bucket.
+    /// The bucket does not exist.
     #[error("there is no bucket {bucket}")]
     NoBucket {
         /// Name of the bucket.
@@ -73,42 +73,42 @@ pub enum S3Fault {
     WrongRegion {
         /// The configured region.
         configured: String,
-        /// The right one, if the store says which.
+        /// The bucket's region, if the store says so.
         right: Option<String>,
     },
     /// The credentials have expired.
     #[error("the credentials have expired")]
     Expired,
-    /// The store does not know the access key, or its secret is another.
+    /// The store does not know the access key, or the secret is wrong.
     #[error("the store does not accept the credentials: {code}")]
     Rejected {
         /// Code of the error.
         code: String,
     },
-    /// The credentials do not permit the operation.
+    /// The credentials do not allow the operation.
     #[error("the credentials lack the permission {action}")]
     Denied {
-        /// Name of the permission, as policies have it.
+        /// Name of the permission in policies.
         action: &'static str,
     },
     /// The clock of this host is wrong.
     #[error("the clock of this host is wrong: it says {ours}, and the store {theirs}")]
     Clock {
-        /// The time here.
+        /// Time of this host.
         ours: Timestamp,
-        /// The time there.
+        /// Time of the store.
         theirs: Timestamp,
     },
-    /// There is no more room.
+    /// The store is full.
     #[error("the store is full: {code}")]
     Full {
         /// Code of the error.
         code: String,
     },
-    /// An object is locked, so that it cannot be deleted or its lock be shortened.
+    /// An object is locked: it cannot be deleted, and its lock cannot be shortened.
     #[error("the object is locked")]
     Locked,
-    /// The bytes that arrived have another hash than those that were sent.
+    /// Bytes arrived at the store with another hash than they were sent with.
     #[error("bytes were changed on their way to the store, several times")]
     Garbled,
     /// An object was replaced while it was read.
@@ -124,13 +124,13 @@ pub enum S3Fault {
         /// The store's explanation.
         message: String,
     },
-    /// The answer is not one that a store gives.
+    /// The store's answer is malformed or unexpected.
     #[error("the store's answer cannot be understood: {0}")]
     Answer(String),
 }
 
 impl S3Fault {
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {

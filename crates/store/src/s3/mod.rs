@@ -1,8 +1,9 @@
 //! A bucket of an S3 store.
 //!
-//! Every object is written by one request, which says that it must not exist (`If-None-Match: *`), and has its SHA-256 in
-//! the signature and as the stored checksum. Nothing is written in parts: those would have to be cleaned up, and their
-//! checksum is none of the object. Requests are repeated as long as that may help.
+//! Every object is written by one request, on the condition that it does not exist yet (`If-None-Match: *`). Its
+//! SHA-256 is in the signature and is stored as its checksum. Multipart uploads are not used: abandoned parts would
+//! have to be cleaned up, and the checksum of a multipart object is not that of its bytes. Requests are retried as long
+//! as that may help.
 //!
 //! Source: Amazon S3 API reference, version 2006-03-01.
 
@@ -37,29 +38,29 @@ use self::{
 };
 use crate::{Body, Deletion, Listed, Name, Put, Store, StoreError};
 
-/// A call without progress for this long is tried again.
+/// Default time without progress after which a call is retried.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Without success for this long, a call fails.
+/// Default time without success after which a call fails.
 pub const GIVE_UP: Duration = Duration::from_secs(600);
-/// Length of a page of a listing: a thousand names with what stores tell of each.
+/// Maximum length of a page of a listing, which has up to a thousand names.
 const MAX_PAGE_BYTES: u64 = 8 << 20;
-/// How many versions of an object are deleted at most: each of its names is put once.
+/// Maximum number of versions of an object to delete. Sealant puts each name once, so there are few.
 const MAX_VERSIONS: u32 = 1000;
 
-/// How a bucket is used.
+/// Settings of a bucket.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it is.
+    /// Address of the bucket.
     pub address: Address,
-    /// File of the authorities that vouch for the store; without one, those that the system trusts.
+    /// File of the authorities that may issue the store's certificate; `None` for those that the system trusts.
     pub ca: Option<PathBuf>,
-    /// File with the credentials; without one, those of the environment or the machine.
+    /// File with the credentials; `None` for those of the environment or the machine.
     pub credentials: Option<PathBuf>,
-    /// How new objects are locked.
+    /// Lock of new objects.
     pub lock: Option<Lock>,
-    /// How long a call may make no progress before it is tried again: [`DEFAULT_TIMEOUT`].
+    /// How long a call may make no progress before it is retried; see [`DEFAULT_TIMEOUT`].
     pub timeout: Duration,
-    /// How long calls are tried again: [`GIVE_UP`].
+    /// How long calls are retried; see [`GIVE_UP`].
     pub give_up: Duration,
 }
 
@@ -68,7 +69,7 @@ pub struct Settings {
 pub struct Lock {
     /// Who may lift it.
     pub mode: LockMode,
-    /// For how long.
+    /// Duration in days.
     pub days: u16,
 }
 
@@ -90,7 +91,7 @@ pub struct S3 {
 }
 
 impl S3 {
-    /// A bucket. Nothing is sent yet.
+    /// Creates a store for a bucket, without sending anything.
     ///
     /// # Errors
     /// [`StoreError::S3`] if the authorities cannot be read.
@@ -117,7 +118,8 @@ impl S3 {
 }
 
 impl S3 {
-    /// Version of the object: `None` if there is no object, and within it `None` if the bucket keeps no versions.
+    /// Newest version of an object. The outer `None` means that there is no object, the inner one that the bucket keeps
+    /// no versions.
     fn newest_version(&self, key: &str) -> Result<Option<Option<String>>, S3Fault> {
         let call =
             Call { method: "HEAD", key: Some(key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
@@ -148,7 +150,7 @@ impl S3 {
         }
     }
 
-    /// Deletes a version for good. Without its id, a bucket with versions would only hide it.
+    /// Deletes a version permanently. Without its id, a bucket with versions would only hide it.
     fn delete_version(&self, key: &str, version: Option<&str>) -> Result<(), S3Fault> {
         let query = version.map(|version| ("versionId", version)).into_iter().collect();
         let action = if version.is_some() { "s3:DeleteObjectVersion" } else { "s3:DeleteObject" };
@@ -187,7 +189,7 @@ impl Store for S3 {
         }
         let upload = Upload { body, bytes, sha256: HEXLOWER.encode(&sum) };
         let reply = match self.put(name, upload, &sum) {
-            // A store that refuses a long body because the object exists may close the connection, and its answer is lost.
+            // A store that rejects a body because the object exists may close the connection, so its answer is lost.
             Err(fault @ S3Fault::Unreachable { .. }) => {
                 let is_there = matches!(self.head(name), Ok(Some(found)) if found == bytes);
                 return if is_there { Ok(Put::Unclear) } else { Err(self.failed(fault)) };
@@ -236,7 +238,7 @@ impl Store for S3 {
             });
             let page = page.map_err(|fault| self.failed(fault))?;
             let names = page.objects.into_iter().filter_map(|(key, bytes, modified)| {
-                // What others have put there has no name that Sealant gives.
+                // Objects of others, whose names are not valid for Sealant, are skipped.
                 Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes, modified })
             });
             found.extend(names);

@@ -1,8 +1,8 @@
-//! Policies of buckets: what each of those who use a repository may do, and no more.
+//! Policies of buckets, which give each user of a repository no more than the required permissions.
 //!
 //! Source: AWS, "Actions, resources, and condition keys for Amazon S3" and "Enforce conditional writes on Amazon S3
-//! buckets"; versitygw, "Bucket policies", whose principals are access keys; MinIO, "Policy-based access control", which
-//! attaches policies to users.
+//! buckets"; versitygw, "Bucket policies", whose principals are access keys; MinIO, "Policy-based access control",
+//! which attaches policies to users.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::Address;
 
-/// Whose rules a policy follows.
+/// The product whose rules a policy follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// AWS: principals are ARNs, and an object can be required to be new.
+    /// AWS: principals are ARNs, and a condition can require that an object is new.
     Aws,
     /// versitygw: principals are access keys.
     VersityGw,
@@ -21,10 +21,10 @@ pub enum Dialect {
     Minio,
 }
 
-/// What somebody does with a repository.
+/// A use of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Makes backups: of one host, or of all without a name.
+    /// Makes backups of the named host, or of all hosts.
     Host(Option<String>),
     /// Prunes, and extends locks.
     Keeper,
@@ -34,7 +34,7 @@ pub enum Role {
     Restorer,
 }
 
-/// A role, and who has it.
+/// A role, and its principal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// What the principal does.
@@ -43,14 +43,14 @@ pub struct Allowed {
     pub principal: String,
 }
 
-/// Where an action is allowed.
+/// What an action is allowed on.
 enum Scope<'s> {
     Bucket,
-    /// Objects with this start of their names, below the store's prefix.
+    /// Objects whose names begin with this, below the store's prefix.
     Objects(&'s str),
 }
 
-/// A policy that allows all that these need, as one document.
+/// A policy that allows all of these uses, as one document.
 #[must_use]
 pub fn policy(address: &Address, dialect: Dialect, all: &[Allowed]) -> Value {
     let statements: Vec<Value> = all.iter().flat_map(|allowed| statements(address, dialect, allowed)).collect();
@@ -59,7 +59,7 @@ pub fn policy(address: &Address, dialect: Dialect, all: &[Allowed]) -> Value {
 
 fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Value> {
     const READ: &[&str] = &["s3:GetObject"];
-    // A lock that is asked for when an object is put is a retention of its own.
+    // Putting an object with a lock needs the permission for retention, too.
     const PUT: &[&str] = &["s3:PutObject", "s3:PutObjectRetention"];
     const LIST: &[&str] = &["s3:ListBucket"];
     const REMOVE: &[&str] =
@@ -76,7 +76,7 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
             Dialect::VersityGw => statement["Principal"] = json!({"AWS": [allowed.principal]}),
             Dialect::Minio => {}
         }
-        // Otherwise whoever may put an object may also replace one.
+        // Without this condition, the permission to put an object includes replacing one.
         if dialect == Dialect::Aws && actions.contains(&"s3:PutObject") {
             statement["Condition"] = json!({"Null": {"s3:if-none-match": "false"}});
         }
@@ -102,7 +102,7 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
 impl FromStr for Allowed {
     type Err = &'static str;
 
-    /// Parses `ROLE=PRINCIPAL`; the role `host/NAME` is that of one host.
+    /// Parses `ROLE=PRINCIPAL`; `host/NAME` is the role of a single host.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const FORM: &str = "ROLE=PRINCIPAL, where the role is host, host/NAME, keeper, checker or restorer";
         let (role, principal) = text.split_once('=').filter(|(_, principal)| !principal.is_empty()).ok_or(FORM)?;
@@ -118,7 +118,7 @@ impl FromStr for Allowed {
     }
 }
 
-/// Whether a name has no sign that means something in a policy.
+/// Whether a name has no characters with a meaning in policies.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
 }

@@ -1,7 +1,7 @@
 //! Signatures of requests: AWS Signature Version 4, with the signature in the header `Authorization`.
 //!
-//! Source: "Signature Version 4 signing process" and, for the tests, "Signature Calculations for the Authorization Header"
-//! in the Amazon S3 API reference.
+//! Source: "Signature Version 4 signing process" and, for the tests, "Signature Calculations for the Authorization
+//! Header" in the Amazon S3 API reference.
 
 use std::fmt::Write;
 
@@ -17,13 +17,13 @@ pub(super) const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934c
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// What a signature covers. Names of headers are lower case.
+/// The signed parts of a request. Names of headers are lower case.
 pub(super) struct Signed<'r> {
     pub(super) method: &'r str,
-    /// The path as it is sent: nothing in it needs an escape, or all of it is escaped already.
+    /// The path as it is sent, already escaped if necessary.
     pub(super) path: &'r str,
     pub(super) query: &'r [(&'r str, &'r str)],
-    /// All headers to sign, besides those that the signature adds.
+    /// All headers to sign, except those that the signature adds.
     pub(super) headers: Vec<(&'r str, String)>,
     /// SHA-256 of the body, in hexadecimal.
     pub(super) body: &'r str,
@@ -67,7 +67,7 @@ pub(super) fn sign(
     headers
 }
 
-/// The query as it is signed and sent: escaped, in order of names.
+/// The query as it is signed and sent: escaped, sorted by name.
 pub(super) fn query_text(query: &[(&str, &str)]) -> String {
     let mut parts: Vec<String> =
         query.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
@@ -118,7 +118,8 @@ mod tests {
         value.rsplit_once("Signature=").unwrap().1.to_owned()
     }
 
-    /// The four examples of "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk".
+    /// The four examples of "Signature Calculations for the Authorization Header: Transferring Payload in a Single
+    /// Chunk".
     #[test]
     fn signatures_are_those_of_the_published_examples() {
         assert_eq!(

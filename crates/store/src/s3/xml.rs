@@ -1,30 +1,30 @@
-//! Answers of stores: XML documents of a few kinds, of which only the texts of named elements matter.
+//! Parses the XML documents of stores. Only the texts of named elements matter.
 
 use jiff::Timestamp;
 use quick_xml::{Reader, events::Event};
 
-/// Deeper documents are not answers of a store.
+/// Maximum depth; documents of stores are flatter.
 const MAX_DEPTH: usize = 16;
 
 /// One page of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// The objects: key, length in bytes, and when it was put.
+    /// The objects: key, length in bytes, and the time of the put.
     pub(super) objects: Vec<(String, u64, Timestamp)>,
-    /// How to ask for the next page; `None` if this is the last.
+    /// Token to request the next page; `None` if this is the last.
     pub(super) next: Option<String>,
 }
 
-/// An error in an answer.
+/// An error document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) code: String,
     pub(super) message: String,
-    /// The region of the bucket, if another one is right.
+    /// The bucket's region, if the request went to another one.
     pub(super) region: Option<String>,
 }
 
-/// Reads a listing; `None` if it is none.
+/// Parses a listing; `None` if the document is not one.
 pub(super) fn page(bytes: &[u8]) -> Option<Page> {
     let (mut page, mut more, mut has_all) = (Page::default(), false, true);
     let (mut key, mut length, mut modified) = (None, None, None);
@@ -46,7 +46,7 @@ pub(super) fn page(bytes: &[u8]) -> Option<Page> {
     is_listing.then_some(page)
 }
 
-/// Reads an error; an answer that is none has no code.
+/// Parses an error document; the code is empty if it is not one.
 pub(super) fn refusal(bytes: &[u8]) -> Refusal {
     let mut refusal = Refusal::default();
     walk(bytes, |path, text| match (path, text) {
@@ -58,8 +58,8 @@ pub(super) fn refusal(bytes: &[u8]) -> Refusal {
     refusal
 }
 
-/// Calls `visit` at the end of each element: with its text, if it has any, and then without. Returns the name of the root;
-/// `None` if the document is not well formed.
+/// Calls `visit` at the end of each element: first with its text, if any, then without. Returns the name of the root,
+/// `None` if the document is not well-formed.
 fn walk(bytes: &[u8], mut visit: impl FnMut(&[&str], Option<&str>)) -> Option<String> {
     let mut reader = Reader::from_str(std::str::from_utf8(bytes).ok()?);
     let (mut names, mut text, mut root): (Vec<String>, String, _) = (Vec::new(), String::new(), None);
@@ -94,7 +94,7 @@ fn walk(bytes: &[u8], mut visit: impl FnMut(&[&str], Option<&str>)) -> Option<St
     }
 }
 
-/// The character that a reference stands for. Only the predefined ones are known: a store has no entities of its own.
+/// The character of a character reference or predefined entity. Stores define no entities of their own.
 fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
     if let Some(character) = reference.resolve_char_ref().ok()? {
         return Some(character);

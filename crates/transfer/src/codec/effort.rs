@@ -41,7 +41,7 @@ impl Effort {
 /// Compression as the user requested it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Whatever is fastest at the moment.
+    /// The level that is fastest at the moment.
     Auto,
     /// A fixed level.
     Fixed(Effort),
@@ -81,7 +81,7 @@ const LEVELS: [(Effort, f64); 6] = [
     (Effort::Zstd(9), 30e6),
 ];
 
-/// What a sender measured of both sides. All values are shares of the time, from 0 to 1.
+/// Measurements of a sender. All values but the number of processors are shares of the time, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Pressure {
     /// Time our connections waited to send.
@@ -122,8 +122,8 @@ const SETTLING_SAMPLES: u32 = 2;
 const RETRY_SAMPLES: [u32; 2] = [10, 320];
 /// Minimum ratio of improvement.
 const GAIN: f64 = 1.05;
-/// While nothing shows how fast the network is, its assumed rate grows by this factor per sample,
-/// so that less compression is eventually tried again.
+/// While nothing shows how fast the network is, its assumed rate grows by this factor per sample, so that less
+/// compression is eventually tried again.
 const CAPACITY_GROWTH: f64 = 1.005;
 
 /// State of the search for the best level.

@@ -37,8 +37,8 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Compresses `data` if that makes it at least a sixteenth smaller, else returns `None`.
-    /// `opened`: the data is a description of pages and the decrypted pages.
+    /// Compresses `data` if that makes it at least a sixteenth smaller, otherwise returns `None`. `opened`: the data is
+    /// a description of pages followed by the decrypted pages.
     pub(crate) fn smaller(&mut self, data: &[u8], effort: Effort, opened: bool) -> Option<(Codec, &[u8])> {
         if !opened && all_zero(data) {
             return Some((Codec::Zeros, &[]));
@@ -65,8 +65,8 @@ impl Encoder {
         self.out.get(..bytes).map(|encoded| (codec, encoded))
     }
 
-    /// Whether samples of the data get smaller. They are compressed with the requested family: zstd
-    /// encodes data in which LZ4 finds no match.
+    /// Whether samples of the data get smaller. They are compressed with the requested algorithm, since zstd compresses
+    /// some data in which LZ4 finds no match.
     fn seems_compressible(&mut self, data: &[u8], effort: Effort) -> bool {
         if data.len() <= 4 * SAMPLE_BYTES {
             return true;

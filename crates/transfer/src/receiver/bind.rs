@@ -1,4 +1,4 @@
-//! Opens the listening socket, and says by which addresses and which code a sender reaches it.
+//! Opens the listening socket. Determines the addresses and the code for the sender.
 
 use std::net::IpAddr;
 

@@ -20,8 +20,8 @@ use crate::{
 
 /// Hashes that are read at once.
 const BLOCK: u64 = 2048;
-/// Maximum number of gaps between received chunks. Each takes 16 bytes, and the sender's order must not decide how much
-/// memory is used. Not even 16 TiB of which half the chunks were received at random have so many. Tests use fewer.
+/// Maximum number of gaps between received chunks. Each takes 16 bytes, so without a limit the sender's order would
+/// determine the memory used. 16 TiB of which a random half was received have fewer gaps. Tests use fewer.
 const MAX_GAPS: usize = if cfg!(test) { 1000 } else { 4 << 20 };
 
 /// Shared by all connections.

@@ -1,5 +1,4 @@
-//! The commit marker. Once it exists no sender is needed: the next receiver completes the commit as
-//! it says.
+//! The commit marker. Once it exists, no sender is needed: the next receiver completes the commit from it.
 //!
 //! ```text
 //! root MODE UID GID     attributes of the target directory; the mode in octal

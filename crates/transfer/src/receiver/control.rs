@@ -1,4 +1,4 @@
-//! Messages of the control connection: the list of files, keepalives, and why a side gives up.
+//! Messages of the control connection: the list of files, keepalives, and the reason of an abort.
 
 use std::{
     thread,

@@ -33,8 +33,8 @@ use crate::{
 const REJECT_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Receiver {
-    /// Accepts data connections, and waits for the sender's message that everything was sent. After it the receiver
-    /// waits for no more data.
+    /// Accepts data connections, and waits for the sender's message that everything was sent. After it, the receiver
+    /// expects no more data.
     pub(super) fn receive(
         &self,
         control: &mut ControlChannel,

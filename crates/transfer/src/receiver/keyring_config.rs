@@ -1,9 +1,9 @@
-//! Keyring configuration in a data directory whose keys were wrapped again.
+//! Keyring configuration of a data directory whose keys were rewrapped.
 //!
-//! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory
-//! first, and does not start without the keyring that they name, which is the sender's. So these
-//! files are rewritten for the keyring of the receiver, and configurations of other keyring
-//! components are removed. What `SET PERSIST` has kept of keyring plug-ins is taken out of `mysqld-auto.cnf`.
+//! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory first, and does not
+//! start without the keyring that they name, which is the sender's. So these files are rewritten for the keyring of the
+//! receiver, and configurations of other keyring components are removed. Settings of keyring plug-ins that `SET
+//! PERSIST` has stored are removed from `mysqld-auto.cnf`.
 //!
 //! Source: formats, "Key stores", confirmed on MySQL 9.7.
 
@@ -19,9 +19,9 @@ use crate::{
     wire::{Entry, Kind},
 };
 
-/// Maximum length of a configuration file; real ones have some hundred bytes.
+/// Maximum length of a configuration file; real files have some hundred bytes.
 const MAX_BYTES: u64 = 64 << 10;
-/// Of the variables that a server has kept: some hundred bytes each.
+/// Maximum length of `mysqld-auto.cnf`, which has some hundred bytes for each persisted variable.
 const MAX_PERSISTED_BYTES: u64 = 4 << 20;
 
 /// Rewrites the configuration among the staged files and in the manifest. Returns whether the data

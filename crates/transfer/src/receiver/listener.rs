@@ -53,8 +53,7 @@ pub(super) struct AuthenticatedSender {
 pub(super) enum RejectedPeer {
     /// It used the pairing code with a wrong secret.
     WrongSecret(SocketAddr),
-    /// A port scanner, another program, a broken connection, or a sender that is not allowed; with
-    /// the reason.
+    /// A port scanner, another program, a broken connection, or a sender that is not allowed. Contains the reason.
     Other(String),
 }
 
@@ -117,8 +116,8 @@ impl Listener {
         }
     }
 
-    /// Waits for the first sender that authenticates. `paired`: a pairing code was shown to a
-    /// person. `on_rejected` is called for every rejected peer and may end the wait.
+    /// Waits for the first sender that authenticates. `paired`: a pairing code was shown to a person. `on_rejected` is
+    /// called for every rejected peer and may end the wait.
     pub(super) fn wait_for_sender(
         &self,
         settings: &ReceiveSettings,

@@ -101,12 +101,11 @@ pub struct Received {
     pub entries: usize,
     /// Bytes of all files.
     pub bytes: u64,
-    /// Keys that were wrapped again.
+    /// Keys that were rewrapped.
     pub rekeyed: Option<Rekeyed>,
     /// Notes that the sender's program sent during the transfer.
     pub notes: Vec<String>,
-    /// Links to files outside of the target, including InnoDB's: `.isl` files that hold the path of
-    /// another file.
+    /// Links to files outside of the target, including InnoDB's `.isl` files, which contain the path of another file.
     pub external_links: Vec<PathBuf>,
     /// Time since the sender authenticated; `None` if only an interrupted commit was completed.
     pub elapsed: Option<Duration>,

@@ -26,7 +26,7 @@ use crate::{
 
 const FRAMES: usize = 100_000;
 
-/// Lengths of the files: one chunk; the same; one with holes; two chunks, the second one short.
+/// Lengths of the files: two of one chunk, one with holes, one of two chunks whose second is short.
 const FILES: [usize; 4] = [16 << 10, 16 << 10, 48 << 10, CHUNK_BYTES + (8 << 10)];
 
 struct Random(u64);

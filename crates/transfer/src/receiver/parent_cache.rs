@@ -11,9 +11,8 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use crate::path::RelativePath;
 
-/// Opens the parent directory of one entry after the other below an open root, and keeps the last
-/// one open: consecutive entries are mostly in the same directory, and opening it for each costs a
-/// third of the time of a small file (measured).
+/// Opens the parent directories of entries below an open root, and keeps the last one open: consecutive entries are
+/// mostly in the same directory, and opening it for each costs a third of the time of a small file (measured).
 #[derive(Debug)]
 pub struct ParentCache<'r> {
     root: BorrowedFd<'r>,

@@ -1,8 +1,8 @@
 //! Wraps keys with the receiver's own master key, so that donor and joiner never share one.
 //!
-//! The wrapped key is in the first bytes of a file. It is replaced after the first chunk was
-//! received and its hash checked, and before it is written: nothing on disk is ever wrapped by the
-//! donor's master key. The manifest has the hashes of what was written.
+//! The wrapped key is in the first bytes of a file. It is replaced after the first chunk was received and its hash
+//! checked, but before the chunk is written: nothing on disk is ever wrapped by the donor's master key. The manifest
+//! has the hashes of what was written.
 
 use std::{
     collections::HashMap,
@@ -88,8 +88,7 @@ impl Rekeying {
     }
 }
 
-/// First chunks with a wrapped key have to be sent again: they may be from an attempt without new
-/// keys.
+/// First chunks with a wrapped key have to be sent again: they may be from an attempt without new keys.
 pub(super) fn forget_first_chunks(
     staging: &Staging,
     entries: &[Entry],

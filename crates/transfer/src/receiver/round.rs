@@ -1,4 +1,4 @@
-//! What the connections of a transfer share: the list of files, and what has arrived of it.
+//! State that the connections of a transfer share: the list of files, and which chunks have arrived.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 

@@ -25,7 +25,7 @@ use crate::{
     wire::{Control, Entry, Kind, message::TOKEN_BYTES},
 };
 
-/// Interval while data is received: the sender adapts compression to the messages.
+/// Interval of reports while data is received, by which the sender adapts compression.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Receiver {

@@ -506,8 +506,8 @@ impl Staging {
             .and_then(|()| self.forget(&[JOURNAL, SCRATCH, COMMIT_PART, COMMIT]))
             .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR));
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))?;
-        // Everything else is on disk: if this removal is lost in a power cut, the next receiver only repeats it. So it is
-        // no failure, and there would be nothing left to resume.
+        // Everything else is on disk already. If a power failure undoes this removal, the next receiver repeats it. So
+        // a failed sync is not an error; there would be nothing to resume.
         let _ = fsync(&self.target);
         Ok(())
     }
@@ -653,7 +653,8 @@ fn set_attributes(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Op
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let item = openat(parent, name, flags, Mode::empty())?;
     give(owner, fchown(&item, uid, gid))?;
-    // A program that runs as its owner was made for that one, not for whom this side names.
+    // Drop the set-user-id and set-group-id bits under another owner: the program was meant to run as its original
+    // owner.
     let kept = if owner.is_some() && !matches!(entry.kind, Kind::Directory) { !SET_IDS } else { u32::MAX };
     fchmod(&item, Mode::from_raw_mode(entry.mode & kept))?;
     Ok(futimens(&item, &times)?)

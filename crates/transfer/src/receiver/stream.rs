@@ -73,7 +73,7 @@ impl<'r> Stream<'r> {
         let mut drained = false;
         loop {
             let message = match self.channel.receive_aligned(&mut body) {
-                // Everything that was sent is written: the control connection reports why it ended.
+                // Everything that was sent is written: the control connection reports why the transfer ended.
                 Err(error) if drained && (error.is_connection_loss() || self.receiving.stop.is_set()) => return Ok(()),
                 // Other connections may still be receiving, or the source is being scanned. The
                 // control connection handles the timeout.

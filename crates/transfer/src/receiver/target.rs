@@ -61,7 +61,7 @@ pub struct TargetFile {
     sparse: Cell<bool>,
     /// Whether the surroundings of the current chunk are kept from before and may be holes.
     kept: Cell<bool>,
-    /// What space was allocated for last.
+    /// Number of the group of chunks for which space was allocated last.
     room: Cell<Option<u64>>,
 }
 
@@ -72,7 +72,7 @@ static DIRECT_IO_UNSUPPORTED: AtomicBool = AtomicBool::new(false);
 static DONTCACHE_UNSUPPORTED: AtomicBool = AtomicBool::new(false);
 
 impl TargetFile {
-    /// Opens the file of an entry of `bytes`, parts of which will be written. All else of it is a hole.
+    /// Opens the file of an entry of `bytes` to write parts of it. Everything else stays a hole.
     ///
     /// # Errors
     /// [`TransferError`].
@@ -89,8 +89,8 @@ impl TargetFile {
         Ok(Self { file, direct, bytes, used, sparse: Cell::new(true), kept, room: Cell::new(None) })
     }
 
-    /// Opens the file of an entry of this length to write its chunks; creates it if it has only one chunk. `resumed`:
-    /// it may hold data of an earlier transfer.
+    /// Opens the file of an entry of this length to write its chunks, and creates it if it has only one chunk.
+    /// `resumed`: it may have data of an earlier transfer.
     pub(super) fn open_for_chunks(
         staging: &Staging,
         parents: &mut ParentCache<'_>,

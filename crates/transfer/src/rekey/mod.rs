@@ -1,4 +1,4 @@
-//! Wraps the keys of a data directory with another master key, so that two servers never share one.
+//! Rewraps the keys of a data directory with another master key, so that two servers never share one.
 
 mod rewrap;
 mod staged;

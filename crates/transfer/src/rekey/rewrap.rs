@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::{error::TransferError, wire::Entry};
 
-/// What was wrapped again, and with which keys.
+/// Result of rewrapping keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rekeyed {
     /// Number of files.
@@ -24,13 +24,13 @@ pub struct Rekeyed {
     pub master_keys: Vec<String>,
     /// Path of the keyring with these keys.
     pub keyring: PathBuf,
-    /// The part of the server that loads it.
+    /// The plug-in or component with which the server loads the keyring.
     pub loaded_by: LoadedBy,
-    /// Whether a configuration in the data directory names that keyring.
+    /// Whether a configuration in the data directory names the keyring.
     pub is_named: bool,
 }
 
-/// What was done, in one sentence.
+/// Summary in one sentence.
 impl fmt::Display for Rekeyed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.files {
@@ -41,7 +41,7 @@ impl fmt::Display for Rekeyed {
 }
 
 impl Rekeyed {
-    /// How a server is started on it.
+    /// How to start a server on the directory.
     #[must_use]
     pub fn how_to_start(&self) -> String {
         let keyring = self.keyring.display();
@@ -69,7 +69,7 @@ pub(crate) struct MasterKeys {
 }
 
 impl MasterKeys {
-    /// Generates those that these secrets need, and adds them to a keyring.
+    /// Generates the master keys for these kinds of secrets, and adds them to a keyring.
     pub(crate) fn add<'s>(
         keyring: &WritableKeyring,
         secrets: impl Iterator<Item = &'s Secret>,
@@ -90,7 +90,7 @@ impl MasterKeys {
         Ok(Self { innodb, replication, names, loaded_by })
     }
 
-    /// Wraps the key of a file again, in its first bytes.
+    /// Rewraps the key in `head`, the first bytes of a file.
     pub(crate) fn rewrap(
         &self,
         secret: &Secret,
@@ -108,7 +108,7 @@ impl MasterKeys {
             .map_err(|fault| TransferError::Rekey { path: path(), reason: fault.to_string() })
     }
 
-    /// What was done to so many files.
+    /// The result for this number of files.
     pub(crate) fn summary(&self, files: usize, keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
         let (master_keys, keyring) = (self.names.clone(), keyring.path().to_owned());
         Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }

@@ -1,4 +1,4 @@
-//! Wraps the keys of a staged directory again, before it is committed.
+//! Rewraps the keys of a staged directory before it is committed.
 
 use std::os::unix::fs::FileExt;
 
@@ -19,13 +19,12 @@ use crate::{
     wire::{Entry, Kind},
 };
 
-/// Unwraps the keys of all staged files with `keys`, and wraps them with new master keys of `keyring`. The
-/// configuration of a keyring among the files names that one afterwards. `list` gets the hashes of what was written;
-/// `chunks_of` has those of a file's chunks, by its path.
+/// Unwraps the keys of all staged files with `keys`, and wraps them with new master keys in `keyring`. If a file
+/// configures a keyring, it is changed to name this one. `list` gets the hashes of the changed files; `chunks_of`
+/// returns the chunk hashes of a file.
 ///
 /// # Errors
-/// [`RekeyFault`]. Some files may be changed already: what restores the directory has to write their first chunks
-/// again.
+/// [`RekeyFault`]. Some files may already be changed, so a new attempt has to write their first chunks again.
 pub fn rekey_staged<'c>(
     staging: &Staging,
     keys: &dyn KeySource,
@@ -52,7 +51,7 @@ pub fn rekey_staged<'c>(
     Ok(rekeyed)
 }
 
-/// Wraps the key of one file again; returns the file's new hash.
+/// Rewraps the key of one file. Returns the file's new hash.
 fn rewrap_file<'c>(
     staging: &Staging,
     entry: &Entry,
@@ -92,7 +91,7 @@ impl KeySink for Collected {
     }
 }
 
-/// Checks that what is committed already was wrapped with keys of this keyring.
+/// Checks that the committed files were wrapped with keys of this keyring.
 ///
 /// # Errors
 /// [`TransferError::CommittedOtherwise`].

@@ -1,4 +1,5 @@
-//! Unwraps the keys in the files of a directory that nobody writes, so that another master key can wrap them.
+//! Unwraps the keys in the files of a directory that is not being written, so that they can be wrapped with another
+//! master key.
 
 use std::path::PathBuf;
 
@@ -26,49 +27,49 @@ use crate::{
     sender::{SourceFile, key_files::store_kind},
 };
 
-/// Why the keys of a directory cannot be wrapped by another master key.
+/// Why the keys of a directory cannot be rewrapped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RekeyFault {
-    /// No given keyring has the master key.
-    #[error("{}: no keyring was given that opens its key", path.display())]
+    /// No keyring was given.
+    #[error("{}: no keyring was given to unwrap its key", path.display())]
     NoKeyring {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The key of a file cannot be had, or must not be.
+    /// The key of a file cannot be unwrapped, or the file must not be transferred.
     #[error("{}: {reason}", path.display())]
     File {
         /// Path of the file.
         path: PathBuf,
         /// The reason.
         reason: String,
-        /// Whether a server can do without the file.
+        /// Whether a server can start without the file.
         is_optional: bool,
     },
-    /// Recovery would write back keys that were wrapped since the last checkpoint.
+    /// Recovery would restore keys that were wrapped since the last checkpoint.
     #[error("{}: recovery would restore keys that were wrapped since the last checkpoint", path.display())]
     KeyRecords {
         /// The file of the redo log.
         path: PathBuf,
-        /// Whether the server is older than MySQL 8.0.30, where stopping it does not clear the log.
+        /// Whether the server is older than MySQL 8.0.30, so that a shutdown does not clear the log.
         is_kept: bool,
     },
-    /// A file cannot be read, or the keys cannot be handed on.
+    /// A file cannot be read, or a key cannot be passed on.
     #[error(transparent)]
     Transfer(#[from] TransferError),
 }
 
-/// Takes unwrapped keys.
+/// Receives unwrapped keys.
 pub(crate) trait KeySink {
-    /// The key of a file, by its number in the plan.
+    /// Adds the key of a file, given by its number in the plan.
     fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError>;
 
-    /// Called every now and then while files are read.
+    /// Called repeatedly while files are read.
     fn keep_alive(&mut self) -> Result<(), TransferError>;
 }
 
-/// Unwraps the key of every file that has one. All files whose key cannot be had are named in one fault.
+/// Unwraps the key of every file that has one. One fault names all files whose key cannot be unwrapped.
 pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), RekeyFault> {
     let mut logs = RedoFiles::default();
     let mut unopened = Unopened::default();
@@ -106,7 +107,7 @@ pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeyS
 #[derive(Default)]
 struct Unopened {
     files: Vec<PathBuf>,
-    /// Why the first is not.
+    /// Why the first file's key cannot be unwrapped.
     reason: String,
 }
 
@@ -118,7 +119,7 @@ impl Unopened {
         self.files.push(path);
     }
 
-    /// One fault for all of them; the first few are named.
+    /// A single fault for all files, which names the first few.
     fn fault(self) -> Result<(), RekeyFault> {
         const NAMED: usize = 10;
         let Some((first, others)) = self.files.split_first() else { return Ok(()) };
@@ -133,7 +134,7 @@ impl Unopened {
     }
 }
 
-/// Why a file, which a server can do without, must not go along.
+/// Why a file must not be transferred that a server can start without.
 fn superfluous(
     source: &SourceFile<'_>,
     head: &[u8],
@@ -146,7 +147,7 @@ fn superfluous(
     Ok(is_sealed_by_events(head).then_some(reason))
 }
 
-/// Why the key of a file cannot be wrapped by another master key.
+/// Why the key of a file cannot be rewrapped.
 fn obstacle(head: &[u8]) -> Option<&'static str> {
     let kind = file_kind::recognise(head, "", u64::try_from(head.len()).unwrap_or(u64::MAX));
     if kind == Some(FileKind::BinlogEncrypted) && Wrapped::find(head).is_none() {
@@ -161,7 +162,7 @@ fn obstacle(head: &[u8]) -> Option<&'static str> {
         Encryption::None if page0.declares_encryption() => {
             Some("its page 0 says that it is encrypted, and holds no key")
         }
-        // The receiver would reject it in the middle of the data.
+        // The receiver would reject this key in the middle of the transfer.
         Encryption::MySql { magic: MySqlMagic::V1, .. } => Some(
             "its key is wrapped by MySQL 5.7.11, which does not store the server's uuid; rotate the master key with a \
                 newer server",
@@ -174,7 +175,7 @@ fn obstacle(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether an encrypted page is where the second one of a tablespace is.
+/// Whether an encrypted page follows page 0, at the offset of page 1 for any page size.
 fn begins_with_encrypted_page(head: &[u8]) -> bool {
     const PAGE_NO: usize = 4;
     [1024, 2048, 4096, 8192, 16384, 32768].into_iter().filter_map(|page_bytes| head.get(page_bytes..)).any(|page| {
@@ -183,7 +184,7 @@ fn begins_with_encrypted_page(head: &[u8]) -> bool {
     })
 }
 
-/// Whether it is a binary log of MariaDB or Percona Server 5.7, which encrypt each event.
+/// Whether the file is a binary log of MariaDB or Percona Server 5.7, which encrypt each event.
 fn is_sealed_by_events(head: &[u8]) -> bool {
     let log = binlog::recognise(&head).ok();
     log.is_some_and(|log| matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. }))
@@ -217,14 +218,14 @@ impl RedoFiles {
         }
     }
 
-    /// Checks that recovery would not replace keys that were re-wrapped with those in the log.
+    /// Checks that recovery would not replace rewrapped keys with those in the log.
     fn check(mut self, plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), RekeyFault> {
         self.files.sort_unstable();
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
         let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
         let mut records = KeyRecords::new(self.checkpoint.unwrap_or_default(), cipher.as_ref());
         for (start, number) in self.files {
-            // If it fails, the next use of the sink shows that.
+            // The next use of the sink reports the error.
             let mut alive = || drop(sink.keep_alive());
             let source = SourceFile::open(plan, number)?;
             let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::{
 /// Connection timeout for each address of a pairing code.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What sender and receiver agreed on.
+/// Result of the negotiation between sender and receiver.
 pub(super) struct Negotiated {
     token: [u8; 16],
     pin: Pin,
@@ -43,9 +43,8 @@ pub(super) struct Connector<'d> {
 }
 
 impl<'d> Connector<'d> {
-    /// Tries one address after the other until the right receiver answers: in the donor's network,
-    /// one of the joiner's addresses may belong to another host. The secret is only used with the
-    /// key in the code.
+    /// Tries one address after the other until the right receiver answers: in the donor's network, one of the joiner's
+    /// addresses may belong to another host. The secret is only used with the receiver whose key is in the code.
     pub(super) fn reach(
         destination: &'d Destination,
         settings: &SendSettings,

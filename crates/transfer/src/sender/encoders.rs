@@ -50,7 +50,7 @@ pub(super) struct Encoders {
 #[derive(Debug)]
 struct State {
     idle: Vec<Encoding>,
-    /// How many may still be created.
+    /// Number of encoders that may still be created.
     remaining: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Finds key files in the source: whoever receives them could decrypt everything.
+//! Finds key files in the source: with them the recipient could decrypt everything.
 
 use std::path::PathBuf;
 
@@ -23,12 +23,12 @@ const MAX_KEYRING_BYTES: usize = 16 << 20;
 pub struct KeyFile {
     /// Path in the source.
     pub path: RelativePath,
-    /// What it holds, for messages.
+    /// What it contains, for messages.
     pub holds: &'static str,
 }
 
 impl KeyFile {
-    /// A warning that keys beside the data open all of it, and how to leave them out.
+    /// A warning that the keys next to the data decrypt all of it, with the options to exclude them.
     #[must_use]
     pub fn warning(&self, plan: &Plan) -> String {
         let location = plan.root.join(self.path.as_path());

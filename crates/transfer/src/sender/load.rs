@@ -1,4 +1,4 @@
-//! Measures what is slow: shares of time since the last sample.
+//! Measures the bottleneck, as shares of the time since the last sample.
 
 use std::{
     fs,
@@ -86,7 +86,7 @@ impl Load {
         }
     }
 
-    /// What happened since the last sample; `None` if that was too recent.
+    /// Measurements since the last sample; `None` if that was too recent.
     pub(super) fn sample(&mut self, progress: &Progress) -> Option<Seen> {
         let elapsed = self.last.elapsed();
         if elapsed < SPAN {

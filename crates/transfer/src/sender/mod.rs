@@ -58,7 +58,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// A receiver with a certificate, by `HOST:PORT`; none if the text is not that.
+    /// A receiver with a certificate, at `HOST:PORT`; `None` if the text does not parse.
     #[must_use]
     pub fn certified(address: &str, identity: Identity, authorities: Authorities) -> Option<Self> {
         let (host, port) = address.rsplit_once(':')?;
@@ -91,7 +91,7 @@ pub struct SendSettings {
     pub suite: Option<usize>,
     /// How long the receiver may send nothing.
     pub timeout: Duration,
-    /// Whether to send keys of MariaDB's key file if files need the keys themselves.
+    /// Whether to send keys of MariaDB's key file where files are encrypted with them directly.
     pub key_file_keys: KeyFileKeys,
 }
 
@@ -108,7 +108,7 @@ pub struct Sent {
     pub speeds: [[u32; SUITES]; 2],
     /// Number of data connections.
     pub streams: u16,
-    /// Number of files whose keys were sent to be wrapped again, if the receiver does that.
+    /// Number of files whose keys were sent to be rewrapped, if the receiver requested that.
     pub rekeyed: Option<usize>,
     /// Duration, including connecting and the receiver's commit.
     pub elapsed: Duration,

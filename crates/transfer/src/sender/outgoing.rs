@@ -1,4 +1,4 @@
-//! A directory that is to be sent: its plan, the keys that decrypt its pages, and what the user should know before.
+//! A directory to be sent: its plan, the keys that decrypt its pages, and warnings for the user.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,8 @@ impl Outgoing {
         self.plan.warnings(optional)
     }
 
-    /// Warnings about keys that would be sent beside the data: key stores by content, and the `named` files.
+    /// Warnings about keys that would be sent along with the data: files that are key stores by content, and the
+    /// `named` files.
     ///
     /// # Errors
     /// [`TransferError::Source`] names what cannot be read.
@@ -50,7 +51,7 @@ impl Outgoing {
         Ok(key_files(&self.plan, named)?.iter().map(|file| file.warning(&self.plan)).collect())
     }
 
-    /// Sends it. Nothing is committed unless `prove` succeeds after everything was read.
+    /// Sends the directory. Nothing is committed unless `prove` succeeds after everything was read.
     ///
     /// # Errors
     /// [`TransferError`]: the first error of any thread, and the errors of `prove`.

@@ -1,7 +1,7 @@
-//! What the receiver already has of a source that is sent in several rounds or attempts.
+//! Tracks what the receiver already has of a source that is sent in several rounds or attempts.
 //!
-//! It is always known which chunks the receiver has. Their hashes are known as far as they fit into
-//! memory; the others are queried from the receiver when the chunks are read here.
+//! The set of chunks that the receiver has is always complete. Their hashes are kept as far as they fit into memory;
+//! the others are queried from the receiver when the chunks are read here.
 
 use std::{collections::HashMap, ops::Range, time::SystemTime};
 
@@ -17,7 +17,7 @@ use crate::{
 /// queried.
 const MAX_HASHES: usize = if cfg!(test) { 8 } else { 128 << 10 };
 
-/// Files as the receiver has them.
+/// State of the files at the receiver.
 #[derive(Debug, Default)]
 pub(super) struct PeerFiles {
     files: HashMap<RelativePath, PeerFile>,
@@ -25,7 +25,7 @@ pub(super) struct PeerFiles {
     hashes: usize,
 }
 
-/// A file as the receiver has it.
+/// State of a file at the receiver.
 #[derive(Debug)]
 pub(super) struct PeerFile {
     bytes: u64,
@@ -98,7 +98,7 @@ impl PeerFiles {
         self.files.get(&planned.entry.path)
     }
 
-    /// How many hashes may still be kept.
+    /// Number of hashes that may still be kept.
     pub(super) const fn room(&self) -> usize {
         MAX_HASHES.saturating_sub(self.hashes)
     }

@@ -1,5 +1,4 @@
-//! Finds the key of a redo log: only files that held a checkpoint name it, so all files of the log
-//! are read.
+//! Finds the key of a redo log: only files that held a checkpoint contain it, so all files of the log are read.
 
 use std::{
     collections::BTreeMap,

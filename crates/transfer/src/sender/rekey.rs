@@ -1,4 +1,4 @@
-//! Hands the unwrapped keys to a receiver that wraps them with its own master key.
+//! Sends the unwrapped keys to a receiver that wraps them with its own master key.
 //!
 //! All keys are sent before any data, so a missing key is reported at once.
 
@@ -32,7 +32,7 @@ pub(super) fn send_keys(
     Ok(usize::try_from(files).unwrap_or_default())
 }
 
-/// The receiver, and when it was last spoken to.
+/// The receiver, and the time of the last message to it.
 struct Outgoing<'c> {
     control: &'c mut ControlChannel,
     files: u32,

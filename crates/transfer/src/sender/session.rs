@@ -64,7 +64,7 @@ pub(super) struct Sending<'s> {
 }
 
 impl Sending<'_> {
-    /// What the receiver has of a file.
+    /// The state of a file at the receiver.
     pub(super) fn known(&self, file: usize) -> Option<&PeerFile> {
         self.known.get(file).copied().flatten()
     }
@@ -108,7 +108,7 @@ impl<'s> Session<'s> {
     /// Connects to the receiver and authenticates it.
     ///
     /// # Errors
-    /// [`TransferError`] if it cannot be reached or is another one.
+    /// [`TransferError`] if the receiver cannot be reached, or another host answers.
     pub fn open(
         destination: &'s Destination,
         settings: &SendSettings,

@@ -1,11 +1,11 @@
-//! The handshake of a data connection, which gives the keys of both directions.
+//! The handshake of a data connection, which yields the keys of both directions.
 
 use tls13::{Handshake, RecordKeys, Step};
 
 use super::socket::RecordSocket;
 use crate::error::TransferError;
 
-/// Runs the handshake. Takes nothing from the socket that follows it.
+/// Runs the handshake. Leaves the bytes after it in the socket.
 pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result<RecordKeys, TransferError> {
     let mut shown = 0;
     loop {

@@ -117,10 +117,10 @@ pub enum Control {
     Ping,
     /// Either side: aborts the transfer.
     Failed {
-        /// Reason, for people.
+        /// Human-readable reason.
         reason: String,
     },
-    /// Either side: a line for the program that uses the peer. The protocol gives it no meaning.
+    /// A line for the program that uses the peer; it has no meaning in the protocol.
     Note {
         /// The text; one line.
         text: String,
@@ -611,7 +611,7 @@ mod tests {
             assert_eq!(Control::decode(kind, &body), Ok(message.clone()));
             body.push(0);
             let longer = Control::decode(kind, &body);
-            assert!(longer.is_err(), "{message:?} with a byte behind it is {longer:?}");
+            assert!(longer.is_err(), "{message:?} with a byte after it is {longer:?}");
         }
     }
 

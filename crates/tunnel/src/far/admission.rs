@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 const FAILURES: u32 = 100;
 /// Interval after which one failure is forgotten.
 const FORGET_EVERY: Duration = Duration::from_millis(50);
-/// Maximum number of hosts before those without failures are dropped.
+/// Number of hosts above which those without failures are dropped.
 const REMEMBERED: usize = 10_000;
 /// Handshakes that take longer are slow. They take one round trip, and less than this even if
 /// hundreds start at once.
@@ -24,7 +24,7 @@ const SLOW: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Host {
     handshakes: usize,
-    /// Failed handshakes that are not forgotten.
+    /// Failed handshakes, minus those that are forgotten.
     failures: u32,
     counted: Instant,
 }
@@ -56,7 +56,7 @@ pub(super) struct Admission {
 #[derive(Debug, Default)]
 struct Handshakes {
     hosts: HashMap<IpAddr, Host>,
-    /// By order of arrival.
+    /// Keyed by order of arrival.
     pending: BTreeMap<u64, Pending>,
     arrived: u64,
 }
@@ -90,7 +90,7 @@ impl Drop for Slot {
 }
 
 impl Admitted {
-    /// The handshake has started: from now on the connection is evicted only if it is slow.
+    /// Records that the handshake has started: from now on the connection is evicted only if it is slow.
     pub(super) fn started(&self) {
         if let Some(pending) = lock(&self.slot.handshakes).pending.get_mut(&self.slot.number) {
             pending.started = true;
@@ -102,7 +102,7 @@ impl Admitted {
         let _ = (&mut self.leave).await;
     }
 
-    /// The handshake is complete: the connection counts as a link from now on.
+    /// Records that the handshake is complete: the connection counts as a link from now on.
     pub(super) fn proven(mut self) -> OwnedSemaphorePermit {
         self.slot.proven = true;
         self.link

@@ -27,7 +27,7 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// decompressing them.
 const LONGEST_CODES_BYTES: usize = 512;
 
-/// A session after its log-in.
+/// A session after its login.
 pub(super) struct Compressed {
     key: Arc<PasswordKey>,
     challenge: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) struct Compressed {
 }
 
 impl Compressed {
-    /// For a session that has had a login with this challenge and nothing since.
+    /// Follows a session that has had a login with this challenge and nothing since.
     pub(super) fn new(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { key, challenge, from_client: Stream::default(), from_server: Stream::default(), login: None }
     }
@@ -48,7 +48,7 @@ impl Compressed {
         self.login.is_some()
     }
 
-    /// Records what was sent to the server.
+    /// Records bytes that were sent to the server.
     pub(super) fn client_sent(&mut self, bytes: &[u8]) {
         let last = self.from_client.follow(bytes);
         // Clients that send commands without waiting for answers are not followed.
@@ -58,7 +58,7 @@ impl Compressed {
         }
     }
 
-    /// Records what was sent to the client.
+    /// Records bytes that were sent to the client.
     pub(super) fn server_sent(&mut self, bytes: &[u8]) {
         self.from_server.follow(bytes);
     }
@@ -171,7 +171,7 @@ impl Stream {
 enum Next {
     /// Incomplete packet.
     Incomplete,
-    /// Not a packet of a log-in.
+    /// Not a packet of a login.
     Unknown,
     /// A complete packet and its content, which consists of whole packets.
     Packet(Packet, Zeroizing<Vec<u8>>),
@@ -204,7 +204,7 @@ impl Packet {
         Header::parse(&self.0).map_or(0, |header| header.number)
     }
 
-    /// Header and body, if the packet is not too long for a log-in.
+    /// Header and body, if the packet is not too long for a login.
     fn parts(&self) -> Option<(Header, &[u8])> {
         let header = Header::parse(&self.0).filter(|header| header.before <= LONGEST_BYTES)?;
         let body = self.0.get(HEADER_BYTES..).filter(|body| body.len() == header.length)?;
@@ -244,8 +244,7 @@ impl Packet {
         }
     }
 
-    /// Appends the packet to `out` with another sequence number; uncompressed if the content has
-    /// changed.
+    /// Appends the packet to `out` with another sequence number. If the content has changed, it is stored uncompressed.
     fn put_as(&self, out: &mut Vec<u8>, number: u8, before: &[u8], now: &[u8]) {
         if before != now {
             return put_stored(out, number, now);

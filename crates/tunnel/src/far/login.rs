@@ -23,34 +23,33 @@ pub(super) const ERROR: u8 = 0xff;
 /// Why a client cannot log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LoginRefused {
-    /// It requests TLS, although that was not offered.
+    /// The client requests TLS, although that was not offered.
     #[error("the far end encrypts the connection to the server itself: connect without TLS")]
     Encrypts,
-    /// It is a client of MySQL 4.0, or not a client.
+    /// The client is of MySQL 4.0, or is not a client at all.
     #[error("this is not the login of a client of MySQL 4.1 or later")]
     Unknown,
 }
 
-/// Reads the start of a login, until it is known what to request from the server.
+/// The start of a login, until it determines the request to the server.
 #[derive(Debug, Default)]
 pub(crate) struct LoginReader {
     came: Vec<u8>,
 }
 
-/// What is sent to the server first.
+/// The first bytes for the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LoginRequest {
-    /// In the clear: the request for TLS.
+    /// Sent in clear text: the request for TLS.
     pub(crate) tls_request: Vec<u8>,
-    /// Encrypted: the start of the login.
+    /// Sent encrypted: the start of the login.
     pub(crate) login: Vec<u8>,
     /// Bytes of the login that are still to come.
     pub(crate) left: usize,
 }
 
 impl LoginReader {
-    /// Processes bytes of the client. Returns how many were used, and what to send to the server
-    /// once that is known.
+    /// Processes bytes of the client. Returns how many were used, and the bytes for the server once they are known.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<LoginRequest>), LoginRefused> {
         let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.came.len());
         let part = bytes.get(..wanted.min(bytes.len())).unwrap_or_default();
@@ -89,7 +88,7 @@ struct Packets {
 }
 
 impl Packets {
-    /// Takes a header, or the available part of a packet body, from `bytes`; also returns the rest.
+    /// Takes a header, or the available part of a packet body, from `bytes`. Also returns the rest.
     fn take<'b>(&mut self, bytes: &'b [u8]) -> (PacketPart<'b>, &'b [u8]) {
         if self.left > 0 {
             let (body, rest) = bytes.split_at(self.left.min(bytes.len()));
@@ -115,7 +114,7 @@ enum PacketPart<'b> {
     Body(&'b [u8]),
 }
 
-/// What the client sends after the start of its login.
+/// Follows the client after the start of its login.
 #[derive(Debug)]
 pub(crate) struct FromClient {
     packets: Packets,
@@ -133,7 +132,7 @@ impl FromClient {
         self.over
     }
 
-    /// Appends what has to be sent to the server to `out`.
+    /// Appends the bytes for the server to `out`.
     pub(crate) fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while !bytes.is_empty() && !self.over {
             let (taken, rest) = self.packets.take(bytes);
@@ -153,13 +152,13 @@ impl FromClient {
     }
 }
 
-/// What the server sends until the login is over.
+/// Follows the server until the login is over.
 #[derive(Debug)]
 pub(crate) struct FromServer {
     packets: Packets,
-    /// The next byte of the body is its first.
+    /// Set when the next byte of the body is its first.
     fresh: bool,
-    /// This packet ends the login.
+    /// Set when this packet ends the login.
     last: bool,
 }
 
@@ -175,7 +174,7 @@ impl FromServer {
         self.last && self.packets.left == 0
     }
 
-    /// Appends what has to be sent to the client to `out`.
+    /// Appends the bytes for the client to `out`.
     pub(crate) fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while !bytes.is_empty() && !self.is_over() {
             let (taken, rest) = self.packets.take(bytes);

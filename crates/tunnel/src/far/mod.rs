@@ -38,8 +38,8 @@ use crate::{
     signals::{self, Signals, notify},
 };
 
-/// Default of `warm_max` if the server counts unused connections: near ends share its
-/// `max_connect_errors`, 100 by default.
+/// Default of `warm_max` if the server counts unused connections: near ends share its `max_connect_errors`, 100 by
+/// default.
 const COUNTED_AHEAD: u16 = 16;
 
 /// Address of the server.
@@ -65,7 +65,7 @@ impl std::fmt::Display for ServerAddress {
 pub struct ServerTls {
     /// Authority of the server's certificate, PEM.
     pub ca: PathBuf,
-    /// Name that the certificate must have; `None`: names are not checked.
+    /// Name that the certificate must have; `None` to check no name.
     pub name: Option<String>,
 }
 
@@ -74,17 +74,17 @@ pub struct ServerTls {
 pub struct FarOptions {
     /// Addresses for links, as `HOST:PORT`.
     pub listen: Vec<String>,
-    /// The server.
+    /// Address of the server.
     pub server: ServerAddress,
     /// Certificate, key and authority of this end.
     pub credentials: Credentials,
-    /// Certificate names of near ends that may connect; empty: all certificates of the authority.
+    /// Certificate names of near ends that may connect; if empty, all certificates of the authority may.
     pub allow: Vec<String>,
     /// TLS for the connection to the server's port.
     pub server_tls: Option<ServerTls>,
-    /// Allows a plaintext connection to a server on another host.
+    /// Allow a plaintext connection to a server on another host.
     pub plaintext_server: bool,
-    /// Sends the address of the near end to the server with the PROXY protocol.
+    /// Send the address of the near end to the server with the PROXY protocol.
     pub proxy: Option<ProxyVersion>,
     /// Maximum number of server connections kept ready for one near end; `None`: unlimited, but 16
     /// if the server counts unused connections against the host they came from.
@@ -255,7 +255,7 @@ impl ServerTls {
     }
 }
 
-/// Refuses a plaintext connection to a server on another host, unless it was allowed.
+/// Rejects a plaintext connection to a server on another host, unless it is allowed.
 fn is_near(options: &FarOptions) -> Result<(), Error> {
     let ServerAddress::Port(address) = &options.server else { return Ok(()) };
     let resolved = listener::resolve(address)?;
@@ -281,8 +281,8 @@ fn most_ahead(options: &FarOptions) -> u16 {
     options.warm_max.unwrap_or(if counted { COUNTED_AHEAD } else { u16::MAX })
 }
 
-/// The account for which the server may accept the peer's user name instead of a password at its
-/// socket, if it is an administrator's.
+/// The account for which the server may accept the peer's user name at its socket instead of a password, if this is an
+/// administrator.
 fn trusted_user(options: &FarOptions) -> Option<&'static str> {
     let ServerAddress::Socket(path) = &options.server else { return None };
     let user = rustix::process::geteuid();

@@ -29,7 +29,7 @@ use crate::greeting::{self, HEADER_BYTES, put};
 
 /// Maximum length of a packet in a login.
 pub(super) const LONGEST_BYTES: usize = 64 << 10;
-/// How far the client's sequence numbers are ahead after it has requested and received the key.
+/// Difference of the sequence numbers after the client has requested and received the key.
 const AHEAD: u8 = 2;
 /// Capability of clients whose packets are compressed after the login.
 const CLIENT_COMPRESS: u32 = 0x20;
@@ -143,12 +143,12 @@ impl Login {
         }
     }
 
-    /// For a session that had a login with this challenge and has just sent a change of user.
+    /// Follows a session that had a login with this challenge and has just sent a change of user.
     pub(super) fn again(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { challenge, stage: Stage::Watching, ..Self::new(key) }
     }
 
-    /// How packets are framed after the login.
+    /// How to follow the session after the login.
     pub(super) fn framing_after_login(self) -> FramingAfterLogin {
         match (self.encrypted, self.compressed) {
             (true, _) => FramingAfterLogin::Unknown,
@@ -164,7 +164,7 @@ impl Login {
         self.challenge
     }
 
-    /// How far the client's sequence numbers are ahead of the server's.
+    /// How much higher the client's sequence numbers are than the server's.
     pub(super) fn ahead(&self) -> u8 {
         if matches!(self.stage, Stage::Given | Stage::Ahead) { AHEAD } else { 0 }
     }
@@ -215,7 +215,7 @@ impl Login {
             if number == 1 {
                 self.begins(&body);
             }
-            // A command, or TLS.
+            // The packet is a command, or TLS.
             if number == 0 || self.encrypted {
                 put(&mut out.to_server, number, &body);
                 self.stage = Stage::Over;
@@ -237,7 +237,7 @@ impl Login {
         }
         match self.stage {
             Stage::Given => {
-                // If the password cannot be decrypted, the server gets an empty one, which is wrong.
+                // If decryption fails, the server gets an empty password, which it rejects.
                 let password = self.key.open(body, &self.challenge);
                 put(&mut out.to_server, number.wrapping_sub(AHEAD), password.as_deref().map_or(&[0], Vec::as_slice));
                 self.stage = Stage::Ahead;
@@ -285,7 +285,7 @@ impl Login {
         }
     }
 
-    /// The server has closed its side.
+    /// Handles the end of the server's side.
     pub(super) fn server_ends(&mut self, out: &mut ForwardedBytes) {
         self.stage = Stage::Over;
         self.release_held(out);

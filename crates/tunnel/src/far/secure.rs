@@ -55,7 +55,7 @@ pub(super) struct Security {
 pub(crate) struct Secure {
     security: Security,
     stage: Stage,
-    /// Sent to the client before anything else.
+    /// Bytes that the client gets before anything else.
     to_client: Vec<u8>,
 }
 
@@ -224,7 +224,7 @@ impl Session {
         Poll::Ready(Ok(part.len()))
     }
 
-    /// Reads what follows the login, partly into `to_client`.
+    /// Reads the rest of the login, partly into `to_client`.
     fn poll_take(
         &mut self,
         cx: &mut Context<'_>,

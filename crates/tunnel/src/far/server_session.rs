@@ -1,4 +1,4 @@
-//! A client's session, at the far end.
+//! The far end's side of a client's session.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -21,7 +21,7 @@ impl<'b> ServerSession<'b> {
         Self { last_sender: LastSender::Client, busy, next_asked: false }
     }
 
-    /// Whether the next server connection was requested already.
+    /// Whether the next server connection was already requested.
     pub(crate) const fn is_next_asked(&self) -> bool {
         self.next_asked
     }
@@ -47,8 +47,8 @@ impl Side for ServerSession<'_> {
         self.last_sender.is_quit()
     }
 
-    /// If the near end has ended its sending side, it learns of the end of the session, and needs no message about this
-    /// direction.
+    /// If the near end has ended its sending side, it will be informed of the end of the session, and needs no message
+    /// about this direction.
     fn local_ended(&mut self, link_ended: bool) -> Vec<Kind> {
         if link_ended { Vec::new() } else { vec![Kind::Fin] }
     }

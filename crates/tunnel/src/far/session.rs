@@ -42,10 +42,10 @@ use crate::{
     wire::Wire,
 };
 
-/// An unused link without any message for this long is dead: near ends send pings.
+/// Time without any message after which an unused link counts as dead: near ends send pings.
 const SILENCE: Duration = Duration::from_secs(180);
 
-/// A server on this host sends its greeting within this time.
+/// Time within which a server on this host usually sends its greeting.
 const TOGETHER: Duration = Duration::from_millis(3);
 
 /// Serves one link until it closes.
@@ -163,14 +163,14 @@ async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), 
             Kind::Attach if peer.must_reconnect() => return link.send(Kind::Leaving, &[]).await,
             Kind::Attach => while session(shared, link, peer).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
-            // It belongs to a session that has just ended here.
+            // The message belongs to a session that has just ended at this end.
             Kind::Data | Kind::Fin | Kind::Reset => {}
             _ => return Err(link.protocol("it sent an unexpected message")),
         }
     }
 }
 
-/// Returns when the far end is to stop.
+/// Returns when the far end has to stop.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

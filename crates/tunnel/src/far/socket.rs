@@ -1,4 +1,4 @@
-//! Connection to a server at its unix socket.
+//! A connection to a server at its unix socket.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ pub(crate) struct AtSocket {
 }
 
 impl AtSocket {
-    /// For a connection whose greeting was not yet read.
+    /// A connection whose greeting is not yet read.
     pub(super) fn new(wire: Wire, key: &Arc<PasswordKey>) -> Self {
         Self { wire, watch: Watch::new(key), out: ForwardedBytes::default() }
     }
@@ -85,7 +85,7 @@ impl AsyncWrite for AtSocket {
         }
         let piece = bytes.get(..bytes.len().min(PIECE_BYTES)).unwrap_or_default();
         server.watch.client_sends(piece, &mut server.out);
-        // What is not taken now is sent on the next poll.
+        // The next poll sends what is not accepted now.
         let _ = server.poll_drain(cx)?;
         Poll::Ready(Ok(piece.len()))
     }

@@ -78,7 +78,7 @@ impl Watch {
         self.go_on();
     }
 
-    /// The server has closed its side.
+    /// Handles the end of the server's side.
     pub(super) fn server_ends(&mut self, out: &mut ForwardedBytes) {
         match std::mem::replace(&mut self.state, State::Blind) {
             State::Login(mut login) => login.server_ends(out),
@@ -102,9 +102,9 @@ impl Watch {
     }
 }
 
-/// Feeds a connection from its first byte on, in pieces. Each piece is preceded by one byte: the highest bit says that
-/// it is the client's, the others how many bytes follow. Asserts that each side receives exactly what the other sent,
-/// unless a key was handed out. Returns whether one was.
+/// Feeds a connection from its first byte on, in pieces. Each piece is preceded by one byte: the highest bit marks
+/// bytes of the client, the others are the length. Asserts that each side receives exactly what the other sent, unless
+/// a key was provided. Returns whether one was.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn watch_of(mut input: &[u8]) -> bool {
     static KEY: std::sync::OnceLock<Arc<PasswordKey>> = std::sync::OnceLock::new();
@@ -124,7 +124,7 @@ pub(crate) fn watch_of(mut input: &[u8]) -> bool {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl Watch {
-    /// Feeds a piece as one end of a connection does.
+    /// Feeds a piece like one end of a connection.
     fn piece(&mut self, is_client: bool, piece: &[u8], out: &mut ForwardedBytes) {
         match (self.holds(), is_client) {
             (true, true) => self.client_sends(piece, out),

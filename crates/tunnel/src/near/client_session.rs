@@ -1,4 +1,4 @@
-//! A client's session, at the near end.
+//! The near end's side of a client's session.
 
 use crate::{
     copier::{LastSender, Side},
@@ -19,8 +19,8 @@ enum Requested {
 pub(crate) struct ClientSession<F> {
     last_sender: LastSender,
     requested: Requested,
-    /// Called when the client is done and the session will end at once. Returns whether the far end shall open the next
-    /// server connection at once.
+    /// Called when the client is done and the session will end at once. Returns whether the far end is to open the next
+    /// server connection now.
     ending: F,
 }
 
@@ -56,7 +56,7 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
             return Vec::new();
         }
         // If the client closes without `COM_QUIT`, it is unknown when its server connection will be free: the server
-        // may work on its statement for long, and learns of the end only when it answers.
+        // may work on the statement for long, and notices the end only when it answers.
         if self.last_sender.is_quit() && (self.ending)() {
             self.requested = Requested::Attach;
             return vec![Kind::Fin, Kind::Attach];
@@ -64,8 +64,8 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
         vec![Kind::Fin]
     }
 
-    /// A client that is gone needs no more of its result, so the server connection is closed, as it would be without a
-    /// tunnel. Not after the next server connection was requested: the request would close that one.
+    /// Closes the server connection of a client that is gone, as would happen without a tunnel. Does nothing after the
+    /// next server connection was requested, since the message would close that one.
     fn local_gone(&mut self) -> Option<Kind> {
         (self.requested == Requested::Nothing).then(|| {
             self.requested = Requested::Reset;

@@ -1,8 +1,8 @@
-//! Computes how many server connections should be kept ready, from the clients that connected.
+//! Computes how many server connections to keep ready, from the arrivals of clients.
 //!
-//! Enough for the clients that connect while a new connection is being opened, at the rate of the busiest recent
-//! moment. Never more than connected within the maximum age of a ready connection, so at most as many connections are
-//! closed unused as clients are served.
+//! The number suffices for the clients that connect while a new connection is being opened, at the rate of the busiest
+//! recent moment. It never exceeds the number of clients that connected within the maximum age of a ready connection.
+//! So at most as many connections are closed unused as clients are served.
 
 use std::{
     collections::VecDeque,
@@ -11,11 +11,11 @@ use std::{
 
 /// Time span in which arrivals are counted.
 const BIN: Duration = Duration::from_millis(100);
-/// How long the busiest moment counts.
+/// How long the busiest moment is remembered.
 const MEMORY: Duration = Duration::from_secs(10);
-/// How long the peak of used links counts.
+/// How long the maximum of used links is remembered.
 const USE_MEMORY: Duration = Duration::from_secs(60);
-/// Simultaneous openings may take this much longer than a single one.
+/// Factor by which simultaneous openings may take longer than a single one.
 const MARGIN: f64 = 3.0;
 
 /// Reserve for clients that connect in pairs.
@@ -26,8 +26,8 @@ const SPARE: usize = 4;
 pub(super) struct Demand {
     /// Start of each span with arrivals, and their number.
     arrivals: VecDeque<(Instant, u32)>,
-    /// Time to open a connection without contention: near the minimum observed. A mean would grow
-    /// with the number of simultaneous openings, and that number with it.
+    /// Time to open a connection without contention, close to the observed minimum. A mean would grow with the number
+    /// of simultaneous openings, which would grow in turn.
     fetch: Duration,
     /// Maximum number of used links in each second.
     in_use: VecDeque<(Instant, usize)>,

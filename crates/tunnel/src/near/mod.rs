@@ -42,9 +42,9 @@ pub struct NearOptions {
     pub listen: Vec<Listen>,
     /// Access rights of unix sockets.
     pub socket: SocketAccess,
-    /// Allows a plaintext port that other hosts can reach.
+    /// Allow a plaintext port that other hosts can reach.
     pub plaintext_listener: bool,
-    /// Far ends, the preferred one first.
+    /// Addresses of far ends, the preferred one first.
     pub fars: Vec<FarAddress>,
     /// Name that the far ends' certificates must have instead of their address.
     pub far_name: Option<String>,
@@ -60,7 +60,7 @@ pub struct NearOptions {
     pub wait: Duration,
     /// Maximum number of clients.
     pub max_clients: usize,
-    /// Hides the server's TLS capability from clients.
+    /// Hide the server's TLS capability from clients.
     pub hide_tls: bool,
     /// Interval of retries of failed far ends.
     pub health_interval: Duration,

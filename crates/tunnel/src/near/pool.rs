@@ -22,7 +22,7 @@ use crate::{
 const MAX_OPENING: usize = 32;
 /// Minimum number of idle links, so that the next client needs no handshake.
 const LEAST_IDLE: usize = 2;
-/// After a refusal of the server, no connections are opened in advance for this long.
+/// How long no connections are opened in advance after a refusal of the server.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
 /// Consecutive failures after which a far end counts as down while it serves others.
@@ -80,7 +80,7 @@ struct Client {
 #[derive(Clone, Debug, Default)]
 struct FarState {
     down: Option<String>,
-    /// Failures since its last answer.
+    /// Failures since the last answer.
     failures: u32,
     probing: bool,
     /// Maximum number of server connections that the far end keeps ready; `None` until it has reported it.
@@ -104,7 +104,7 @@ struct State {
     ending: usize,
     demand: Demand,
     refused_until: Option<Instant>,
-    /// Since when links have waited for the active far end without receiving anything.
+    /// Time since which links have waited for the active far end without receiving anything.
     unanswered_since: Option<Instant>,
     next_probe: Instant,
     reported: usize,
@@ -113,7 +113,7 @@ struct State {
     stopping: bool,
 }
 
-/// The pool.
+/// All links of a near end, and the clients that wait for one.
 pub(super) struct Pool {
     shared: Shared,
     state: Mutex<State>,
@@ -239,7 +239,7 @@ impl Pool {
         counters.far_in_use.store(state.active().map_or(0, |far| far as u64 + 1), Relaxed);
     }
 
-    /// A link was opened.
+    /// Records that a link was opened.
     pub(super) fn opened(&self) {
         count(&self.counters().links_total);
         let mut state = self.lock();
@@ -247,8 +247,8 @@ impl Pool {
         state.not_opened = 0;
     }
 
-    /// A link could not be opened. While other links to this far end work, it does not count as down: it may have
-    /// reached a limit.
+    /// Records that a link could not be opened. While other links to this far end work, it does not count as down: it
+    /// may have reached a limit.
     pub(super) fn not_opened(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().link_failures_total);
         let mut state = pool.lock();
@@ -283,7 +283,7 @@ impl Pool {
         Next::Rest(announced)
     }
 
-    /// A server connection is ready.
+    /// Records that a server connection is ready.
     pub(super) fn attached(pool: &Arc<Self>, origin: LinkOrigin, took: Duration) -> Ready {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
@@ -303,7 +303,7 @@ impl Pool {
         Ready::Rest(announced)
     }
 
-    /// The server sent an error in place of its greeting; returns the client that gets it.
+    /// Records that the server sent an error instead of its greeting. Returns the client that gets it.
     pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<Local> {
         count(&pool.counters().server_refusals_total);
         let mut state = pool.lock();
@@ -317,7 +317,7 @@ impl Pool {
         client
     }
 
-    /// No server connection could be opened.
+    /// Records that no server connection could be opened.
     pub(super) fn not_attached(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().attach_failures_total);
         let mut state = pool.lock();
@@ -325,15 +325,15 @@ impl Pool {
         pool.failed(&mut state, far, why);
     }
 
-    /// A link failed before it could open a server connection.
+    /// Records that a link failed before it could open a server connection.
     pub(super) fn lost(pool: &Arc<Self>) {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
         pool.supply(&mut state, Instant::now());
     }
 
-    /// A client has closed its side, so its link will soon be free. Returns whether the link should then open the next
-    /// server connection.
+    /// Records that a client has closed its side, so its link will soon be free. Returns whether the link should then
+    /// open the next server connection.
     pub(super) fn ending(&self, origin: LinkOrigin) -> bool {
         let mut state = self.lock();
         state.ending += 1;
@@ -362,15 +362,15 @@ impl Pool {
         }
     }
 
-    /// A session has ended; `announced`: its end was announced.
+    /// Records the end of a session. `announced`: [`Self::ending`] was called for it.
     pub(super) fn ended(&self, announced: bool) {
         let mut state = self.lock();
         state.in_session = state.in_session.saturating_sub(1);
         state.ending = state.ending.saturating_sub(usize::from(announced));
     }
 
-    /// A far end failed: switches to the next one, or notifies clients. If it currently serves
-    /// sessions, it is tried again first: in a burst of connections single ones fail.
+    /// Handles the failure of a far end: switches to the next one, or notifies clients. If it currently serves
+    /// sessions, it is tried again first, since single connections of a burst can fail.
     fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
         let before = state.active();
         let serves = before == Some(far) && state.links() > 0;
@@ -457,18 +457,18 @@ impl Pool {
         }
     }
 
-    /// A test of a far end failed.
+    /// Records that a test of a far end failed.
     pub(super) fn is_down(pool: &Arc<Self>, far: usize, why: &str) {
         let mut state = pool.lock();
         if let Some(known) = state.fars.get_mut(far) {
             known.probing = false;
-            // The test was complete: no second one is needed, even if there are open sessions, which may hang.
+            // The test was complete, so no second one is needed, even if there are open sessions, which may hang.
             known.failures = FAILURES;
         }
         pool.failed(&mut state, far, why);
     }
 
-    /// A far end failed its test at the start; the caller already knows.
+    /// Like [`Self::is_down`], for a test at the start, whose caller reports the failure.
     pub(super) fn is_known_down(pool: &Arc<Self>, far: usize, why: &str) {
         if let Some(known) = pool.lock().fars.get_mut(far) {
             known.down = Some(why.to_owned());
@@ -482,14 +482,14 @@ impl Pool {
         Error::Silent { peer, seconds: limit.as_secs() }
     }
 
-    /// A test of a far end succeeded.
+    /// Records that a test of a far end succeeded.
     pub(super) fn answers(pool: &Arc<Self>, far: usize) {
         let mut state = pool.lock();
         pool.is_up(&mut state, far);
         pool.supply(&mut state, Instant::now());
     }
 
-    /// Closes links that were not needed for a while.
+    /// Closes links that were not needed for some time.
     fn shrink(&self, state: &mut State, now: Instant) {
         let keep = state.demand.peak(now).max(LEAST_IDLE);
         let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
@@ -504,7 +504,7 @@ impl Pool {
         self.show(state);
     }
 
-    /// New links use the reloaded certificates. Idle links are closed now, used ones after their session.
+    /// Switches to the reloaded certificates. Idle links are closed now, used ones after their session.
     pub(super) fn reload(&self) {
         match self.shared.config.reload() {
             Ok(()) => {
@@ -522,7 +522,7 @@ impl Pool {
         }
     }
 
-    /// No more clients are accepted.
+    /// Stops accepting clients.
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.stopping = true;
@@ -591,7 +591,7 @@ impl State {
         now.saturating_duration_since(*self.unanswered_since.get_or_insert(now)) >= limit
     }
 
-    /// The reason if no client can be served.
+    /// The reason why no client can be served, if none can.
     fn nobody(&self) -> Option<String> {
         if self.active().is_some() {
             return None;

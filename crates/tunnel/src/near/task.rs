@@ -124,7 +124,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
 async fn serve(pool: &Arc<Pool>, origin: LinkOrigin, link: &mut Link) -> Result<(), Error> {
     // A link that was used before may have failed in the meantime; that says nothing about the far end.
     let mut used = false;
-    // When the next server connection was requested, if it was.
+    // Time at which the next server connection was requested, if it was.
     let mut asked = None;
     loop {
         let began = match asked {
@@ -184,7 +184,7 @@ async fn rest(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> 
                     asked = true;
                     if let Err(error) = link.send(Kind::Ping, &[]).await {
                         order_receiver.close();
-                        // An order that arrives at this moment fails together with the link, and is counted there.
+                        // An order that arrives now fails together with the link; the caller counts it.
                         return order_receiver.try_recv().map_err(|_| error);
                     }
                     continue;
@@ -195,7 +195,7 @@ async fn rest(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> 
             Ok(Kind::Pong) => asked = false,
             other => {
                 order_receiver.close();
-                // An order that arrived at this moment is not lost.
+                // Pick up an order that arrived at the same time.
                 return match (order_receiver.try_recv(), other) {
                     (Ok(order), _) => Ok(order),
                     (_, Err(error)) => Err(error),
@@ -210,7 +210,7 @@ async fn rest(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> 
 enum Attached {
     /// The server's first packet, or the start of it.
     Greeting(Vec<u8>),
-    /// It failed, with the reason.
+    /// The request failed, with the reason.
     Nothing(String),
     /// The far end closes this link, because it stops or requires a new handshake.
     Leaving,
@@ -222,8 +222,8 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
     if ask {
         link.send(Kind::Attach, &[]).await?;
     }
-    // The far end has a time limit of its own for the server, and reports it. This limit is for a far end that does not
-    // answer.
+    // The far end has its own time limit for the server, and reports a failure. This limit detects a far end that does
+    // not answer.
     let limit = pool.shared().options.connect_timeout * 2;
     let silent = || Error::Silent { peer: peer.clone(), seconds: limit.as_secs() };
     let until = Instant::now() + limit;
@@ -235,7 +235,7 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
             Kind::Data => return Ok(Attached::Greeting(payload)),
             Kind::Detached => return Ok(Attached::Nothing(message::text(&payload))),
             Kind::Fin => {
-                // The server closed without sending anything: treated as not reachable.
+                // The server closed without sending anything, which counts as not reachable.
                 release(link).await?;
                 return Ok(Attached::Nothing("the server closed the connection without sending anything".to_owned()));
             }
@@ -275,7 +275,7 @@ async fn refused(
     }
 }
 
-/// Keeps a ready server connection for a client, for a limited time. Returns when the next one was
+/// Keeps a ready server connection for a client, for a limited time. Returns the time at which the next one was
 /// requested, if it was.
 async fn session(
     pool: &Arc<Pool>,
@@ -331,7 +331,7 @@ async fn recycle(pool: &Pool, link: &mut Link) -> Result<Option<Instant>, Error>
     release(link).await.map(|()| None)
 }
 
-/// A client's session. Returns when the next server connection was requested, if it was.
+/// Relays a client's session. Returns the time at which the next server connection was requested, if it was.
 async fn relay(
     pool: &Arc<Pool>,
     origin: LinkOrigin,
@@ -351,7 +351,7 @@ async fn relay(
         let side = ClientSession::new(!first.is_empty(), ending);
         Copier::new(link, &mut client, counters, side, first).run().await
     };
-    // Closes the client's connection: it must not wait for data that will not arrive.
+    // Closes the client's connection, which would otherwise wait for data that will not arrive.
     drop(client);
     let asked = announced.get().copied();
     pool.ended(asked.is_some());

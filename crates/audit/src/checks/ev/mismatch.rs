@@ -12,7 +12,6 @@ use crate::meaning::{ClosedBy, Exposes};
 
 mod transport;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "ev-mismatch",
     title: "What the server says is contradicted by bytes or by the wire",

@@ -14,7 +14,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "ev-not-persistent",
     title: "A protective setting is only in memory and lost at the next start",

@@ -35,7 +35,7 @@ fn no_node() -> Verdict {
 /// Sets provider options, or removes those without a value, at the next start.
 ///
 /// All of them are one value of the option file: a line with only the new ones would remove the others. The server's
-/// variable contains defaults too, so only its option files tell what is set.
+/// variable contains defaults too, so only its option files show what is set.
 pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, options: &[(&str, Option<&str>)]) -> Remedy {
     let Some(host) = facts.host.as_ref().filter(|host| host.unreadable_options.is_empty()) else {
         return Remedy::advice(provider_options_advice(sql, options)).then_restart();

@@ -20,7 +20,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "key-cannot-open",
     title: "The key file does not open a tablespace",

@@ -41,7 +41,7 @@ pub(super) fn replica(sql: &SqlFacts) -> &'static str {
     replication_terms(&sql.identity.version).replica
 }
 
-/// How a statement names the channel behind `SLAVE`, and at its end.
+/// The name of a channel in a statement: directly after `SLAVE`, and at its end.
 fn named(sql: &SqlFacts, channel: &str) -> (String, String) {
     let quoted = channel.replace('\'', "''");
     match (channel.is_empty(), sql.is_mariadb()) {

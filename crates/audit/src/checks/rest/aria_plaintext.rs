@@ -15,7 +15,6 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-aria-plaintext",
     title: "Aria tables are in clear",

@@ -14,7 +14,6 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",
     title: "Binary logs are in clear",

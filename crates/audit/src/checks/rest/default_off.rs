@@ -13,7 +13,6 @@ use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-default-off",
     title: "New tables are created in clear by default",

@@ -12,7 +12,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-doublewrite-plaintext",
     title: "The doublewrite buffer holds clear copies of pages of encrypted tablespaces",

@@ -11,10 +11,9 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-fts-plaintext",
-    title: "Tables behind full-text indexes are not encrypted",
+    title: "Auxiliary tables of full-text indexes are not encrypted",
     severity: Severity::Medium,
     explanation: "A FULLTEXT index stores every word of the column in separate tablespaces (fts_*), which can stay \
         clear when their table is encrypted. Judged from the server's list and from page 0 and pages of their files.",

@@ -10,7 +10,6 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-general-plaintext",
     title: "General tablespaces are not encrypted",

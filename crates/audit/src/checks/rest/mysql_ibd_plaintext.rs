@@ -10,7 +10,6 @@ use crate::remedy::Remedy;
 use innodb::server_file::DICTIONARY;
 use server::Capability;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",
     title: "mysql.ibd, the data dictionary, is not encrypted",

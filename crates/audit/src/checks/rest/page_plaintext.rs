@@ -10,7 +10,6 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-page-plaintext",
     title: "Encrypted tablespaces still hold pages in clear",

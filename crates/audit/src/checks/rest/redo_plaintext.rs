@@ -15,7 +15,6 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-redo-plaintext",
     title: "The redo log holds changes in clear",
@@ -57,7 +56,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Encrypted files do not help if the next block will be clear.
+/// A failure if encryption is switched off, unless the disk is encrypted: the next block will be clear, even if all
+/// existing blocks are encrypted.
 fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<Ruling> {
     let (name, value) = first_variable(sql, Encrypts::Redo)?;
     let on_encrypted_disk = cx.artefacts.of_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());

@@ -18,7 +18,6 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-relaylog-plaintext",
     title: "Relay logs are in clear",

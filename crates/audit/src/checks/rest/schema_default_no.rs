@@ -10,7 +10,6 @@ use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-schema-default-no",
     title: "Schemas create clear tables by their own default",

@@ -17,7 +17,6 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-undo-plaintext",
     title: "Undo tablespaces are not, or not completely, encrypted",

@@ -8,14 +8,14 @@ use crate::{
     stunnel_pair, tunnel_pair,
 };
 
-/// Versions, each in whole handshakes and in resumed ones.
+/// The kinds of handshake to measure: TLS version, and whether the session is resumed.
 const KINDS: [(TlsVersion, bool); 4] =
     [(TlsVersion::Tls13, false), (TlsVersion::Tls13, true), (TlsVersion::Tls12, false), (TlsVersion::Tls12, true)];
-/// Names of arms.
+/// Names of arms in the results.
 pub(super) const PLAIN: &str = "plain TCP";
 pub(super) const TUNNEL: &str = "sealant tunnel";
 
-/// Everything that is up at one round trip.
+/// The relay and the proxies that run while one round-trip time is measured.
 pub(super) struct Network {
     round_trip: u16,
     relay: Option<Relay>,

@@ -1,27 +1,27 @@
-//! How a JSON value differs from an older one.
+//! Changes of a JSON value relative to an older one.
 
 use super::{document::Json, text};
 use crate::{Fault, bytes::Bytes};
 
-/// What is done at a path.
+/// An operation at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonOperation {
-    /// The value there is replaced.
+    /// The value at the path is replaced.
     Replace,
     /// A value is inserted: a member of an object, or an element of an array before the one at the path.
     Insert,
-    /// The value there is removed.
+    /// The value at the path is removed.
     Remove,
 }
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonChange<'r> {
-    /// What is done.
+    /// The operation.
     pub operation: JsonOperation,
-    /// Where, as `$.a[3]`.
+    /// The path, such as `$.a[3]`.
     pub path: &'r [u8],
-    /// The new value; `None` if it is removed.
+    /// The new value; `None` for a removal.
     pub value: Option<Json<'r>>,
 }
 
@@ -32,7 +32,7 @@ pub struct JsonChanges<'r> {
 }
 
 impl<'r> JsonChanges<'r> {
-    /// A length of four bytes, then the changes.
+    /// Reads a length of four bytes, then the changes.
     pub(crate) fn read(bytes: &mut Bytes<'r>) -> Result<Self, Fault> {
         Ok(Self { stored: bytes.prefixed(4)? })
     }

@@ -1,14 +1,14 @@
-//! The binary form: values refer to others by offsets.
+//! The binary form of JSON: values refer to others by offsets.
 
 use crate::{Fault, bytes::Bytes};
 
 use super::text;
 
-/// Depth at which MySQL refuses documents.
+/// Depth from which on MySQL rejects documents.
 pub(super) const MAX_DEPTH: usize = 100;
 pub(super) const WHAT: &str = "JSON";
 
-/// A JSON value of MySQL, as it is stored.
+/// A JSON value of MySQL, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Json<'r> {
     stored: &'r [u8],
@@ -19,8 +19,8 @@ impl<'r> Json<'r> {
         Self { stored }
     }
 
-    /// The bytes as they are stored: the type of the value and the value. Empty for a value that was NULL when the
-    /// column became NOT NULL, which counts as `null`.
+    /// The bytes, as stored: the type of the value and the value. Empty for a value that was NULL when the column
+    /// became NOT NULL, which counts as `null`.
     #[must_use]
     pub const fn stored(&self) -> &'r [u8] {
         self.stored
@@ -35,7 +35,7 @@ impl<'r> Json<'r> {
     }
 }
 
-/// A value with the bytes that its offsets count from.
+/// A value, with the bytes that its offsets refer to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node<'r> {
     Object(Container<'r>),
@@ -56,7 +56,7 @@ pub(super) struct Container<'r> {
     bytes: &'r [u8],
     /// Number of elements.
     pub(super) count: usize,
-    /// Bytes of an offset: 2, or 4 in large ones.
+    /// Width of an offset in bytes: 2, or 4 in large containers.
     width: usize,
     keys: bool,
 }
@@ -100,7 +100,8 @@ fn literal<'r>(value: u8) -> Result<Node<'r>, Fault> {
     }
 }
 
-/// Text behind its length: seven bits a byte, low ones first, the highest bit says that another follows.
+/// Text preceded by its length: seven bits in each byte, low bits first; the highest bit marks that another byte
+/// follows.
 fn text<'r>(bytes: &mut Bytes<'r>) -> Result<&'r [u8], Fault> {
     let mut length = 0_u64;
     for shift in [0, 7, 14, 21, 28] {
@@ -114,7 +115,8 @@ fn text<'r>(bytes: &mut Bytes<'r>) -> Result<&'r [u8], Fault> {
 }
 
 impl<'r> Container<'r> {
-    /// Count, length in bytes, entries of keys (offset, length), entries of values (type, offset or the value itself).
+    /// Parses a container: count, length in bytes, entries of keys (offset, length), entries of values (type, and
+    /// offset or the value itself).
     fn parse(value: &'r [u8], width: usize, keys: bool) -> Result<Self, Fault> {
         let mut bytes = Bytes::new(value, WHAT);
         let number = |bytes: &mut Bytes<'r>| bytes.little(width).map(crate::bytes::as_usize);

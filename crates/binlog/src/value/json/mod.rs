@@ -1,4 +1,4 @@
-//! MySQL's JSON in its binary form, and how it differs from an older value.
+//! MySQL's JSON in its binary form, and changes relative to an older value.
 //!
 //! Source: `json_binary.h` and `json_diff.h` of MySQL.
 

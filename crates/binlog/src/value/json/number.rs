@@ -1,19 +1,19 @@
-//! Doubles as MySQL prints them.
+//! Prints doubles as MySQL does.
 //!
-//! Source: `my_gcvt` in `dtoa.cc` of MySQL, with the width that JSON uses: the shortest digits that give the same double;
-//! an exponent below 10⁻¹⁵ and from 10¹⁵ on, unless there are digits behind the point.
+//! Source: `my_gcvt` in `dtoa.cc` of MySQL, with the width that JSON uses: the shortest digits that give the same
+//! double, with an exponent below 10⁻¹⁵ and from 10¹⁵ on, unless there are fractional digits.
 
-/// Digits before the point up to which no exponent is used, and zeros behind it.
+/// Number of integer digits, and of zeros after the point, up to which no exponent is used.
 const MAX_PLAIN: i32 = 15;
 
-/// The text of a double. One without a fraction gets `.0`.
+/// The text of a double. Whole numbers get `.0`.
 pub(super) fn text(number: f64) -> String {
     let scientific = format!("{:e}", number.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if number.is_sign_negative() { "-" } else { "" };
-    // The point stands before the digit of this number.
+    // The point precedes the digit with this number.
     let point = exponent.saturating_add(1);
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let plain = point > -MAX_PLAIN && (point <= MAX_PLAIN || count > point);

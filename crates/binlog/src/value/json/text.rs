@@ -1,4 +1,4 @@
-//! Documents as text, as the server prints them.
+//! Prints documents as the server does.
 //!
 //! Source: `wrapper_to_string` in `json_dom.cc` of MySQL.
 
@@ -14,7 +14,7 @@ use crate::{
     value::{DateTime, Decimal, Time},
 };
 
-/// Types of opaque values with a text of their own.
+/// Types of opaque values that are printed in a special form.
 const TIMESTAMP: u8 = 7;
 const DATE: u8 = 10;
 const TIME: u8 = 11;
@@ -30,7 +30,7 @@ pub(super) fn write(document: &[u8]) -> Result<Vec<u8>, Fault> {
 
 struct Writer {
     out: Vec<u8>,
-    /// Bytes of the document that may still be visited. In a sound document no two values share bytes.
+    /// Bytes of the document that may still be visited: in a valid document no two values share bytes.
     budget: usize,
 }
 
@@ -141,7 +141,7 @@ impl Writer {
     }
 }
 
-/// Eight bytes: 24 bits of microseconds, then what a column has before its fraction.
+/// Decodes eight bytes: 24 bits of microseconds, then the integer part as in a column.
 fn packed(bytes: &[u8]) -> Result<(bool, u64, u32), Fault> {
     let number = Bytes::new(bytes, WHAT).u64()?.cast_signed();
     let magnitude = number.unsigned_abs();
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn values_that_share_bytes_are_refused_before_they_multiply() {
-        // Arrays whose elements are all the same array behind them, 20 deep: 2^20 values in 400 bytes.
+        // Arrays whose elements all refer to the array that follows, 20 deep: 2^20 values in 400 bytes.
         let mut document = vec![2];
         for depth in 0..20_u8 {
             let last = depth == 19;

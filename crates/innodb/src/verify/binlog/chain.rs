@@ -464,7 +464,7 @@ const fn resets_positions(kind: u8) -> bool {
 
 fn next_event_text<R: ReadAt + ?Sized>(log: &Log<'_, R>, resumed: Option<u64>) -> String {
     resumed.map_or_else(
-        || "nothing behind it could be read".to_owned(),
+        || "nothing after it could be read".to_owned(),
         |next| format!("the next event begins at offset {}", log.file_offset(next)),
     )
 }

@@ -143,7 +143,7 @@ fn blank<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError>
     Blocks::new(job.source, job.head.file_bytes, None).walk(&mut judge, &mut job.tally)?;
     let units = job.tally.units;
     if units.empty != units.total {
-        job.tally.find(None, Some(0), Check::Header, "the header is all zero, but there are blocks behind it");
+        job.tally.find(None, Some(0), Check::Header, "the header is all zero, but there are blocks after it");
     }
     judge.finish(&mut job.tally);
     Ok(Outcome::default())

@@ -1,7 +1,7 @@
 //! A damaged page 0 that neither says "clear" nor has a valid record of a key.
 //!
 //! One flipped bit in the flags or in the record makes an unencrypted tablespace look like an encrypted one whose key
-//! is lost. The other pages tell: if all examined pages are sound without decryption, no key is missing.
+//! is lost. The other pages decide: if all examined pages are sound without decryption, no key is missing.
 
 use files::ReadAt;
 

@@ -27,7 +27,7 @@ pub(crate) struct Init {
     /// Write the encrypted words to this directory, too, as age files to be copied to the machine with the identity
     #[arg(long, value_name = "DIR")]
     challenges: Option<PathBuf>,
-    /// End with 0 though nobody has shown to have the identity of a recipient
+    /// Exit with 0 even if nobody has proven possession of the identity of a recipient
     #[arg(long)]
     unproven_recipient: bool,
 }

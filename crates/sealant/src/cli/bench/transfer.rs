@@ -23,8 +23,8 @@ use crate::output::message::Failure;
 /// Measure how fast a directory is copied, compared with usual methods
 ///
 /// Copies DIR into an empty directory with `sealant receive` and `sealant send`, and with every peer whose programs are
-/// in PATH: `cp -r`; `tar` through `socat`, in plaintext and with TLS of OpenSSL; the same behind `zstd -1 -T2` and
-/// behind `age`; `rsync` to a daemon, with one process, and with four that copy a file each. The listener is already
+/// in PATH: `cp -r`; `tar` through `socat`, in plaintext and with TLS of OpenSSL; the same through `zstd -1 -T2` and
+/// through `age`; `rsync` to a daemon, with one process, and with four that copy a file each. The listener is already
 /// waiting; the time is from the start of the sender until both sides have ended and the file system was flushed once.
 /// Before each copy the source is read into the page cache and the target is emptied. After it, unmeasured, every byte
 /// is compared; a copy that differs ends the measurement.

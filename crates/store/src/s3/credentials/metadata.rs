@@ -1,4 +1,4 @@
-//! Credentials of a machine or a container, from the service that its provider has at a fixed address.
+//! Credentials of a machine or a container, from the metadata service at its provider's fixed address.
 //!
 //! Source: AWS, "Container credential provider" (ECS, EKS) and "Use the Instance Metadata Service" (version 2, EC2).
 
@@ -12,12 +12,12 @@ use https::is_this_machine;
 
 use crate::s3::S3Fault;
 
-/// Elsewhere nobody answers at the address, so that must not take long.
+/// Time limit. Short, because on other machines nothing answers at the address.
 const LIMIT: Duration = Duration::from_secs(2);
 const MAX_ANSWER_BYTES: u64 = 1 << 16;
-/// Address of the service of EC2.
+/// Address of the metadata service of EC2.
 const EC2: &str = "http://169.254.169.254";
-/// Addresses of the services of ECS and EKS, besides those of this machine.
+/// Addresses of the services of ECS and EKS; loopback addresses are allowed, too.
 const CONTAINERS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"];
 
 pub(super) fn fetch() -> Result<Credentials, S3Fault> {
@@ -38,7 +38,7 @@ fn of_container(agent: &Agent, uri: &str) -> Result<Credentials, S3Fault> {
     if !is_this_machine(host) && !CONTAINERS.contains(&host) {
         return Err(failed(format!("{uri} is not an address of this machine")));
     }
-    // The container's provider decides who may read it.
+    // These files belong to the container's provider, so their permissions are not checked.
     let read = |path: &str| fs::read_to_string(path).map(Zeroizing::new);
     let token = match env::var("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
         Ok(path) => Some(read(&path).map_err(|error| failed(format!("{path}: {error}")))?),

@@ -21,11 +21,11 @@ const MAX_FILES: usize = 4 << 20;
 /// Maximum length of a file: an InnoDB tablespace has 256 TiB at most.
 const MAX_FILE_BYTES: u64 = 1 << 48;
 
-/// What arrived of one file.
+/// Bytes of one file that arrived.
 #[derive(Debug)]
 pub(super) struct Collected {
     path: RelativePath,
-    /// Bytes of it that may be listed: whole chunks, or the whole file.
+    /// Length of the file in the list: of whole chunks, or of the whole file.
     bytes: u64,
     over: bool,
     chunks: Chunks,
@@ -58,8 +58,8 @@ impl OpenFile {
         }
     }
 
-    /// Takes the chunks that may be sent. The hash of a file's only chunk is of another kind than
-    /// that of the first of several, so the first chunk waits until it is known which it is.
+    /// A single-chunk file is hashed as a BLAKE3 root. So the first chunk is held back until a second full one exists
+    /// or the file ends.
     fn take(&mut self, over: bool) -> Option<(u64, Chunks)> {
         const CHUNK: u64 = CHUNK_BYTES as u64;
         if over {
@@ -109,7 +109,7 @@ impl Open {
         Ok(if ended && collected.is_empty() { None } else { Some(collected) })
     }
 
-    /// The file that a piece belongs to; the piece may be its first.
+    /// The file that a piece belongs to; this may be its first piece.
     fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut OpenFile, TransferError> {
         let first = path.first().as_encoded_bytes();
         if first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes()) {

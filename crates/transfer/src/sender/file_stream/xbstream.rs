@@ -19,7 +19,7 @@
 //! The end of the stream is not marked. Chunks that rename or rewrite files, which newer programs
 //! of MariaDB use, are rejected.
 //!
-//! Source: `xbstream.h` and `ds_xbstream` of Percona XtraBackup and of MariaDB, and streams of MariaDB 10.11.19 and 11.8.6.
+//! Source: `xbstream.h` and `ds_xbstream` of Percona XtraBackup and of MariaDB; streams of MariaDB 10.11.19 and 11.8.6.
 
 use std::io::{ErrorKind, Read};
 
@@ -43,7 +43,7 @@ pub struct XbStream<R> {
     payload: Option<Payload>,
 }
 
-/// The rest of a chunk.
+/// The remainder of a chunk.
 #[derive(Debug)]
 struct Payload {
     path: RelativePath,

@@ -1,4 +1,4 @@
-//! Tests our record layer against rustls.
+//! Tests this crate's record layer against rustls.
 
 use std::{
     io::{Read, Write},
