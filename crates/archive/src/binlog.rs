@@ -68,6 +68,9 @@ pub struct Gap {
     pub from: BinlogPosition,
     /// What showed the loss, such as the server's error.
     pub reason: String,
+    /// When it was noticed, by the host's clock.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub noticed: Option<Timestamp>,
 }
 
 /// A part of a binary log.

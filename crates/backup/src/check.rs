@@ -232,17 +232,7 @@ impl Checked {
         host: &str,
         signers: Option<&AllowedSigners>,
     ) -> Result<Vec<Archive>, BackupError> {
-        let archives = match Archive::read_all(repository, host, signers) {
-            Err(BackupError::Object { object, source }) => {
-                self.bad(&object, source.to_string());
-                Vec::new()
-            }
-            Err(BackupError::Untrusted { object, reason }) => {
-                self.bad(&object, reason);
-                Vec::new()
-            }
-            read => read?,
-        };
+        let archives = Archive::read_all(repository, host, signers)?;
         for (object, what) in archives.iter().flat_map(|archive| &archive.breaks) {
             self.bad(object, what.clone());
         }

@@ -37,6 +37,12 @@ impl AllowedSigners {
             .map(Self)
     }
 
+    /// One key, for one host and any namespace.
+    #[must_use]
+    pub fn only(key: &PublicKey, host: &str) -> Self {
+        Self(vec![Line { principals: host.to_owned(), namespaces: None, key: *key }])
+    }
+
     /// Checks that a key may sign for a principal and a namespace.
     ///
     /// # Errors

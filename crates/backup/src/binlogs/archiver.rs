@@ -17,7 +17,7 @@ use archive::{
     binlog::{self, BinlogPosition, BinlogReceipt, FIRST_EVENT, Gap, SEGMENT_BYTES, Segment},
     names,
     receipt::{NAMESPACE, fingerprint},
-    sshsig::{self, SigningKey},
+    sshsig::{self, AllowedSigners, SigningKey},
 };
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
@@ -120,21 +120,15 @@ pub fn archive(
     while !archiver.is_stopped() {
         let before = archiver.archived.segments;
         archiver.state.archive.drop_partial_transactions();
-        match archiver.follow(&server, until.as_ref()) {
+        let failed = match archiver.follow(&server, until.as_ref()) {
             Ok(Ended::Reached) => break,
-            Ok(Ended::Lost) => {}
-            Ok(Ended::Closed) if mode == Mode::Follow => archiver.pause(&mut pauses, &BackupError::ServerClosed)?,
-            Ok(Ended::Closed) => return Err(BackupError::ServerClosed),
-            Err(error) if mode == Mode::Follow && is_passing(&error) => archiver.pause(&mut pauses, &error)?,
-            Err(error) => return Err(error),
-        }
+            Ok(Ended::Lost) => None,
+            Ok(Ended::Closed) => Some(BackupError::ServerClosed),
+            Err(error) => Some(error),
+        };
         pauses = if archiver.archived.segments > before { Pauses::default() } else { pauses };
-        if let Ok(again) = Server::ask(&account) {
-            if again.id != server.id {
-                return Err(BackupError::OtherServer { before: server.id, now: again.id });
-            }
-            server = again;
-        }
+        let Some(now) = archiver.ask_again(&server, failed, &mut pauses)? else { break };
+        server = now;
     }
     archiver.write_receipt(&server)?;
     let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
@@ -146,8 +140,14 @@ const fn is_passing(error: &BackupError) -> bool {
     match error {
         BackupError::Store(_) => true,
         BackupError::Binlog(error) => matches!(error, ::binlog::Error::Server(_)),
+        BackupError::ServerClosed => true,
         _ => false,
     }
+}
+
+/// Whether the server says that it does not have what was asked for.
+const fn is_unavailable(error: &BackupError) -> bool {
+    matches!(error, BackupError::Binlog(::binlog::Error::Unavailable { .. }))
 }
 
 fn account(config: &Config) -> Result<Account, BackupError> {
@@ -253,20 +253,54 @@ impl Archiver<'_> {
         if !self.repository.may_read() {
             return Ok(false);
         }
-        let archives = Archive::read_all(self.repository, &self.config.host, None)?;
-        let archive = archives.into_iter().find(|archive| archive.server == server.id);
+        // Only receipts that this host has signed.
+        let signers = AllowedSigners::only(self.key.public(), &self.config.host);
+        let archive = Archive::read_one(self.repository, &self.config.host, &server.id, Some(&signers))?;
         let Some((newest, digest)) = archive.as_ref().and_then(|archive| archive.receipts.last().zip(archive.newest))
         else {
             return Ok(false);
         };
+        let segments = archive.iter().flat_map(Archive::segments).map(|(segment, _)| segment);
+        let begin = segments.filter(|segment| segment.file == newest.end.file && segment.start == FIRST_EVENT).last();
         self.state.archive = ArchiveState {
             number: newest.number,
             previous: Some(digest),
             end: newest.end.clone(),
             gtid: newest.gtid.clone(),
+            log_began: begin.map_or(0, |segment| segment.first),
             ..ArchiveState::default()
         };
         Ok(true)
+    }
+
+    /// Asks the server again after `failed`, until it answers: an earlier answer says nothing about the logs that it has now.
+    /// `None` if a stop was requested.
+    fn ask_again(
+        &self,
+        server: &Server,
+        mut failed: Option<BackupError>,
+        pauses: &mut Pauses,
+    ) -> Result<Option<Server>, BackupError> {
+        while !self.is_stopped() {
+            let refused = match failed.take() {
+                Some(error) if self.mode == Mode::Follow && is_passing(&error) => {
+                    self.pause(pauses, &error)?;
+                    None
+                }
+                Some(error) if !is_unavailable(&error) => return Err(error),
+                refused => refused,
+            };
+            match (Server::ask(self.account), refused) {
+                (Ok(now), _) if now.id != server.id => {
+                    return Err(BackupError::OtherServer { before: server.id.clone(), now: now.id });
+                }
+                // If the logs were removed meanwhile, the new list shows it.
+                (Ok(now), Some(refused)) if now.has(&self.state.archive.end) => return Err(refused),
+                (Ok(now), _) => return Ok(Some(now)),
+                (Err(error), _) => failed = Some(error),
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the stream from the end of the archive on.
@@ -283,7 +317,7 @@ impl Archiver<'_> {
         let mut replica = Replica::connect(&self.account.target, &self.account.options, &start, &settings)?;
         (self.note)(&Note::Connected(&from));
         let mut part = Part::at(&from.file, from.offset);
-        let mut began = Instant::now();
+        let (mut began, mut last) = (Instant::now(), Kept::Nothing);
         let ended = loop {
             let Some(event) = replica.next_event()? else { break Ended::Closed };
             let header = event.header;
@@ -311,21 +345,32 @@ impl Archiver<'_> {
                     at.position
                 };
                 part.add(replica.event_bytes(), header.timestamp, end);
+                last = kept;
             }
             if kept == Kept::Description {
                 self.state.archive.log_began = header.timestamp;
             }
             if let Some(gtids) = gtids {
+                let is_head = kept == Kept::Event && part.start == FIRST_EVENT;
+                if is_head && !goes_on(&self.state.archive.gtid, &gtids) {
+                    self.lose(server, "the server has begun its logs again")?;
+                    break Ended::Lost;
+                }
                 self.state.archive.gtid = gtids;
             }
-            let is_whole = replica.progress().boundary == *at;
             if at.file != part.file {
                 self.flush(&mut part, true, &replica, server)?;
+                self.state.archive.end = BinlogPosition { file: at.file.clone(), offset: FIRST_EVENT };
+                self.state.archive.log_began = 0;
+                self.state.save()?;
                 part = Part::at(&at.file, FIRST_EVENT);
             }
+            let is_between = replica.progress().is_between_transactions();
+            // MariaDB leaves out the event after the format description of an encrypted log.
+            let is_whole = is_between && last != Kept::Description;
             let is_due = part.bytes.len() >= SEGMENT_BYTES || is_whole && began.elapsed() >= self.config.segment_every;
-            let is_over = is_whole && (self.is_stopped() || until.is_some_and(|until| has_reached(at, until)));
-            if is_due || is_over {
+            let is_over = is_between && (self.is_stopped() || until.is_some_and(|until| has_reached(at, until)));
+            if is_due || is_over && is_whole {
                 self.flush(&mut part, is_whole, &replica, server)?;
             }
             if is_over {
@@ -393,12 +438,14 @@ impl Archiver<'_> {
     /// Records that logs are missing. What was read before them gets its own receipt.
     fn lose(&mut self, server: &Server, reason: &str) -> Result<(), BackupError> {
         self.write_receipt(server)?;
-        let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned() };
+        let noticed = Some(Timestamp::now());
+        let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
         (self.note)(&Note::Lost(&gap));
         self.archived.gaps.push(gap.clone());
         self.state.archive.gap = Some(gap);
         self.state.archive.end = server.oldest();
         self.state.archive.gtid = String::new();
+        self.state.archive.log_began = 0;
         self.state.save()
     }
 
@@ -406,8 +453,9 @@ impl Archiver<'_> {
     fn write_receipt(&mut self, server: &Server) -> Result<(), BackupError> {
         self.written = Instant::now();
         let archive = &mut self.state.archive;
+        archive.drop_partial_transactions();
         if archive.pending.is_empty() {
-            return Ok(());
+            return self.put_pending_receipt(Attempt::Again);
         }
         let receipt = BinlogReceipt {
             schema: binlog::SCHEMA.to_owned(),
@@ -498,6 +546,24 @@ fn gtids_before(body: &Body<'_>) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the GTIDs before a log include those of the archive up to there. If one of both is not known, nothing is
+/// known.
+fn goes_on(archived: &str, before: &str) -> bool {
+    if archived.is_empty() {
+        return true;
+    }
+    if let (Ok(archived), Ok(before)) = (archived.parse::<GtidSet>(), before.parse::<GtidSet>()) {
+        return archived.is_subset_of(&before);
+    }
+    let (Ok(archived), Ok(before)) = (archived.parse::<GtidPosition>(), before.parse::<GtidPosition>()) else {
+        return true;
+    };
+    // FLUSH BINARY LOGS DELETE_DOMAIN_ID removes domains.
+    let mut common = before.iter().filter(|gtid| archived.iter().any(|of| of.domain == gtid.domain)).peekable();
+    common.peek().is_some()
+        && common.all(|gtid| archived.iter().all(|of| of.domain != gtid.domain || of.sequence <= gtid.sequence))
 }
 
 /// Whether a position is at or after another one of the same server.

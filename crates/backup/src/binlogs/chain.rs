@@ -10,6 +10,8 @@ use archive::{
     sshsig::AllowedSigners,
 };
 
+use jiff::Timestamp;
+
 use crate::{BackupError, Repository, repository::read};
 
 /// The archive of one server.
@@ -21,6 +23,8 @@ pub struct Archive {
     pub server: String,
     /// Its receipts, in order.
     pub receipts: Vec<BinlogReceipt>,
+    /// For each receipt, whether nothing is missing before its first part.
+    joins: Vec<bool>,
     /// SHA-256 of the newest one.
     pub(super) newest: Option<Digest>,
     /// Gaps: logs that the server had removed before they were read.
@@ -35,25 +39,32 @@ impl Archive {
     /// Reads the archives of all servers of a host. Without `signers` no signature is verified.
     ///
     /// # Errors
-    /// [`BackupError::Store`]; [`BackupError::Untrusted`] for an invalid signature.
+    /// [`BackupError::Store`].
     pub fn read_all(
         repository: &Repository,
         host: &str,
         signers: Option<&AllowedSigners>,
     ) -> Result<Vec<Self>, BackupError> {
-        let mut numbers: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-        for listed in repository.store().list(&names::binlogs(host))? {
-            if let Some((server, number)) = names::binlog_receipt_number(host, listed.name.as_str()) {
-                numbers.entry(server.to_owned()).or_default().push(number);
-            }
-        }
-        let archive = |(server, mut numbers): (String, Vec<u64>)| {
-            numbers.sort_unstable();
-            Self::read(repository, host, &server, &numbers, signers)
-        };
-        numbers.into_iter().map(archive).collect()
+        let servers = servers(repository, host)?;
+        servers.iter().map(|(server, numbers)| Self::read(repository, host, server, numbers, signers)).collect()
     }
 
+    /// Reads the archive of one server; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub fn read_one(
+        repository: &Repository,
+        host: &str,
+        server: &str,
+        signers: Option<&AllowedSigners>,
+    ) -> Result<Option<Self>, BackupError> {
+        let numbers = servers(repository, host)?.remove(server);
+        numbers.map(|numbers| Self::read(repository, host, server, &numbers, signers)).transpose()
+    }
+
+    /// Reads receipts up to the first that cannot be trusted. Anyone who may write to the repository can add one, so it
+    /// must not hide those before it.
     fn read(
         repository: &Repository,
         host: &str,
@@ -61,58 +72,58 @@ impl Archive {
         numbers: &[u64],
         signers: Option<&AllowedSigners>,
     ) -> Result<Self, BackupError> {
-        let mut receipts: Vec<BinlogReceipt> = Vec::new();
-        let (mut gaps, mut breaks) = (Vec::new(), Vec::new());
-        let mut previous: Option<Digest> = None;
+        let mut archive = Self {
+            host: host.to_owned(),
+            server: server.to_owned(),
+            receipts: Vec::new(),
+            joins: Vec::new(),
+            newest: None,
+            gaps: Vec::new(),
+            breaks: Vec::new(),
+            is_signed: signers.is_some(),
+        };
         for number in numbers {
             let object = names::binlog_receipt(host, server, *number);
             let bytes = read(repository.store(), &object, MAX_BYTES)?.unwrap_or_default();
-            let unusable = |source| BackupError::Object { object: object.clone(), source };
-            let receipt = BinlogReceipt::parse(&bytes).map_err(unusable)?;
-            if (&receipt.repo, receipt.host.as_str(), receipt.server.as_str(), receipt.number)
-                != (&repository.id, host, server, *number)
-            {
-                let reason = "it was written for another name, host, server or repository".to_owned();
-                return Err(BackupError::Untrusted { object, reason });
-            }
-            if let Some(signers) = signers {
-                let signature = names::binlog_signature(host, server, *number);
-                repository.judge_object(&signature, host, &bytes, signers)?;
-            }
-            match receipts.last() {
-                Some(before) if receipt.previous != previous => {
-                    let what = format!("receipts between {} and {number} are missing", before.number);
-                    breaks.push((object, what));
+            let (object, reason) = match judged(repository, (host, server, *number), &bytes, signers) {
+                Ok(receipt) => {
+                    archive.add(receipt, object, Digest::compute(&bytes));
+                    continue;
                 }
-                Some(before) if receipt.gap.is_none() && !receipt.continues(&before.end) => {
-                    breaks.push((object, "it does not begin where the receipt before it ends".to_owned()));
-                }
-                None if receipt.previous.is_some() => {
-                    breaks.push((object, "the receipts before it are missing".to_owned()));
-                }
-                _ => {}
-            }
-            if let Some(gap) = &receipt.gap {
-                gaps.push(gap_text(gap, receipt.segments.first()));
-            }
-            previous = Some(Digest::compute(&bytes));
-            receipts.push(receipt);
+                Err(BackupError::Object { object, source }) => (object, source.to_string()),
+                Err(BackupError::Untrusted { object, reason }) => (object, reason),
+                Err(error) => return Err(error),
+            };
+            archive.breaks.push((object, reason));
+            break;
         }
-        Ok(Self {
-            host: host.to_owned(),
-            server: server.to_owned(),
-            receipts,
-            newest: previous,
-            gaps,
-            breaks,
-            is_signed: signers.is_some(),
-        })
+        Ok(archive)
+    }
+
+    fn add(&mut self, receipt: BinlogReceipt, object: String, digest: Digest) {
+        let broken = match self.receipts.last() {
+            Some(before) if receipt.previous != self.newest => {
+                Some(format!("receipts between {} and {} are missing", before.number, receipt.number))
+            }
+            Some(before) if receipt.gap.is_none() && !receipt.continues(&before.end) => {
+                Some("it does not begin where the receipt before it ends".to_owned())
+            }
+            None if receipt.previous.is_some() => Some("the receipts before it are missing".to_owned()),
+            _ => None,
+        };
+        self.joins.push(broken.is_none() && receipt.gap.is_none());
+        self.breaks.extend(broken.map(|what| (object, what)));
+        if let Some(gap) = &receipt.gap {
+            self.gaps.push(gap_text(gap, receipt.segments.first()));
+        }
+        self.newest = Some(digest);
+        self.receipts.push(receipt);
     }
 
     /// All parts, in order, each with whether something is missing before it.
     pub fn segments(&self) -> impl Iterator<Item = (&Segment, bool)> {
-        let segments = self.receipts.iter().flat_map(|receipt| {
-            let gaps = std::iter::once(receipt.gap.is_some()).chain(std::iter::repeat(false));
+        let segments = self.receipts.iter().zip(&self.joins).flat_map(|(receipt, joins)| {
+            let gaps = std::iter::once(!joins).chain(std::iter::repeat(false));
             receipt.segments.iter().zip(gaps)
         });
         let mut end: Option<BinlogPosition> = None;
@@ -120,6 +131,18 @@ impl Archive {
             let follows = end.as_ref().is_none_or(|end| segment.follows(end));
             end = Some(segment.end());
             (segment, is_gap || !follows)
+        })
+    }
+
+    /// For each part, the time of the last gap before it; `None` before the first gap. After a gap the server may have other
+    /// logs of the same names.
+    pub(super) fn epochs(&self) -> impl Iterator<Item = Option<Timestamp>> {
+        let mut epoch = None;
+        self.receipts.iter().flat_map(move |receipt| {
+            if let Some(gap) = &receipt.gap {
+                epoch = Some(gap.noticed.unwrap_or(receipt.written));
+            }
+            std::iter::repeat_n(epoch, receipt.segments.len())
         })
     }
 
@@ -141,6 +164,39 @@ impl Archive {
     pub(super) fn object(&self, segment: &Segment) -> String {
         segment.name(&self.host, &self.server)
     }
+}
+
+/// The servers with an archive of binary logs, and the numbers of their receipts in order.
+fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, Vec<u64>>, BackupError> {
+    let mut servers: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for listed in repository.store().list(&names::binlogs(host))? {
+        if let Some((server, number)) = names::binlog_receipt_number(host, listed.name.as_str()) {
+            servers.entry(server.to_owned()).or_default().push(number);
+        }
+    }
+    servers.values_mut().for_each(|numbers| numbers.sort_unstable());
+    Ok(servers)
+}
+
+/// Parses a receipt and verifies its signature.
+fn judged(
+    repository: &Repository,
+    (host, server, number): (&str, &str, u64),
+    bytes: &[u8],
+    signers: Option<&AllowedSigners>,
+) -> Result<BinlogReceipt, BackupError> {
+    let object = names::binlog_receipt(host, server, number);
+    let unusable = |source| BackupError::Object { object: object.clone(), source };
+    let receipt = BinlogReceipt::parse(bytes).map_err(unusable)?;
+    let names = (&receipt.repo, receipt.host.as_str(), receipt.server.as_str(), receipt.number);
+    if names != (&repository.id, host, server, number) {
+        let reason = "it was written for another name, host, server or repository".to_owned();
+        return Err(BackupError::Untrusted { object, reason });
+    }
+    if let Some(signers) = signers {
+        repository.judge_object(&names::binlog_signature(host, server, number), host, bytes, signers)?;
+    }
+    Ok(receipt)
 }
 
 fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {

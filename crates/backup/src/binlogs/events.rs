@@ -8,6 +8,7 @@ use archive::{
     binlog::{BinlogPosition, FIRST_EVENT, Segment},
 };
 use binlog::{EventHeader, EventType};
+use jiff::Timestamp;
 
 use super::{chain::Archive, segment};
 use crate::{BackupError, Repository};
@@ -89,7 +90,7 @@ pub(super) fn each_event(
             let header = EventHeader::parse(rest).map_err(|_| damaged())?;
             let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
             let (event, behind) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
-            let position = start_of(&header, start);
+            let position = start_of(&header, start, segment.end);
             let of_log = LogEvent { file: &segment.file, start: position, kind: header.kind, bytes: event };
             if visit(&of_log)?.is_break() {
                 return Ok(());
@@ -99,27 +100,63 @@ pub(super) fn each_event(
             }
             (rest, start) = (behind, position.saturating_add(u64::from(header.event_bytes)));
         }
+        if !is_head && start != segment.end {
+            let source = ArchiveError::Receipt(format!("its events end at {start} instead of {}", segment.end));
+            return Err(BackupError::Object { object, source });
+        }
     }
     Ok(())
 }
 
 /// Number of the part with which the position's log begins.
+///
+/// After a gap the server may have other logs of the same names. The newest one counts that began before `time`, in seconds
+/// since 1970, and after a gap before it; or else the oldest.
 fn begin_of(archive: &Archive, from: &BinlogPosition, time: i64) -> Option<usize> {
-    let begins = |segment: &Segment| segment.file == from.file && segment.start == FIRST_EVENT;
-    let is_earlier = |segment: &Segment| i64::from(segment.first) <= time;
-    let found = archive.segments().enumerate().filter(|(_, (segment, _))| begins(segment) && is_earlier(segment));
-    found.last().map(|(number, _)| number)
+    let begins = |segment: &Segment| {
+        segment.file == from.file && segment.start == FIRST_EVENT && i64::from(segment.first) <= time
+    };
+    let parts = archive.segments().zip(archive.epochs()).enumerate();
+    let found: Vec<_> = parts.filter(|(_, ((segment, _), _))| begins(segment)).collect();
+    let was_there = |epoch: &Option<Timestamp>| epoch.is_none_or(|epoch| epoch.as_second() <= time);
+    let live = found.iter().rev().find(|(_, (_, epoch))| was_there(epoch));
+    live.or(found.first()).map(|(number, _)| *number)
 }
 
-/// Maximum length of events that a server leaves out between two others.
-const MAX_LEFT_OUT: u32 = 1 << 10;
-
-/// Offset of an event. A server leaves out the event that starts MariaDB's encryption, so the next event begins after
-/// the end of the previous one.
-fn start_of(header: &EventHeader, expected: u64) -> u64 {
+/// Position at which an event begins. A server leaves out events, such as the one that starts MariaDB's encryption, so the
+/// next one begins after the end of the one before it. `limit`: the end of the part.
+fn start_of(header: &EventHeader, expected: u64, limit: u64) -> u64 {
     let low = |position: u64| u32::try_from(position & 0xffff_ffff).unwrap_or(0);
     let named = header.end_position.wrapping_sub(header.event_bytes);
     let missing = named.wrapping_sub(low(expected));
     let is_named = header.end_position != 0 && header.kind != EventType::ROTATE;
-    if is_named && missing < MAX_LEFT_OUT { expected.saturating_add(u64::from(missing)) } else { expected }
+    let start = expected.saturating_add(u64::from(missing));
+    let fits = start.saturating_add(u64::from(header.event_bytes)) <= limit;
+    if is_named && fits { start } else { expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_go_on_after_events_that_were_left_out() {
+        let header = |end_position, event_bytes| EventHeader {
+            timestamp: 0,
+            kind: EventType(2),
+            server_id: 1,
+            event_bytes,
+            end_position,
+            flags: 0,
+        };
+        assert_eq!(start_of(&header(200, 100), 100, 900), 100);
+        assert_eq!(start_of(&header(240, 100), 100, 900), 140);
+        // The statement of a large INSERT was left out.
+        assert_eq!(start_of(&header(50_100, 100), 100, 60_000), 50_000);
+        // Not stated, or not in this part.
+        assert_eq!(start_of(&header(0, 100), 100, 900), 100);
+        assert_eq!(start_of(&header(50, 40), 100, 900), 100);
+        let beyond = (1_u64 << 32) + 100;
+        assert_eq!(start_of(&header(200, 100), beyond, beyond + 900), beyond);
+    }
 }

@@ -42,8 +42,8 @@ pub(super) struct ArchiveState {
 impl ArchiveState {
     /// Drops parts after the last whole transaction, so that they are read again.
     pub(super) fn drop_partial_transactions(&mut self) {
-        let is_whole = |segment: &Segment| (&segment.file, segment.end) == (&self.end.file, self.end.offset);
-        let whole = self.pending.iter().rposition(is_whole).map_or(0, |last| last.saturating_add(1));
+        let is_after = |segment: &Segment| segment.file == self.end.file && segment.start >= self.end.offset;
+        let whole = self.pending.iter().position(is_after).unwrap_or(self.pending.len());
         self.pending.truncate(whole);
     }
 }

@@ -33,6 +33,8 @@ pub struct Progress {
     pending: Option<Pending>,
     /// Whether the next statements belong to a transaction.
     inside: bool,
+    /// Whether events of a transaction were delivered, but not its end.
+    open: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +64,9 @@ impl Progress {
         if let Body::Rotate(rotate) = &event.body {
             let file = String::from_utf8_lossy(rotate.file).into_owned();
             self.position = LogPosition { file, position: rotate.position };
-            if self.pending.is_none() {
-                self.boundary = self.position.clone();
-            }
+            // A transaction that a crash has cut off has no end in its log.
+            (self.pending, self.inside, self.open) = (None, false, false);
+            self.boundary = self.position.clone();
             return;
         }
         if !event.header.is_artificial() && event.header.end_position != 0 && !matches!(event.body, Body::Heartbeat(_))
@@ -74,7 +76,15 @@ impl Progress {
         self.transaction(&event.body);
     }
 
+    /// Whether no transaction is half delivered, so that what was delivered can be kept. Unlike [`Self::boundary`],
+    /// that includes events between transactions, such as those at the beginning of a log.
+    #[must_use]
+    pub const fn is_between_transactions(&self) -> bool {
+        !self.open
+    }
+
     fn transaction(&mut self, body: &Body<'_>) {
+        self.open |= opens_transaction(body);
         match body {
             Body::Gtid(event) => self.begin(event.gtid.clone().map(Pending::MySql), false),
             Body::MariaDbGtid(event) => {
@@ -89,6 +99,7 @@ impl Progress {
     fn begin(&mut self, pending: Option<Pending>, inside: bool) {
         self.pending = pending;
         self.inside = inside;
+        self.open = true;
     }
 
     fn end(&mut self) {
@@ -97,9 +108,23 @@ impl Progress {
             Some(Pending::MariaDb(gtid)) => self.mariadb.advance(gtid),
             None => {}
         }
-        self.inside = false;
+        (self.inside, self.open) = (false, false);
         self.boundary = self.position.clone();
     }
+}
+
+/// Whether an event belongs to a transaction, even if no GTID event precedes it.
+const fn opens_transaction(body: &Body<'_>) -> bool {
+    matches!(
+        body,
+        Body::Query(_)
+            | Body::TableMap(_)
+            | Body::Rows(_)
+            | Body::RowsQuery(_)
+            | Body::Intvar(_)
+            | Body::Rand(_)
+            | Body::UserVar(_)
+    )
 }
 
 fn begins_transaction(statement: &[u8]) -> bool {

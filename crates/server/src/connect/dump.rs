@@ -2,7 +2,10 @@
 //!
 //! Source: MySQL's "COM_REGISTER_SLAVE", "COM_BINLOG_DUMP", "COM_BINLOG_DUMP_GTID".
 
-use std::time::Duration;
+use std::{
+    io::{self, Read},
+    time::Duration,
+};
 
 use super::{Connection, rows::is_end};
 use crate::{
@@ -13,11 +16,14 @@ use crate::{
 const COM_BINLOG_DUMP: u8 = 0x12;
 const COM_REGISTER_SLAVE: u8 = 0x15;
 const COM_BINLOG_DUMP_GTID: u8 = 0x1e;
+/// `BINLOG_SEND_ANNOTATE_ROWS_EVENT` of MariaDB (`sql/sql_repl.h`). MySQL always sends these events.
+const ANNOTATE_ROWS: u16 = 2;
 
 /// Where a server starts to send its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpFrom<'a> {
-    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says.
+    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says. MariaDB also sends
+    /// the events with the statements of rows: without them, positions of the following events would not be known.
     Position {
         /// Name of the log.
         file: &'a str,
@@ -52,27 +58,27 @@ impl Connection {
     /// # Errors
     /// [`Error`] if the command cannot be sent. Whether the server has the log shows with the first event.
     pub fn dump(mut self, server_id: u32, from: DumpFrom<'_>, read_timeout: Duration) -> Result<EventPackets, Error> {
-        let command = dump_command(server_id, from);
+        let flags = if self.greeting.is_mariadb() { ANNOTATE_ROWS } else { 0 };
+        let command = dump_command(server_id, flags, from);
         self.start(&command)?;
         Ok(EventPackets { connection: self, read_timeout })
     }
 }
 
-fn dump_command(server_id: u32, from: DumpFrom<'_>) -> Vec<u8> {
-    const FLAGS: u16 = 0;
+fn dump_command(server_id: u32, flags: u16, from: DumpFrom<'_>) -> Vec<u8> {
     const FIRST_EVENT: u64 = 4;
     match from {
         DumpFrom::Position { file, position } => {
             let mut command = vec![COM_BINLOG_DUMP];
             command.extend(position.to_le_bytes());
-            command.extend(FLAGS.to_le_bytes());
+            command.extend(flags.to_le_bytes());
             command.extend(server_id.to_le_bytes());
             command.extend(file.as_bytes());
             command
         }
         DumpFrom::Gtids { set } => {
             let mut command = vec![COM_BINLOG_DUMP_GTID];
-            command.extend(FLAGS.to_le_bytes());
+            command.extend(flags.to_le_bytes());
             command.extend(server_id.to_le_bytes());
             // No name of a log.
             command.extend(0_u32.to_le_bytes());
@@ -81,6 +87,20 @@ fn dump_command(server_id: u32, from: DumpFrom<'_>) -> Vec<u8> {
             command.extend(set);
             command
         }
+    }
+}
+
+/// Reads with a timeout for each piece that arrives: an event may be of a GiB.
+struct WhileBytesArrive<'c> {
+    connection: &'c mut Connection,
+    timeout: Duration,
+}
+
+impl Read for WhileBytesArrive<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.connection.transport.read(buffer)?;
+        self.connection.allow(self.timeout);
+        Ok(count)
     }
 }
 
@@ -105,13 +125,13 @@ impl EventPackets {
         let mut sequence = 0;
         // One byte before each event says what the packet is.
         let limit = limit_bytes.saturating_add(1);
-        let packet =
-            packet::read(&mut self.connection.transport, &mut sequence, limit).map_err(|error| match error {
-                PacketError::Io(error) => self.connection.failure(PHASE, error),
-                PacketError::TooLarge => {
-                    Error::ResultTooLarge { limit_bytes: u64::try_from(limit_bytes).unwrap_or(u64::MAX) }
-                }
-            })?;
+        let mut stream = WhileBytesArrive { connection: &mut self.connection, timeout: self.read_timeout };
+        let packet = packet::read(&mut stream, &mut sequence, limit).map_err(|error| match error {
+            PacketError::Io(error) => self.connection.failure(PHASE, error),
+            PacketError::TooLarge => {
+                Error::ResultTooLarge { limit_bytes: u64::try_from(limit_bytes).unwrap_or(u64::MAX) }
+            }
+        })?;
         match packet.first() {
             Some(0) => {
                 let mut event = packet;
