@@ -108,6 +108,13 @@ pub(super) fn each_event(
     Ok(())
 }
 
+impl Archive {
+    /// Whether it has the log of a position, as it was at a time.
+    pub(crate) fn has_log(&self, position: &BinlogPosition, time: Timestamp) -> bool {
+        begin_of(self, position, time.as_second()).is_some()
+    }
+}
+
 /// Number of the part with which the position's log begins.
 ///
 /// After a gap the server may have other logs of the same names. The newest one counts that began before `time`, in seconds

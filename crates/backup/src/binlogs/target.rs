@@ -70,50 +70,14 @@ impl Target {
     ) -> Result<Reach, BackupError> {
         self.check_order()?;
         let mut scanner = Scanner::new();
-        let mut reach = Reach { last: None, next: None, transactions: 0, end: self.from.clone() };
-        let mut is_found = false;
+        let mut search = Search::new(self);
         each_event(repository, archive, identities, Range::From(&self.from, self.time.as_second()), &mut |event| {
-            let Some(transaction) = scanner.take(event.file, event.start, event.bytes)? else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            if transaction.file == self.from.file && transaction.start < self.from.offset {
-                if transaction.end > self.from.offset {
-                    let reason =
-                        format!("the backup ends inside a transaction, at {}:{}", self.from.file, self.from.offset);
-                    return Err(BackupError::unreachable(reason));
-                }
-                return self.passed(&transaction);
+            match scanner.take(event.file, event.start, event.bytes)? {
+                Some(transaction) => search.take(transaction),
+                None => Ok(ControlFlow::Continue(())),
             }
-            let is_behind = matches!(&self.until, Until::Gtid(_)) && is_found;
-            if is_behind || !self.has(&transaction) {
-                reach.next = Some(transaction);
-                is_found = true;
-                return Ok(ControlFlow::Break(()));
-            }
-            is_found |= matches!(&self.until, Until::Gtid(gtid) if is_same(gtid, &transaction.gtid));
-            reach.transactions = reach.transactions.saturating_add(1);
-            reach.end = transaction.end_position();
-            reach.last = Some(transaction);
-            // Continue, to find the first transaction that is left out.
-            Ok(ControlFlow::Continue(()))
         })?;
-        match &self.until {
-            Until::End => Ok(reach),
-            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if !is_found => {
-                Err(BackupError::unreachable(format!("{gtid} is not in the archived binary logs")))
-            }
-            Until::Time(time) if !is_found => Err(BackupError::unreachable(format!(
-                "the archived binary logs end before {time}{}; --to-end replays all of them",
-                ends(&reach)
-            ))),
-            Until::Position(position) if !is_found && reach.end != *position => Err(BackupError::unreachable(format!(
-                "the archived binary logs end before {}:{}{}",
-                position.file,
-                position.offset,
-                ends(&reach)
-            ))),
-            _ => Ok(reach),
-        }
+        search.end(archive.receipts.last().map(|receipt| &receipt.end))
     }
 
     /// Rejects a target from before the backup.
@@ -134,7 +98,7 @@ impl Target {
         BackupError::NewerBackup { number: self.backup, reason }
     }
 
-    /// Rejects a GTID target that the backup already contains.
+    /// Handles a transaction that the backup has.
     fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, BackupError> {
         match &self.until {
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_same(gtid, &transaction.gtid) => {
@@ -151,6 +115,94 @@ impl Target {
             Until::Position(position) => order(&transaction.end_position()) <= order(position),
             Until::Gtid(_) | Until::End => true,
         }
+    }
+}
+
+/// Number of transactions that are read after the first later one, to see whether the clock is to blame.
+const LOOKAHEAD: u64 = 100;
+
+/// The search for the last transaction to replay.
+struct Search<'t> {
+    target: &'t Target,
+    reach: Reach,
+    is_found: bool,
+    /// Transactions after the first one that is left out, and how many of them are not later than the target.
+    ahead: u64,
+    earlier: u64,
+}
+
+impl<'t> Search<'t> {
+    fn new(target: &'t Target) -> Self {
+        let reach = Reach { last: None, next: None, transactions: 0, end: target.from.clone() };
+        Self { target, reach, is_found: false, ahead: 0, earlier: 0 }
+    }
+
+    fn take(&mut self, transaction: Transaction) -> Result<ControlFlow<()>, BackupError> {
+        let Target { from, until, .. } = self.target;
+        if transaction.file == from.file && transaction.start < from.offset {
+            if transaction.end > from.offset {
+                let reason = format!("the backup ends inside a transaction, at {}:{}", from.file, from.offset);
+                return Err(BackupError::unreachable(reason));
+            }
+            return self.target.passed(&transaction);
+        }
+        if self.reach.next.is_some() {
+            self.ahead = self.ahead.saturating_add(1);
+            self.earlier = self.earlier.saturating_add(u64::from(self.target.has(&transaction)));
+            let is_enough = self.ahead >= LOOKAHEAD;
+            return Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+        }
+        let is_after = matches!(until, Until::Gtid(_)) && self.is_found;
+        if is_after || !self.target.has(&transaction) {
+            self.reach.next = Some(transaction);
+            self.is_found = true;
+            let is_sure = !matches!(until, Until::Time(_));
+            return Ok(if is_sure { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+        }
+        self.is_found |= matches!(until, Until::Gtid(gtid) if is_same(gtid, &transaction.gtid));
+        self.reach.transactions = self.reach.transactions.saturating_add(1);
+        self.reach.end = transaction.end_position();
+        self.reach.last = Some(transaction);
+        // Continue, to find the first transaction that is left out.
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The result; `archived`: where the archive ends.
+    fn end(self, archived: Option<&BinlogPosition>) -> Result<Reach, BackupError> {
+        self.check_clock()?;
+        let reach = self.reach;
+        match &self.target.until {
+            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if !self.is_found => {
+                Err(BackupError::unreachable(format!("{gtid} is not in the archived binary logs")))
+            }
+            Until::Time(time) if !self.is_found => Err(BackupError::unreachable(format!(
+                "the archived binary logs end before {time}{}; --to-end replays all of them",
+                ends(&reach)
+            ))),
+            Until::Position(position) if !self.is_found && archived.is_none_or(|end| order(end) < order(position)) => {
+                Err(BackupError::unreachable(format!(
+                    "the archived binary logs end before {}:{}{}",
+                    position.file,
+                    position.offset,
+                    ends(&reach)
+                )))
+            }
+            _ => Ok(reach),
+        }
+    }
+
+    /// Refuses a time if most of the transactions after the first later one are not later: a client has set its time to the
+    /// future (`SET timestamp`), or the clock went back.
+    fn check_clock(&self) -> Result<(), BackupError> {
+        let Some(next) = self.reach.next.as_ref().filter(|_| self.earlier.saturating_mul(2) > self.ahead) else {
+            return Ok(());
+        };
+        let time = next.committed.map_or_else(String::new, |time| format!(", of {time},"));
+        Err(BackupError::unreachable(format!(
+            "the transaction {} at {}:{}{time} is followed by earlier ones, so a time does not say where to end; choose a \
+             transaction or a position (`sealant backup binlogs show --around`)",
+            next.gtid, next.file, next.start
+        )))
     }
 }
 
@@ -179,7 +231,50 @@ fn ends(reach: &Reach) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// A target by time, and transactions of these times after the backup.
+    fn searched(until: i64, times: &[i64]) -> Result<Reach, BackupError> {
+        let from = BinlogPosition { file: "b.000001".to_owned(), offset: 100 };
+        let target = Target { backup: 1, from, gtid: String::new(), time: at(0), until: Until::Time(at(until)) };
+        let mut search = Search::new(&target);
+        for (number, time) in (0_u64..).zip(times) {
+            let (start, end) = (100 + number * 10, 110 + number * 10);
+            let transaction = Transaction {
+                file: "b.000001".to_owned(),
+                start,
+                end,
+                gtid: format!("0-1-{number}"),
+                committed: Some(at(*time)),
+                changes: BTreeMap::new(),
+            };
+            if search.take(transaction)?.is_break() {
+                break;
+            }
+        }
+        search.end(None)
+    }
+
+    #[test]
+    fn a_time_ends_before_the_first_later_transaction() {
+        let reach = searched(20, &[10, 20, 20, 21, 30]).unwrap();
+        assert_eq!((reach.transactions, reach.next.unwrap().gtid.as_str()), (3, "0-1-3"));
+        // A long statement has the time at which it began.
+        assert_eq!(searched(20, &[10, 21, 15, 22, 23]).unwrap().transactions, 1);
+        assert!(searched(20, &[10, 15]).is_err(), "nothing shows that all of it was archived");
+    }
+
+    #[test]
+    fn a_transaction_of_the_future_does_not_end_the_search_unseen() {
+        let error = searched(20, &[10, 4_000_000_000, 11, 12, 13, 30]).unwrap_err().to_string();
+        assert!(error.contains("0-1-1") && error.contains("followed by earlier ones"), "{error}");
+    }
 
     #[test]
     fn gtids_of_a_backup_are_those_of_its_position() {

@@ -44,26 +44,11 @@ impl PointInTime {
     /// [`BackupError::Unreachable`] if there is no archive, if the archive of several servers cannot be distinguished,
     /// if logs are missing, or if the target is not in the archive. [`BackupError::NewerBackup`].
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
-        let host = found.opened.host();
-        let mut archives = Archive::read_all(&found.repository, host, signers)?;
-        if let Some(uuid) = found.opened.server_uuid() {
-            archives.retain(|archive| archive.server == uuid);
-        }
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.file.is_empty());
         let gtid = position.as_ref().map_or_else(String::new, |position| position.gtid.clone());
         let position = position.map(|position| BinlogPosition { file: position.file, offset: position.offset });
-        let archive = match (archives.pop(), archives.len()) {
-            (Some(archive), 0) => archive,
-            (None, _) => {
-                return Err(BackupError::unreachable(format!("no binary logs of the server of {host} are archived")));
-            }
-            (Some(_), _) => {
-                return Err(BackupError::unreachable(format!(
-                    "{host} has archived binary logs of several servers, and the backup does not say which is its own"
-                )));
-            }
-        };
+        let archive = archive_of(found, position.as_ref(), instant, signers)?;
         let mut point = Self { archive, until, position, gtid, instant, planned: None };
         point.planned = point.position.as_ref().map(|from| point.reach(found, from)).transpose()?;
         Ok(point)
@@ -75,6 +60,12 @@ impl PointInTime {
         self.planned.as_ref()
     }
 
+    /// Adds what is wrong with the archive, which may be why the target is not in it.
+    fn with_breaks(&self, reason: String) -> String {
+        let breaks = self.archive.breaks.iter().map(|(object, what)| format!("; {object}: {what}"));
+        std::iter::once(reason).chain(breaks.take(1)).collect()
+    }
+
     fn reach(&self, found: &Found, from: &BinlogPosition) -> Result<Reach, BackupError> {
         let target = Target {
             backup: found.opened.number(),
@@ -83,7 +74,10 @@ impl PointInTime {
             time: self.instant,
             until: self.until.clone(),
         };
-        target.find(&found.repository, &self.archive, &found.identities)
+        target.find(&found.repository, &self.archive, &found.identities).map_err(|error| match error {
+            BackupError::Unreachable { reason } => BackupError::Unreachable { reason: self.with_breaks(reason) },
+            error => error,
+        })
     }
 
     /// Replays the logs on the restored directory `into`, as planned. Afterwards the directory is recovered and
@@ -115,5 +109,31 @@ impl PointInTime {
         // The report describes the files from before the replay.
         restored.report = None;
         Ok(ReplayResult { reach, replayed })
+    }
+}
+
+/// The archive of the server that a backup is of. MariaDB has no UUID: if the host has archives of several servers, it is
+/// the one that has the backup's log.
+fn archive_of(
+    found: &Found,
+    position: Option<&BinlogPosition>,
+    instant: Timestamp,
+    signers: Option<&AllowedSigners>,
+) -> Result<Archive, BackupError> {
+    let (repository, host) = (&found.repository, found.opened.host());
+    let none = || BackupError::unreachable(format!("no binary logs of the server of {host} are archived"));
+    if let Some(uuid) = found.opened.server_uuid() {
+        return Archive::read_one(repository, host, uuid, signers)?.ok_or_else(none);
+    }
+    let mut archives = Archive::read_all(repository, host, signers)?;
+    if let (Some(position), 2..) = (position, archives.len()) {
+        archives.retain(|archive| archive.has_log(position, instant));
+    }
+    match (archives.pop(), archives.len()) {
+        (Some(archive), 0) => Ok(archive),
+        (None, _) => Err(none()),
+        (Some(_), _) => Err(BackupError::unreachable(format!(
+            "{host} has archived binary logs of several servers, and the backup does not say which is its own"
+        ))),
     }
 }
