@@ -1,4 +1,4 @@
-//! Commands of a replica: a server sends its binary log over the connection.
+//! Replica commands: the server sends its binary log over the connection.
 //!
 //! Source: MySQL's "COM_REGISTER_SLAVE", "COM_BINLOG_DUMP", "COM_BINLOG_DUMP_GTID".
 
@@ -17,14 +17,14 @@ const COM_BINLOG_DUMP_GTID: u8 = 0x1e;
 /// Where a server starts to send its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpFrom<'a> {
-    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says.
+    /// At a position. An empty name means the oldest log or, on MariaDB, the position in `@slave_connect_state`.
     Position {
         /// Name of the log.
         file: &'a str,
-        /// Position in it.
+        /// Offset in the log, in bytes.
         position: u32,
     },
-    /// Behind these transactions; MySQL only.
+    /// After these transactions; MySQL only.
     Gtids {
         /// The set, encoded as in the previous-GTIDs event.
         set: &'a [u8],
@@ -50,7 +50,7 @@ impl Connection {
     /// Asks for the log and turns the connection into the stream of its events.
     ///
     /// # Errors
-    /// [`Error`] if the command cannot be sent. Whether the server has the log shows with the first event.
+    /// [`Error`] if the command cannot be sent. If the server lacks the log, the first event reports it.
     pub fn dump(mut self, server_id: u32, from: DumpFrom<'_>, read_timeout: Duration) -> Result<EventPackets, Error> {
         let command = dump_command(server_id, from);
         self.start(&command)?;
@@ -74,7 +74,7 @@ fn dump_command(server_id: u32, from: DumpFrom<'_>) -> Vec<u8> {
             let mut command = vec![COM_BINLOG_DUMP_GTID];
             command.extend(FLAGS.to_le_bytes());
             command.extend(server_id.to_le_bytes());
-            // No name of a log.
+            // Empty log name.
             command.extend(0_u32.to_le_bytes());
             command.extend(FIRST_EVENT.to_le_bytes());
             command.extend(u32::try_from(set.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -84,11 +84,11 @@ fn dump_command(server_id: u32, from: DumpFrom<'_>) -> Vec<u8> {
     }
 }
 
-/// The events of a server's log, as it sends them.
+/// The stream of events that a server sends.
 #[derive(Debug)]
 pub struct EventPackets {
     connection: Connection,
-    /// Longest wait for an event. A server that was asked for heartbeats is never silent for longer than their period.
+    /// Longest wait for an event. With heartbeats, the server is never silent for longer than their period.
     read_timeout: Duration,
 }
 
