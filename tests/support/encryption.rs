@@ -179,7 +179,7 @@ pub(crate) fn holds_marker(bytes: &[u8]) -> bool {
     harness::contains(bytes, MARKER)
 }
 
-/// For writers beside a run: each statement starts a client, which would take the processors from what is tested.
+/// For writers during a run: a client started for each statement would take the processors from the run.
 pub(crate) fn pause_between_statements() {
     thread::sleep(Duration::from_millis(50));
 }

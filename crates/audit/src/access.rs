@@ -1,23 +1,23 @@
-//! What to do where evidence is out of reach: the audit may not read it, is not on the server's host, or has no running
-//! server to ask.
+//! Advice where evidence is out of reach: the audit may not read it, is not on the server's host, or has no running
+//! server to query.
 
-/// On the server's host, whoever runs the audit.
+/// For evidence on the server's host, for any user.
 pub(crate) const ON_HOST: &str = "run on the server's host";
 
-/// On the server's host, with every right that the server itself has.
+/// For evidence that needs all rights of the server itself.
 pub(crate) const AS_SERVER_USER: &str = "run on the server's host as root or as the server's user";
 
 const RUNNING_SERVER: &str = "audit the running server";
 
-/// While the server runs, on its host.
+/// For evidence that only a running server has.
 pub(crate) const RUNNING: &str = "audit the running server, on its host";
 
-/// Likewise, where no server was named.
+/// As above, if no server was named.
 pub(crate) const RUNNING_ADDRESS: &str = "audit the running server: `sealant audit mysql://USER@HOST:PORT`";
 
 const DATA_DIRECTORY: &str = "the data directory";
 
-/// `what`: a path, or words for a file.
+/// `what` is a path or a description of a file.
 pub(crate) fn reading(what: &str) -> String {
     format!("{ON_HOST} as a user who can read {what}")
 }
@@ -27,15 +27,14 @@ pub(crate) fn reading_data() -> String {
     reading(DATA_DIRECTORY)
 }
 
-/// For a file whose directory is closed to the user who runs the audit.
+/// For a file whose directory the user who runs the audit may not enter.
 pub(crate) fn entering(file: &str) -> String {
     format!("{ON_HOST} as a user who can enter the directory of {file}")
 }
 
-/// The step that covers a remedy which begins with a sentence of this module, so that one step is reported once however
-/// many files need it.
+/// The general step that covers a remedy of this module, so that it is reported once however many files need it.
 pub(crate) fn step(remedy: &str) -> Option<&'static str> {
-    // An attestation is another step, which rights do not replace.
+    // An attestation is a different step: rights do not replace it.
     if remedy.contains("attest") {
         None
     } else if remedy.starts_with(ON_HOST) {

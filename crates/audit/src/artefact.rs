@@ -96,7 +96,7 @@ pub struct Artefact<'a> {
     pub file: Option<&'a FileFact>,
     /// State according to the bytes; `None` if they could not be read or interpreted.
     pub bytes: Option<State>,
-    /// Why the file is damaged, so that the server's report proves nothing either.
+    /// Why the file is damaged; the server's report then proves nothing either.
     pub doubt: Option<String>,
     /// Encryption of the disk, if known.
     pub disk: Option<&'a DiskLayer>,
@@ -120,8 +120,8 @@ impl<'a> Artefacts<'a> {
         self.all.iter()
     }
 
-    /// Whether MariaDB wrote the files, by most of the tablespaces: one may have been copied from another server. `None` if
-    /// they do not show it.
+    /// Whether MariaDB wrote the files, judged by most of the tablespaces: one may have been copied from another
+    /// server. `None` if they do not show it.
     #[must_use]
     pub fn written_by_mariadb(&self) -> Option<bool> {
         let families = self.all.iter().filter_map(|artefact| Some(artefact.scan()?.page0.family));

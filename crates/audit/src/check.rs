@@ -38,7 +38,7 @@ pub struct Check {
     pub exposes: Exposes,
     /// What can close a failure.
     pub closed_by: ClosedBy,
-    /// If enforced TLS would cut off those whom a failure names: how certain that is.
+    /// How certain it is that enforced TLS would cut off the clients that a failure names; `None` if it would not.
     pub cut_off: Option<CutOff>,
     /// The judgement.
     pub judge: fn(&Context<'_>) -> Seen<Verdict>,

@@ -56,7 +56,7 @@ pub enum Severity {
     Critical,
 }
 
-/// Header findings use the audit's severities. Without a LUKS header, no expectation about it is met.
+/// Findings about headers use the audit's severities. A missing LUKS header is critical: nothing expected of it holds.
 impl From<luks::Severity> for Severity {
     fn from(severity: luks::Severity) -> Self {
         match severity {

@@ -4,7 +4,7 @@
 
 use crate::coverage::DataState;
 
-/// Who profits from a failure.
+/// The attacker who benefits from a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attacker {
     /// Whoever holds the disk, or a copy of it.
@@ -18,7 +18,7 @@ pub enum Attacker {
 }
 
 impl Attacker {
-    /// Where in the map of data the attacker stands; none if inside of the server or its host.
+    /// Where the attacker reads data; `None` for one inside the server or its host.
     #[must_use]
     pub const fn data_state(self) -> Option<DataState> {
         match self {
@@ -40,31 +40,31 @@ impl Attacker {
     }
 }
 
-/// What is wrong with keys, of which two together open the data.
+/// A flaw of keys. Two different flaws together expose the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyFlaw {
     /// The keys can be read where they are stored.
     Readable,
-    /// The keys lie on the disk of the data.
+    /// The keys are stored on the same disk as the data.
     BesideData,
 }
 
-/// What a failure exposes, as a sentence without its full stop that needs no knowledge of the server. The artefacts
-/// follow it.
+/// What a failure exposes: a sentence without its full stop that needs no knowledge of the server. The artefacts follow
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposes {
-    /// Nothing today: it concerns what comes later, or proof that is missing.
+    /// Nothing now: it concerns the future, or missing proof.
     Nothing,
     /// Data that can be read because of it.
     Data(Attacker, &'static str),
     /// Something that makes access to data easier.
     Help(Attacker, &'static str),
-    /// Keys, on a stolen disk. Each flaw helps; both together expose the data.
+    /// Keys, on a stolen disk. Each flaw helps an attacker; both together expose the data.
     Keys(KeyFlaw, &'static str),
 }
 
 impl Exposes {
-    /// Who profits.
+    /// The attacker who benefits.
     #[must_use]
     pub const fn attacker(self) -> Option<Attacker> {
         match self {
@@ -74,7 +74,7 @@ impl Exposes {
         }
     }
 
-    /// Where in the map of data it matters; none if to somebody inside, or to nobody.
+    /// Where the data is exposed; `None` if only to someone inside, or to nobody.
     #[must_use]
     pub const fn data_state(self) -> Option<DataState> {
         match self.attacker() {
@@ -83,7 +83,7 @@ impl Exposes {
         }
     }
 
-    /// What is given away.
+    /// The exposed data, as text.
     #[must_use]
     pub const fn text(self) -> Option<&'static str> {
         match self {
@@ -98,9 +98,9 @@ impl Exposes {
 pub enum ClosedBy {
     /// `sealant encrypt run`.
     Encrypt,
-    /// As above, on MariaDB. MySQL leaves it in clear text.
+    /// As above, but only on MariaDB: MySQL keeps the data clear.
     EncryptOnMariaDb,
-    /// An encrypted disk, or its removal: data at rest that no server encrypts.
+    /// An encrypted disk, or removal of the data: data at rest that no server encrypts.
     Disk,
     /// A restore: the existing data cannot be read, so nothing shows that it is encrypted.
     Restore,
@@ -112,12 +112,12 @@ pub enum ClosedBy {
     Cert,
     /// `sealant luks`.
     Luks,
-    /// The administrator, as the finding's fix says.
+    /// The administrator, following the finding's fix.
     Administrator,
 }
 
 impl ClosedBy {
-    /// What to call it: a verb of `sealant`, or who does it.
+    /// Name: a command of `sealant`, or a person.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -134,7 +134,7 @@ impl ClosedBy {
     }
 }
 
-/// Whom enforced TLS cuts off, among those whom a failure names.
+/// Clients that enforced TLS would cut off, among those that a failure names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutOff {
     certainty: Certainty,
@@ -153,19 +153,19 @@ pub enum Certainty {
 }
 
 impl CutOff {
-    /// Those of whom `text` is known, such as `connected in clear now`.
+    /// Certainty and description, such as `connected in clear now`.
     #[must_use]
     pub const fn new(certainty: Certainty, text: &'static str) -> Self {
         Self { certainty, text }
     }
 
-    /// How sure it is.
+    /// How certain it is.
     #[must_use]
     pub const fn certainty(self) -> Certainty {
         self.certainty
     }
 
-    /// What is known of them.
+    /// Description of the clients.
     #[must_use]
     pub const fn text(self) -> &'static str {
         self.text

@@ -34,16 +34,17 @@ pub struct Outcome {
     pub summary: Summary,
 }
 
-/// What an audit amounts to for whoever asked for it.
+/// The overall result of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
-    /// A waiver is expired or names an unknown check. Until it is corrected, it is unclear which failures were accepted.
+    /// A waiver is expired or names an unknown check. Until it is corrected, it is unclear which failures were
+    /// accepted.
     BadWaiver,
     /// A server could not be audited.
     Unreachable,
     /// A failure reaches the chosen severity.
     Failing,
-    /// Something could not be judged, and everything had to be.
+    /// Something could not be judged, although the caller required everything to be.
     Incomplete,
     /// None of these.
     Clean,
@@ -168,8 +169,8 @@ impl Outcome {
         self.summary = Summary::from_outcome(self);
     }
 
-    /// The conclusion; the first that applies, in the order of [`Conclusion`]. Failures count from `fail_on` upwards, and
-    /// not at all if that is `None`.
+    /// The conclusion; the first that applies, in the order of [`Conclusion`]. Failures count from `fail_on` upwards,
+    /// and not at all if that is `None`.
     #[must_use]
     pub fn conclusion(&self, fail_on: Option<Severity>, require_complete: bool) -> Conclusion {
         if self.summary.bad_waivers > 0 {

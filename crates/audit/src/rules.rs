@@ -1,4 +1,4 @@
-//! What a site wants judged, and how.
+//! Rules of a site for judging facts.
 
 use crate::facts::Facts;
 use crate::policy::Policy;

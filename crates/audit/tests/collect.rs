@@ -53,7 +53,7 @@ fn assert_harmless(facts: &Facts) {
     }
 }
 
-/// A new tablespace's pages are on disk for certain only after a clean shutdown.
+/// Only a clean shutdown guarantees that a new tablespace's pages are on disk.
 fn with_pages_on_disk(mut server: Server) -> Server {
     server.restart_with(&[]).unwrap();
     server
@@ -205,7 +205,7 @@ fn a_stopped_server_is_read_offline() {
     assert_eq!(proof.opens, Some(false), "{proof:?}");
 }
 
-/// Puts other keys under the same names.
+/// Replaces the keys under the same names.
 fn exchange_keys(path: &Path) {
     let mut store: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     for element in store["elements"].as_array_mut().unwrap() {

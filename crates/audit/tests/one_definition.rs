@@ -1,4 +1,4 @@
-//! A check has one definition: its id is in its file, and nowhere else in the product's code.
+//! Every check has one definition: its id occurs in its own file, and nowhere else in the product's code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use audit::checks;
 
-/// Every source file of every crate, without those that only tests use.
+/// Every source file of every crate, except those used only by tests.
 fn sources() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates' directory");
     let mut directories: Vec<PathBuf> =

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(residency(&files).unwrap(), Residency { sampled: 1, cached: 1 });
         match drop_cache(&files) {
             Ok(()) => assert_eq!(residency(&files).unwrap().sampled, 1),
-            // A file system in memory.
+            // The file system is in memory.
             Err(error) => assert!(matches!(error, Error::NotCold { .. }), "{error}"),
         }
     }

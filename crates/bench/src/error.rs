@@ -39,21 +39,21 @@ pub enum Error {
     /// A signal stopped the run.
     #[error("interrupted; nothing more was measured")]
     Interrupted,
-    /// A program that was asked for is not there.
+    /// A requested program does not exist.
     #[error("{}: no such program{}", program.display(), if *has_version { ", or it does not report its version" } else { "" })]
     NoProgram {
         /// Path of the program.
         program: PathBuf,
-        /// Whether it also has to say its version.
+        /// Whether the program must also report its version.
         has_version: bool,
     },
-    /// There is no `fio`.
+    /// `fio` is not installed.
     #[error("fio is not installed")]
     NoFio,
-    /// There is no server that could be started.
+    /// No server program was found.
     #[error("no mariadbd or mysqld in PATH or /usr/sbin")]
     NoServer,
-    /// A program or library that is needed is not where it was said to be.
+    /// A required program or library is not at the given path.
     #[error("{}: no such file", path.display())]
     NoInstallation {
         /// Path of the file.
@@ -73,13 +73,13 @@ pub enum Error {
     /// A client's TLS cannot be set up.
     #[error("TLS: {0}")]
     Tls(String),
-    /// A disk is not free or cannot be read, or a volume on it cannot be made.
+    /// A disk is in use or cannot be read, or a volume on it cannot be created.
     #[error(transparent)]
     Luks(#[from] luks::Error),
     /// A data directory, or a snapshot of it, cannot be used.
     #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
-    /// A server runs on the data directory that has to be still.
+    /// A server runs on the data directory, which must not change.
     #[error("{}: a server runs on it, as process {pid}", path.display())]
     ServerRuns {
         /// Path of the directory.
@@ -93,7 +93,7 @@ pub enum Error {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// A directory to work in is not there.
+    /// A working directory does not exist.
     #[error("{}: no such directory", path.display())]
     NoDirectory {
         /// Path of the file or device.
@@ -105,7 +105,7 @@ pub enum Error {
         /// Path of the file or device.
         path: PathBuf,
     },
-    /// A file that is to be verified cannot be read.
+    /// A file to verify cannot be read.
     #[error("{}: {reason}", path.display())]
     Unread {
         /// Path of the file or device.
@@ -122,46 +122,46 @@ pub enum Error {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// Copies would be made within what is copied.
+    /// Copies would be made inside the source directory.
     #[error("{}: lies within what is to be copied", path.display())]
     WithinSource {
-        /// Where they would be made.
+        /// Directory of the copies.
         path: PathBuf,
     },
-    /// There is no room for a copy.
+    /// There is not enough space for a copy.
     #[error("{}: a copy takes {}, there is room for {}", path.display(), size(*needed), size(*room))]
     NoRoom {
-        /// Where it would be made.
+        /// Directory of the copy.
         path: PathBuf,
-        /// Bytes that it takes.
+        /// Required bytes.
         needed: u64,
-        /// Bytes that are free.
+        /// Free bytes.
         room: u64,
     },
-    /// Programs of a peer that was asked for are not there.
+    /// Programs of a requested peer are missing.
     #[error("{peer}: not in PATH: {}", programs.join(", "))]
     PeerMissing {
         /// Name of the other program.
         peer: &'static str,
-        /// Its programs that are not there.
+        /// Its missing programs.
         programs: Vec<&'static str>,
     },
-    /// A peer that was asked for copies from a running server, and none is named.
+    /// A requested peer copies from a running server, and none was given.
     #[error("{peer}: needs {}", crate::copy::NEEDS_SERVER)]
     PeerNeedsServer {
         /// Name of the other program.
         peer: &'static str,
     },
-    /// A running server is named, and no peer would copy from it.
+    /// A running server was given, but no peer copies from one.
     #[error("--server-socket: no peer of --peers copies from a server")]
     NoPeerOfServer,
-    /// A link is asked for with a peer that uses none.
+    /// A link was requested with a peer that uses no network.
     #[error("{peer} uses no network, so --rate does not go with it")]
     PeerWithoutNetwork {
         /// Name of the other program.
         peer: &'static str,
     },
-    /// The running server is not one that `mariabackup` copies.
+    /// The running server is not MariaDB, which `mariabackup` requires.
     #[error("{}: mariabackup copies MariaDB only, and this is {version}", socket.display())]
     NotMariaDb {
         /// Its socket.
@@ -177,7 +177,7 @@ pub enum Error {
         /// The underlying error.
         source: Box<Self>,
     },
-    /// The running server works in the directory that is copied.
+    /// The running server uses the directory that is copied.
     #[error("{}: the server runs in DIR, which is not still", socket.display())]
     SourceInUse {
         /// Its socket.
@@ -191,36 +191,36 @@ pub enum Error {
         /// What differs.
         difference: String,
     },
-    /// A directory to work in belongs to a server.
+    /// A working directory belongs to a server.
     #[error("{}: lies in a server's data directory; only servers that this run starts are measured", path.display())]
     DataDirectory {
         /// Path of the directory.
         path: PathBuf,
     },
-    /// What was named as a server program is a running server's socket, or a directory.
+    /// The path given as a server program is a running server's socket, or a directory.
     #[error("{}: is no server program but {what}; only servers that this run starts are measured", path.display())]
     NotServerProgram {
         /// Its path.
         path: PathBuf,
-        /// What it is.
+        /// Type of the file.
         what: &'static str,
     },
-    /// An option for the servers names a path, or what the measurement itself sets.
+    /// An option for the servers names a path, or sets what the measurement itself sets.
     #[error("--server-option {option}: {reason}")]
     ServerOption {
         /// The option.
         option: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// There is no room for servers and their data.
+    /// There is not enough disk space for the servers and their data.
     #[error("{}: servers and their data take {}, there is room for {}", path.display(), size(*needed), size(*room))]
     NoServerRoom {
-        /// Where they would be made.
+        /// Directory of the servers.
         path: PathBuf,
-        /// Bytes that they take.
+        /// Required bytes.
         needed: u64,
-        /// Bytes that are free.
+        /// Free bytes.
         room: u64,
     },
     /// There is not enough memory for the servers.
@@ -228,15 +228,15 @@ pub enum Error {
     NoMemory {
         /// Number of servers.
         servers: u64,
-        /// Bytes that they take.
+        /// Required bytes.
         needed: u64,
-        /// Bytes that are available.
+        /// Available bytes.
         room: u64,
     },
-    /// Keys for a server cannot be made.
+    /// Keys for a server cannot be generated.
     #[error("keys for a server: {0}")]
     Keys(#[from] keyring::KeyringError),
-    /// An arm did other work than in the run before, so its times are not comparable.
+    /// An arm did different work than in its previous run, so its times are not comparable.
     #[error("{arm}: {reason}")]
     Work {
         /// Name of the arm.
@@ -247,7 +247,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
@@ -280,7 +280,7 @@ impl Error {
         Some(Cow::Borrowed(hint))
     }
 
-    /// Whether it was asked for in a way that cannot work.
+    /// Whether the request can never work.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(

@@ -24,7 +24,7 @@ pub struct Work {
     pub seconds: Option<f64>,
     /// Latencies and CPU time.
     pub detail: Option<Detail>,
-    /// What single operations took and used.
+    /// Latency and cost of single operations.
     pub operations: Option<Operations>,
 }
 
@@ -162,7 +162,7 @@ pub struct Sample {
     /// Latencies and CPU time, if the arm reports them.
     #[serde(flatten)]
     pub detail: Option<Detail>,
-    /// What single operations took and used, if the arm reports it.
+    /// Latency and cost of single operations, if the arm reports them.
     #[serde(flatten)]
     pub operations: Option<Operations>,
 }
@@ -204,7 +204,7 @@ impl<'a> Experiment<'a> {
         Self { unit, ..self }
     }
 
-    /// Declares that bytes are processed in blocks of this size, so that reports show the time for a block.
+    /// Declares the block size in which bytes are processed, so that reports show the time per block.
     #[must_use]
     pub fn block_bytes(self, bytes: u64) -> Self {
         Self { block_bytes: Some(bytes), ..self }
@@ -304,7 +304,7 @@ impl Settings {
 }
 
 impl Samples {
-    /// Samples that were not taken by [`Experiment::run`]: for example, where one run is a sample of two experiments.
+    /// Samples that were not taken by [`Experiment::run`]: for example, if one run gives samples of two experiments.
     #[must_use]
     pub fn from_samples(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
         let samples: Vec<Sample> = all.iter().filter(|sample| sample.experiment == name).cloned().collect();

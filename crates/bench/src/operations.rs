@@ -1,4 +1,4 @@
-//! What single operations of a load took and used.
+//! Latency and cost of single operations of a load.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -10,14 +10,14 @@ use crate::{
 
 /// Significant digits of a latency.
 const DIGITS: u8 = 3;
-/// The greatest latency that is told apart: ten minutes.
+/// The largest recorded latency: ten minutes.
 const LONGEST_NANOSECONDS: u64 = 600_000_000_000;
 
 /// Latencies of the operations of a run, with three significant digits.
 #[derive(Clone, Debug)]
 pub struct Latencies(Histogram<u64>);
 
-/// What the operations of a run took and used.
+/// Latencies and costs of a run's operations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Operations {
     /// Latencies in nanoseconds, each with its number of operations.
@@ -30,13 +30,13 @@ pub struct Operations {
     pub by_client: Vec<u64>,
     /// CPU time of the client.
     pub client_cpu_seconds: f64,
-    /// CPU time of the server, until it had written what the run changed.
+    /// CPU time of the server, up to the point at which all changes of the run were written.
     pub server_cpu_seconds: f64,
     /// The part of it that was spent in the kernel.
     pub server_kernel_seconds: f64,
     /// Bytes that the server read from the disk.
     pub read_bytes: u64,
-    /// Bytes that it wrote to the disk, until it had written what the run changed.
+    /// Bytes that it wrote to the disk, including all changes of the run.
     pub written_bytes: u64,
     /// `fsync` calls that InnoDB counts.
     pub fsyncs: u64,
@@ -94,14 +94,14 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// Adds one.
+    /// Adds one latency.
     pub fn record(&mut self, nanoseconds: u64) {
         self.0.saturating_record(nanoseconds);
     }
 
-    /// Adds those of another client or run.
+    /// Adds the latencies of another client or run.
     pub fn add(&mut self, other: &Self) {
-        // The bounds are the same, so nothing is out of range.
+        // Both histograms have the same bounds, so this cannot fail.
         let _ = self.0.add(&other.0);
     }
 
@@ -167,7 +167,7 @@ impl OperationsRecord {
     }
 }
 
-/// Of the clients' sums over all runs.
+/// Unfairness of the clients' totals over all runs.
 #[allow(clippy::cast_precision_loss, reason = "a share, not a count")]
 fn unfairness<'r>(runs: impl Iterator<Item = &'r [u64]>) -> f64 {
     let mut sums: Vec<f64> = Vec::new();
@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_all_rounds_together() {
-        // One slow operation in a thousand, all of them in one round: no median of rounds would show it.
+        // One operation in a thousand is slow, and all of these are in one round: medians of rounds would not show
+        // them.
         let samples = [
             sample(vec![(1_000_000, 990), (500_000_000, 10)], vec![500, 500], 1.0),
             sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),

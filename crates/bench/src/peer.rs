@@ -74,7 +74,7 @@ impl Peer {
         }
     }
 
-    /// Whether it stops at a fault, so that its time covers only a part of the file.
+    /// Whether it stops at the first fault, so that its time may cover only a part of the file.
     #[must_use]
     pub fn stops_at_fault(&self) -> bool {
         self.kind == PeerKind::Innochecksum

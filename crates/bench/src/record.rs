@@ -57,7 +57,7 @@ pub struct ExperimentRecord {
     pub rounds: u32,
     /// Why it stopped.
     pub stopped: Stop,
-    /// The difference that two equal arms can have here, in percent, if this was measured.
+    /// How much two equal arms differ here, in percent, if this was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_percent: Option<f64>,
     /// The arms.
@@ -82,7 +82,7 @@ pub struct ArmRecord {
     /// Latencies and busy processors, if the arm reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<DetailRecord>,
-    /// What single operations took and used, if the arm reports it.
+    /// Latency and cost of single operations, if the arm reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<OperationsRecord>,
 }
@@ -114,7 +114,7 @@ pub struct RatioRecord {
 }
 
 impl ExperimentRecord {
-    /// Judges the differences again, by what two equal arms can differ here.
+    /// Judges the differences again, given how much two equal arms differ.
     pub(crate) fn resolve(&mut self, resolution_percent: f64) {
         self.resolution_percent = Some(resolution_percent);
         for one in &mut self.ratios {

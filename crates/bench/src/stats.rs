@@ -72,7 +72,7 @@ impl Difference {
         }
     }
 
-    /// The same, where two equal arms can differ by `resolution_percent`.
+    /// As [`Self::judge`], if two equal arms can differ by `resolution_percent`.
     #[must_use]
     pub fn beyond(self, ratio: &Interval, resolution_percent: f64) -> Self {
         let difference = (ratio.estimate - 1.0).abs() * 100.0;

@@ -1,4 +1,4 @@
-//! Users and groups of this host, by number or by name from its own files; and owners of files.
+//! Users and groups of this host, by number or by name, from its own files; and owners of files.
 
 /// Number of a user. Also returns the number of the user's primary group, unless the user was given as a number.
 ///

@@ -1,4 +1,4 @@
-//! Writes large files without filling the page cache, in which a server keeps what it needs.
+//! Writes large files without filling the page cache, so that a server's pages stay cached.
 
 use std::{
     fs::File,
@@ -30,7 +30,7 @@ pub(crate) fn copy(input: &mut dyn Read, file: &File) -> io::Result<u64> {
             set_direct(file, false);
         }
         match file.write_all_at(bytes, copied) {
-            // Open for direct I/O, and yet refused: other alignment.
+            // Direct I/O was accepted at open, but refused for this write: the alignment differs.
             Err(error) if error.kind() == ErrorKind::InvalidInput && is_direct == Some(true) => {
                 set_direct(file, false);
                 is_direct = Some(false);

@@ -14,9 +14,9 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat};
 
 use crate::{WriteOptions, parent};
 
-/// Name of the directory, in a target that is being filled, of everything that is not in place yet.
+/// Name of the directory for unfinished data, in a target that is being filled.
 pub const STAGING: &str = ".sealant-staging";
-/// Name of the list of all files in a target that was filled, with their hashes.
+/// Name of the list of all files and their hashes, in a filled target.
 pub const MANIFEST: &str = "sealant-manifest";
 /// Name of the directory that file systems create in their root directory.
 pub const LOST_AND_FOUND: &str = "lost+found";

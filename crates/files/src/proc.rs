@@ -1,5 +1,5 @@
-//! Facts of `/proc`: the processor, how much memory the host has, and how a process has a file open. Sources:
-//! `proc_cpuinfo(5)`, `proc_meminfo(5)`, `proc_pid_fdinfo(5)`.
+//! Facts from `/proc`: the processor, the host's memory, and how a process has a file open. Sources: `proc_cpuinfo(5)`,
+//! `proc_meminfo(5)`, `proc_pid_fdinfo(5)`.
 
 use std::{ffi::OsStr, fs, io, path::Path};
 
@@ -8,19 +8,19 @@ use rustix::fs::OFlags;
 /// The first processor of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processor {
-    /// The maker's name of the model; ARM has none.
+    /// The vendor's name of the model; ARM has none.
     pub model: Option<String>,
     flags: Vec<String>,
 }
 
 impl Processor {
-    /// That of this host.
+    /// The first processor of this host.
     #[must_use]
     pub fn this() -> Self {
         Self::parse(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
     }
 
-    /// Parses a `cpuinfo`; what it does not say is empty.
+    /// Parses a `cpuinfo`; missing fields are empty.
     #[must_use]
     pub fn parse(cpuinfo: &str) -> Self {
         let value = |name: &str| {
@@ -41,13 +41,13 @@ impl Processor {
         self.flags.iter().any(|has| has == flag)
     }
 
-    /// Whether a hypervisor runs this host, as x86 says it.
+    /// Whether a hypervisor runs this host, as reported on x86.
     #[must_use]
     pub fn is_virtual(&self) -> bool {
         self.has("hypervisor")
     }
 
-    /// Whether it is emulated: QEMU's default name of a processor without KVM.
+    /// Whether it is emulated: it has QEMU's default processor name without KVM.
     #[must_use]
     pub fn is_emulated(&self) -> bool {
         self.model.as_deref().is_some_and(|model| model.starts_with("QEMU TCG CPU"))
@@ -74,13 +74,14 @@ pub fn is_for_writing(flags: OFlags) -> bool {
     flags.intersects(OFlags::WRONLY | OFlags::RDWR)
 }
 
-/// Memory of this host in bytes; `None` if the kernel does not say.
+/// Memory of this host in bytes; `None` if the kernel does not report it.
 #[must_use]
 pub fn total_memory() -> Option<u64> {
     memory(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")
 }
 
-/// Memory that processes and the page cache can use without swapping, in bytes; `None` if the kernel does not say.
+/// Memory that processes and the page cache can use without swapping, in bytes; `None` if the kernel does not report
+/// it.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     memory(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")

@@ -1,5 +1,5 @@
-//! What every HTTP client of this program trusts and refuses: only named authorities, no plain HTTP to another machine,
-//! no redirect, and no proxy of the environment.
+//! Rules of every HTTP client in this program: it trusts only the given authorities, and refuses plain HTTP to another
+//! machine, redirects, and proxies from the environment.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use ureq::{
     typestate::AgentScope,
 };
 
-/// A file of certificate authorities that cannot be used.
+/// A file of certificate authorities that is not usable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot be used as certificate authorities: {reason}", path.display())]
 pub struct AuthoritiesError {
     /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
@@ -40,10 +40,10 @@ pub fn authorities(path: &Path) -> Result<Authorities, AuthoritiesError> {
     Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
 }
 
-/// Settings of a client for one service; timeouts are the caller's. Redirects and proxies of the environment could lead
-/// anywhere, with a token or a signature that is for one host.
+/// Settings of a client for one service; timeouts are the caller's. Redirects and proxies from the environment could
+/// send a token or a signature to another host.
 ///
-/// `trusted`: the authorities of an `https` address. `None`: plain HTTP, for services of this machine alone.
+/// `trusted`: the authorities for an `https` address. `None`: plain HTTP, only for services on this machine.
 #[must_use]
 pub fn client(trusted: Option<Authorities>) -> ConfigBuilder<AgentScope> {
     let is_https = trusted.is_some();
@@ -60,7 +60,7 @@ pub fn client(trusted: Option<Authorities>) -> ConfigBuilder<AgentScope> {
         .user_agent("sealant")
 }
 
-/// Whether the host of an address, with or without brackets, cannot be another machine.
+/// Whether the host of an address, with or without brackets, is certainly this machine.
 #[must_use]
 pub fn is_this_machine(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');

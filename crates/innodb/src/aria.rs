@@ -40,7 +40,7 @@ pub enum RowFormat {
 /// Header of an index file (`.MAI`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AriaTable {
-    /// Whether the table was made encrypted.
+    /// Whether the table was created encrypted.
     pub encrypted: bool,
     /// How rows are stored.
     pub row_format: RowFormat,
@@ -65,11 +65,11 @@ pub struct AriaCounts {
     pub clear: u64,
     /// All zero, or without rows.
     pub empty: u64,
-    /// A key version in the header, but clear text in the body.
+    /// The header names a key version, but the body is clear text.
     pub mislabelled: u64,
-    /// Never encrypted: bitmap pages, the header of an index file.
+    /// Never encrypted: bitmap pages, and the header of an index file.
     pub exempt: u64,
-    /// In an encrypted table, but its readable fields are not those of a page: damaged.
+    /// In an encrypted table, but the readable fields are not those of a page: damaged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unrecognised: u64,
 }
@@ -130,7 +130,7 @@ pub fn recognise_table(head: &[u8]) -> Option<AriaTable> {
     })
 }
 
-/// Whether this is a file `aria_log.*`: row changes of every Aria table, never encrypted.
+/// Whether this is an `aria_log.*` file: row changes of every Aria table, never encrypted.
 #[must_use]
 pub fn is_log(head: &[u8]) -> bool {
     head.starts_with(LOG_MAGIC)
@@ -186,7 +186,7 @@ enum Page {
 }
 
 impl Page {
-    /// What looks encrypted, but has not the fields of a page, is nothing that the server wrote.
+    /// Reclassifies a page that looks encrypted but lacks the fields of a page: no server wrote it.
     fn of_a_page(self, is_page: bool) -> Self {
         if matches!(self, Self::Encrypted(_)) && !is_page { Self::Unrecognised } else { self }
     }

@@ -39,15 +39,15 @@ pub enum BinlogEncryption {
         /// Version of key 1.
         key_version: KeyVersion,
     },
-    /// Percona Server 5.7: as MariaDB, with its own type of start-encryption event.
+    /// Percona Server 5.7: like MariaDB, with its own type of start-encryption event.
     Percona {
         /// Scheme, 1.
         scheme: u8,
         /// Version of the key in the keyring, `percona_binlog:<version>`.
         key_version: KeyVersion,
     },
-    /// The magic says encrypted (MySQL), but clear text follows the header. Not tested for MariaDB,
-    /// where the lengths of encrypted events stay readable.
+    /// The magic says encrypted (MySQL), but clear text follows the header. MariaDB's logs are not tested for this,
+    /// because the lengths of encrypted events stay readable.
     Mislabelled,
 }
 
@@ -71,7 +71,7 @@ impl BinlogHead {
         matches!(self.encryption, BinlogEncryption::Clear | BinlogEncryption::Mislabelled)
     }
 
-    /// Whether it consists of its magic.
+    /// Whether the file holds only the magic.
     #[must_use]
     pub fn has_no_event(&self) -> bool {
         self.file_bytes <= as_u64(MAGIC_CLEAR.len())
@@ -104,8 +104,8 @@ pub struct Statement {
 pub struct EventScan {
     /// Events read.
     pub events: u64,
-    /// Number of readable events after the format description. `None` if the log may end after the format description,
-    /// and in facts of earlier versions.
+    /// Readable events after the format description. `None` if a sound log may end there, and in facts saved by earlier
+    /// versions.
     #[serde(default)]
     pub readable: Option<u64>,
     /// Time of the first event that has one, in seconds since 1970 UTC.
@@ -122,9 +122,9 @@ pub struct EventScan {
     pub complete: bool,
 }
 
-/// The first bytes of a log, decrypted.
+/// First bytes of a clear log.
 pub const MAGIC_CLEAR: &[u8] = b"\xfebin";
-/// The first bytes of a log that MySQL has encrypted.
+/// First bytes of a log that MySQL encrypted.
 pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
 pub(crate) const EVENT_HEADER_BYTES: usize = 19;
 pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
@@ -138,7 +138,7 @@ pub(crate) const START_ENCRYPTION_PERCONA: u8 = 159;
 const QUERY: u8 = 2;
 /// Bytes of the header before the encrypted stream of a MySQL log.
 pub const MYSQL_HEADER_BYTES: usize = 512;
-/// Enough for the headers and the first two or three events.
+/// Enough for the headers of the first two or three events.
 const HEAD_BYTES: usize = 4096;
 /// Longest prefix of a query event that is read.
 const QUERY_BYTES: usize = 65536;
@@ -189,8 +189,8 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     Ok(found)
 }
 
-/// Number of events that a search after damaged ones finds, without the format description; `None` if a sound log
-/// consists of that alone.
+/// Counts the readable events after a damaged one, without the format description. `None` if a sound log may consist of
+/// that event alone.
 fn readable_behind_damage<R: ReadAt + ?Sized>(source: &R) -> Result<Option<u64>, ScanError> {
     match verify::binlog::verify(source, &NoKeys) {
         Ok(report) if report.verdict == Verdict::Clear && report.units.total == 1 => Ok(None),
@@ -216,8 +216,7 @@ pub(crate) struct EventHeader {
 }
 
 impl EventHeader {
-    /// Parses the common header; `None` if `bytes` is too short or the event gives a length shorter
-    /// than its header.
+    /// Parses the common header. `None` if `bytes` is too short, or if the event's length is less than its header's.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [kind] = bytes.array_at(4)?;
         let event = Self {
@@ -329,7 +328,7 @@ fn skip_blank(mut text: &[u8]) -> &[u8] {
     }
 }
 
-/// Source: formats, "MySQL binary / relay log encryption": fields of type, value.
+/// Parses a list of fields, each a type and a value. Source: formats, "MySQL binary / relay log encryption".
 fn mysql_header(head: &[u8]) -> BinlogEncryption {
     let [version] = head.array_at(4).unwrap_or_default();
     let mut at = 5_usize;
@@ -361,7 +360,7 @@ fn clear_header(head: &[u8], file_bytes: u64) -> BinlogHead {
         match event.kind {
             FORMAT_DESCRIPTION if found.server_version.is_none() => {
                 found.server_version = ascii_text(body.range(2, 52));
-                // The creation time is 0 in logs started by a rotation: use the event's own time.
+                // Logs started by a rotation have creation time 0: use the event's own time.
                 let created = body.le32(52).filter(|created| *created != 0);
                 found.created = created.or_else(|| (event.timestamp != 0).then_some(event.timestamp));
             }

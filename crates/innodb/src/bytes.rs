@@ -48,7 +48,7 @@ pub(crate) fn ascii_text(bytes: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Adds one; a counter never wraps.
+/// Adds one without wrapping.
 pub(crate) fn bump(counter: &mut u64) {
     *counter = counter.saturating_add(1);
 }

@@ -48,7 +48,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Whether such files have pages or blocks that keys decrypt and checksums prove; a binary log has events.
+    /// Whether such files have pages or blocks that keys decrypt and checksums verify. Binary logs have events instead.
     #[must_use]
     pub const fn has_pages(self) -> bool {
         matches!(self, Self::Tablespace | Self::Redo | Self::Doublewrite | Self::AriaData | Self::AriaIndex)
@@ -72,7 +72,7 @@ impl FileKind {
     }
 }
 
-/// The kind of a file in the reports of a verification, which do not tell an encrypted binary log from a clear one;
+/// Names of the kinds in verification reports, which do not distinguish encrypted binary logs from clear ones;
 /// `unknown` for `None`.
 pub mod report_name {
     use serde::{Deserialize, Deserializer, Serializer};
@@ -105,7 +105,7 @@ pub mod report_name {
         }
     }
 
-    /// Writes the name, for `serde(with)`.
+    /// Serializes the name, for `serde(with)`.
     ///
     /// # Errors
     /// Those of the serializer.
@@ -113,10 +113,10 @@ pub mod report_name {
         serializer.serialize_str(of_kind(*kind))
     }
 
-    /// Reads the name, for `serde(with)`.
+    /// Deserializes the name, for `serde(with)`.
     ///
     /// # Errors
-    /// Those of the deserializer; a name that is not one of a kind.
+    /// Those of the deserializer, also for an unknown name.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FileKind>, D::Error> {
         let name = String::deserialize(deserializer)?;
         if name == UNKNOWN {
@@ -129,11 +129,11 @@ pub mod report_name {
 /// Bytes of a `.cfp` file.
 const EXPORT_KEY_BYTES: u64 = 100;
 
-/// Recognises a file; `None` if neither its content nor its name is known. Content is stronger than the name, except
-/// for the names of doublewrite files, which begin with a page of any tablespace, of redo logs, and of data files of
-/// Aria, which have no header: no server gives these names to other files, and with a damaged beginning such files can
-/// look like others. `head` is the start of the file (64 KiB suffice for everything, 4 KiB for everything but
-/// tablespaces with large pages), `name` the last part of its path, `file_bytes` its length.
+/// Recognises a file; `None` if neither its content nor its name is known. The content decides, except where the name
+/// is more reliable: doublewrite files, which begin with a page of any tablespace; redo logs; and Aria data files,
+/// which have no header. No server gives these names to other files, but with a damaged start such files can look like
+/// others. `head` is the start of the file (64 KiB suffice for everything, 4 KiB for everything but tablespaces with
+/// large pages), `name` the last part of its path, `file_bytes` its length.
 #[must_use]
 pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<FileKind> {
     match by_name(name) {

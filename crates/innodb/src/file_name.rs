@@ -1,18 +1,18 @@
 //! Names of schemas, tables and partitions as the server spells them in the names of files.
 //!
-//! Letters, digits of ASCII and `_` stay; everything else is `@` and a code: two characters for most letters of
+//! ASCII letters, digits and `_` stay; everything else becomes `@` and a code: two characters for most letters of
 //! Latin, Greek, Cyrillic and Armenian, otherwise the four hexadecimal digits of the UTF-16 unit.
 //!
-//! Source: MySQL manual, "Mapping of Identifiers to File Names"; the two-character codes are what MariaDB 10.11 converts them
-//! to (`CONVERT(… USING filename)`), confirmed on file names of MySQL 5.7.22.
+//! Source: MySQL manual, "Mapping of Identifiers to File Names"; the two-character codes are what MariaDB 10.11
+//! converts them to (`CONVERT(… USING filename)`), confirmed on file names of MySQL 5.7.22.
 
 /// One line for each first character of a code: the character, then the letters for the second characters, starting at
-/// `0`; a blank where there is none.
+/// `0`; a blank where no letter has that code.
 const CODES: &str = include_str!("file_name_codes.txt");
 const ESCAPE: char = '@';
 const FIRST_SECOND: u32 = '0' as u32;
 
-/// A name as statements spell it. What is no code stays as it is.
+/// The name as SQL statements spell it. An `@` without a valid code stays as it is.
 #[must_use]
 pub fn decoded(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
@@ -27,7 +27,7 @@ pub fn decoded(name: &str) -> String {
     text
 }
 
-/// The letter that a code after an `@` stands for, and the text after the code.
+/// Decodes the code after an `@`: its letter, and the text after the code.
 fn letter(code: &str) -> Option<(char, &str)> {
     let hexadecimal = || {
         let digits = code.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
@@ -36,7 +36,7 @@ fn letter(code: &str) -> Option<(char, &str)> {
     short(code).or_else(hexadecimal)
 }
 
-/// The letter of a two-character code.
+/// Decodes a two-character code.
 fn short(code: &str) -> Option<(char, &str)> {
     let mut characters = code.chars();
     let (first, second) = (characters.next()?, characters.next()?);

@@ -59,8 +59,8 @@ pub trait KeySource: Sync {
     /// MariaDB: version `version` of key `id`; 16, 24 or 32 bytes.
     fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>>;
 
-    /// MySQL: the key of a tablespace or log, or the password of a binary log, that is stored wrapped as these bytes, if
-    /// it was given unwrapped. It is not known to be the right one.
+    /// MySQL: the key of a tablespace or log, or the password of a binary log, that is stored wrapped as these bytes,
+    /// if it was given unwrapped. The caller checks whether it is the right one.
     fn unwrapped(&self, _wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         None
     }

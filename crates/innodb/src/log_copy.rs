@@ -1,18 +1,18 @@
 //! The redo log of a running MariaDB (10.8 and newer), copied from a checkpoint on.
 //!
-//! The server writes its log round and round in one file. A copy of the data files that takes longer than one round needs
-//! more of the log than the file holds at any moment, so the log is read while it is written, mini-transaction by
-//! mini-transaction, and written into a file of its own that never wraps: its first byte after the header is the
-//! checkpoint, and every sequence byte is that of the first round. A mini-transaction says neither where it stands nor in
-//! which round, except by its sequence byte, which no checksum and no cipher covers: so the copy needs no key.
+//! The server writes its log in a ring in one file. If copying the data files takes longer than one pass over that
+//! file, the copy needs more of the log than the file holds at any moment. So the log is read while it is written,
+//! mini-transaction by mini-transaction, and written to a separate file that never wraps: its first byte after the
+//! header is the checkpoint, and every sequence byte is that of the first pass. The only byte of a mini-transaction
+//! that depends on the pass is the sequence byte, which no checksum and no cipher covers, so the copy needs no key.
 //!
-//! The log is read only up to the position that the server reports as written. Blocks beyond it still hold earlier
+//! The log is read only up to the position that the server reports as written. Blocks after it still hold earlier
 //! content of the log buffer: old mini-transactions with valid checksums. A reader that sees such a block while it is
 //! being written may miss the zero that ends the log before them. Seen on 10.11: a copy that read ahead continued with
-//! one of those.
+//! such a mini-transaction.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`). Logs copied so were
-//! recovered by MariaDB 10.11, clear and encrypted.
+//! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`). MariaDB 10.11
+//! recovered copies made this way, clear and encrypted.
 
 use std::io;
 
@@ -38,26 +38,26 @@ pub enum LogCopyFault {
     /// The log cannot be read.
     #[error("the redo log cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is of another format, or damaged.
+    /// The log has another format, or is damaged.
     #[error("the redo log cannot be copied: {0}")]
     Unusable(&'static str),
-    /// The server made another log file in its place.
+    /// The server replaced the log with another file.
     #[error("the redo log was resized while it was copied")]
     Resized,
-    /// The server wrote a whole round before the copy had read it.
+    /// The server overwrote part of the log before it was copied.
     #[error(
         "the server overwrote its redo log before it was copied: the copy is at LSN {position}, the checkpoint at \
          {checkpoint}"
     )]
     Overrun {
-        /// Where the copy is.
+        /// LSN up to which the log was copied.
         position: Lsn,
         /// The server's newest checkpoint.
         checkpoint: Lsn,
     },
 }
 
-/// Bytes read at once: more while the copy lags.
+/// Bytes read at once. The window grows while the copy lags.
 const LEAST_WINDOW: usize = 64 << 10;
 const LARGEST_WINDOW: usize = 4 * MAX_BYTES;
 
@@ -68,17 +68,18 @@ pub struct LogCopy {
     geometry: Geometry,
     encrypted: bool,
     checkpoint: Checkpoint,
-    /// The one in the copy's header.
+    /// The checkpoint in the copy's header.
     recover_from: Checkpoint,
     position: u64,
     window_bytes: usize,
 }
 
 impl LogCopy {
-    /// Begins at the newest checkpoint of a log that its server has open.
+    /// Starts a copy at the newest checkpoint of a log in use.
     ///
     /// # Errors
-    /// [`LogCopyFault::Unusable`] if it is not a log of MariaDB 10.8 or newer, or has no checkpoint; [`LogCopyFault::Io`].
+    /// [`LogCopyFault::Unusable`] if it is not a log of MariaDB 10.8 or newer, or has no checkpoint;
+    /// [`LogCopyFault::Io`].
     pub fn begin<R: ReadAt + ?Sized>(log: &R) -> Result<Self, LogCopyFault> {
         let mut head = vec![0; HEAD_BYTES];
         read_exact(log, 0, &mut head)?;
@@ -102,20 +103,20 @@ impl LogCopy {
         Ok(Self { head, geometry, encrypted, checkpoint, recover_from: checkpoint, position, window_bytes })
     }
 
-    /// Where the copy begins: the checkpoint.
+    /// LSN at which the copy begins: the checkpoint.
     #[must_use]
     pub const fn start(&self) -> Lsn {
         self.checkpoint.lsn
     }
 
-    /// Up to where it was copied.
+    /// LSN up to which the log was copied.
     #[must_use]
     pub const fn position(&self) -> Lsn {
         Lsn(self.position)
     }
 
-    /// Appends the next few MiB of whole mini-transactions to `out`, as far as `written`: up to there the server had written
-    /// its log before this was called. Nothing is appended if nothing can be read yet.
+    /// Appends the next few MiB of whole mini-transactions before `written` to `out`. `written` is the LSN up to which
+    /// the server had written its log before this call. Appends nothing if nothing can be read yet.
     ///
     /// # Errors
     /// [`LogCopyFault::Overrun`], [`LogCopyFault::Resized`], [`LogCopyFault::Io`]: the copy is lost.
@@ -133,7 +134,7 @@ impl LogCopy {
         while let Some((records, bytes)) = self.mini_transaction(window.range(at, window.len())) {
             let found = window.range(at, at.saturating_add(bytes));
             out.extend_from_slice(found.range(0, records));
-            // In the copy everything is of the first round.
+            // In the copy every mini-transaction belongs to the first pass.
             out.push(1);
             out.extend_from_slice(found.range(records.saturating_add(1), bytes));
             at = at.saturating_add(bytes);
@@ -145,8 +146,8 @@ impl LogCopy {
         Ok(())
     }
 
-    /// Lets recovery begin at the log's newest checkpoint that was copied. **Data files that were copied before that are then wrong**:
-    /// this is for tests.
+    /// Makes recovery begin at the newest checkpoint in the copied log. For tests only: **data files that were copied
+    /// before that checkpoint are then wrong**.
     ///
     /// # Errors
     /// [`LogCopyFault::Io`].
@@ -157,7 +158,7 @@ impl LogCopy {
         Ok(())
     }
 
-    /// The header of the copy: its first position is the checkpoint, which is the only one.
+    /// The header of the copy. It has one checkpoint, at the first position.
     #[must_use]
     pub fn head(&self) -> Vec<u8> {
         let mut head = vec![0; HEAD_BYTES];
@@ -172,8 +173,8 @@ impl LogCopy {
         head
     }
 
-    /// Length of a log file that has `copied` bytes of log after its header: whole blocks, with space for the zero that
-    /// ends the log, and not shorter than servers make one.
+    /// Length of a log file with `copied` bytes of log after its header: whole blocks, with space for the zero that
+    /// ends the log, and at least the shortest length that servers use.
     #[must_use]
     pub fn file_bytes(copied: u64) -> u64 {
         const BLOCK_BYTES: u64 = 4096;
@@ -193,9 +194,9 @@ impl LogCopy {
         Ok(window)
     }
 
-    /// The server never writes more than one round ahead of its checkpoint. While the checkpoint is less than a round
-    /// ahead of the copy, data of the next round has another sequence byte, and cannot be mistaken for data of this
-    /// one.
+    /// Checks that the checkpoint is less than one pass ahead of the copy. The server never writes more than one pass
+    /// ahead of its checkpoint, so data of the next pass has another sequence byte and cannot be mistaken for data of
+    /// this one.
     fn check_not_overrun<R: ReadAt + ?Sized>(&self, log: &R) -> Result<(), LogCopyFault> {
         let mut first = [0; 8];
         read_exact(log, as_u64(FIRST_LSN), &mut first)?;
@@ -209,7 +210,7 @@ impl LogCopy {
         Ok(())
     }
 
-    /// Bytes of the records, and of all, of the sound mini-transaction that `bytes` begin with.
+    /// Parses the valid mini-transaction at the start of `bytes`. Returns the bytes of its records, and of all of it.
     fn mini_transaction(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let tail = tail_bytes(self.encrypted);
         let all = judge(bytes, self.position, self.geometry, tail)?.ok()?;

@@ -95,7 +95,7 @@ pub struct BlockCounts {
     pub empty: u64,
     /// Marked encrypted, but clear text.
     pub mislabelled: u64,
-    /// Neither a block of a log, by its own fields, nor clear text: damaged, or of a log whose header is lost.
+    /// Neither a valid block nor clear text: damaged, or from a log whose header is lost.
     #[serde(default)]
     pub unrecognised: u64,
 }
@@ -213,7 +213,7 @@ fn header(head: &[u8], file_bytes: u64) -> RedoScan {
 /// High bit of the format number of MariaDB 10.2 to 10.7.
 pub(crate) const ENCRYPTED: u32 = 0x8000_0000;
 
-/// All numbers that [`format_of`] recognises.
+/// All format numbers that [`format_of`] recognises.
 pub(crate) const FORMAT_IDS: [u32; 15] = [
     1,
     2,
@@ -232,7 +232,7 @@ pub(crate) const FORMAT_IDS: [u32; 15] = [
     0xf09f_979d,
 ];
 
-/// Source: formats, "Redo". Format 1 is MySQL 5.7 or MariaDB 10.2: the creator decides.
+/// Determines the format. Format 1 is MySQL 5.7 or MariaDB 10.2: the creator decides. Source: formats, "Redo".
 pub(crate) fn format_of(head: &[u8], format_id: u32, creator: Option<&str>) -> RedoFormat {
     let mariadb = creator.is_some_and(|creator| creator.starts_with("MariaDB"));
     match format_id {
@@ -275,7 +275,7 @@ pub(crate) fn is_percona(info: &[u8]) -> bool {
 impl RedoScan {
     fn block(&mut self, block: &[u8], offset: u64) {
         bump(&mut self.blocks.scanned);
-        // When MariaDB 10.5 resizes the log, it writes blocks with nothing but a checksum.
+        // When MariaDB 10.5 resizes the log, it writes blocks that hold only a checksum.
         if all_zero(block.range(0, CHECKSUM)) {
             bump(&mut self.blocks.empty);
             return;
@@ -296,14 +296,14 @@ impl RedoScan {
     fn state(&self, block: &[u8]) -> BlockState {
         let random = |body: &[u8]| looks_random(body) != Some(false);
         match (self.format, self.declared_encrypted) {
-            // A log of this kind that begins with the header of another can be encrypted all the same.
+            // A clear header can belong to another log: the blocks may be encrypted all the same.
             (RedoFormat::MariaDbBlocks, Some(false)) if random(block.range(4, 504)) && !legacy::holds(block) => {
                 BlockState::Unrecognised
             }
             (_, Some(false)) if random(block) => BlockState::Unrecognised,
             (_, Some(false)) => BlockState::Clear,
             (RedoFormat::MariaDbBlocks, Some(true)) if !random(block.range(4, 504)) => BlockState::Mislabelled,
-            // The other formats have no block structure, and clear bytes between the encrypted ones.
+            // The other formats have no blocks, and have clear bytes between the encrypted ones.
             (_, Some(true)) => BlockState::Encrypted,
             (format, None) => {
                 let random = random(block.range(BLOCK_HEADER_BYTES, BLOCK_BYTES));
@@ -311,7 +311,7 @@ impl RedoScan {
                 match is_encrypted(block) {
                     true if random && has_lengths(block) => BlockState::Encrypted,
                     true if !random && !may_lack_marks => BlockState::Mislabelled,
-                    // Compressed values of a row look random, too.
+                    // A clear block can look random too, for example if it holds compressed values.
                     false if block_holds(block, true) || (!random && !may_lack_marks) => BlockState::Clear,
                     _ if may_lack_marks && (legacy::holds(block) || has_text(block)) => BlockState::Clear,
                     _ => BlockState::Unrecognised,
@@ -321,7 +321,7 @@ impl RedoScan {
     }
 }
 
-/// Whether the block has a longer run of printable ASCII than occurs in ciphertext, or in log records between texts.
+/// Whether the block has a run of printable ASCII longer than any in ciphertext, or between texts in log records.
 fn has_text(block: &[u8]) -> bool {
     const IN_A_ROW: usize = 24;
     block.split(|byte| !(b' '..=b'~').contains(byte)).any(|text| text.len() >= IN_A_ROW)
@@ -334,11 +334,11 @@ enum BlockState {
     Clear,
 }
 
-/// Whether the lengths in the header of a MySQL block, which are never encrypted, fit it: the bytes used, and the offset of
-/// the first group of records.
+/// Whether the lengths in the header of a MySQL block, which are never encrypted, fit it: the bytes in use, and the
+/// offset of the first record group.
 ///
-/// Source: `log0constants.h` (`LOG_BLOCK_HDR_DATA_LEN`, `LOG_BLOCK_FIRST_REC_GROUP`); both are 0 in blocks of zeros that
-/// were written ahead, as on testdata.
+/// Source: `log0constants.h` (`LOG_BLOCK_HDR_DATA_LEN`, `LOG_BLOCK_FIRST_REC_GROUP`); both are 0 in blocks of zeros
+/// that were written ahead, as on testdata.
 pub(crate) fn has_lengths(block: &[u8]) -> bool {
     let used = usize::from(data_bytes(block).unwrap_or(0));
     let first_group = usize::from(block.be16(FIRST_GROUP).unwrap_or(0));

@@ -1,11 +1,11 @@
 //! The redo log of a running MySQL (8.0.30 and newer), copied from a checkpoint up to an LSN.
 //!
 //! The log is a series of files, each with a header and a range of blocks of 512 bytes. Blocks before the last one are
-//! written once; the last one is written again and again as it fills. Recovery accepts the copy like a log after a
-//! crash at its end: the checkpoint is in the header of one file only, and the last block is empty after the end.
+//! written once; the last one is rewritten as it fills. Recovery treats the copy like the log of a server that crashed
+//! at its end: only one file's header has the checkpoint, and the last block is empty after the end.
 //!
-//! Source: formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). Logs copied so were
-//! recovered by MySQL 9.7 and 8.0.33, clear and sealed.
+//! Source: formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). MySQL 9.7 and
+//! 8.0.33 recovered copies made this way, clear and encrypted.
 
 use std::fmt;
 
@@ -35,16 +35,16 @@ pub enum RedoCopyFault {
     /// The file's header is of another format, or damaged.
     #[error("{0}")]
     Header(&'static str),
-    /// A block is encrypted, and there is no key for it.
+    /// A block is encrypted, and its key is not available.
     #[error("a block at LSN {0} is encrypted, and the log's key is not known")]
     Sealed(Lsn),
-    /// What the header names cannot be opened.
+    /// The key that the header names cannot be unwrapped.
     #[error("the key of the redo log cannot be used: {0}")]
     Key(UnwrapFault),
-    /// The end of the copy is inside of a group of records.
+    /// The end of the copy is inside a record group.
     #[error("LSN {0} is no end of a group of records")]
     Boundary(Lsn),
-    /// A block is not written yet, or damaged.
+    /// The block has not been written yet, or is damaged.
     #[error("the block at LSN {0} is not there, or damaged")]
     Unwritten(Lsn),
 }
@@ -60,8 +60,8 @@ impl Head {
     /// Parses the first [`HEADER_BYTES`] of a file.
     ///
     /// # Errors
-    /// [`RedoCopyFault::Header`] if it is not of MySQL 8.0.30 or newer, if a checksum does not match, or if the server wrote
-    /// the file without redo logging.
+    /// [`RedoCopyFault::Header`] if it is not of MySQL 8.0.30 or newer, if a checksum does not match, or if the server
+    /// wrote the file without redo logging.
     pub fn parse(bytes: &[u8]) -> Result<Self, RedoCopyFault> {
         let bytes = bytes.get(..HEADER_BYTES).ok_or(RedoCopyFault::Header("it is shorter than its header"))?;
         let start = mysql_start_lsn(bytes).ok_or(RedoCopyFault::Header("it is not of MySQL 8.0.30 or newer"))?;
@@ -94,7 +94,7 @@ impl Head {
         checkpoint_lsn(&self.bytes)
     }
 
-    /// The header of a file of the copy. With a checkpoint it is where recovery begins.
+    /// The header of a file of the copy. Recovery begins at `checkpoint`, if the header has one.
     #[must_use]
     pub fn of_copy(&self, checkpoint: &CopyCheckpoint, is_last: bool) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
@@ -121,7 +121,7 @@ impl Head {
     }
 }
 
-/// The checkpoint to write to the header of a file of the copy. Recovery begins at the only one in all files.
+/// The checkpoint for the header of a file of the copy. Recovery begins at the only checkpoint in all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyCheckpoint {
     /// Keep the checkpoints of the original file.
@@ -132,13 +132,14 @@ pub enum CopyCheckpoint {
     At(Lsn),
 }
 
-/// The blocks of a log, which has one key, or none.
+/// The blocks of a log, with the log's key if it has one.
 pub struct Blocks {
     cipher: Result<BlockCipher, UnwrapFault>,
 }
 
 impl Blocks {
-    /// The blocks of the log whose newest checkpoint is in this file. Without its key only clear blocks are read.
+    /// The blocks of the log whose newest checkpoint is in this file. Without the log's key only clear blocks can be
+    /// read.
     #[must_use]
     pub fn new(head: &Head, keys: &dyn KeySource) -> Self {
         let wrapped = head.wrapped_key().ok_or(UnwrapFault::NoStore);
@@ -146,13 +147,13 @@ impl Blocks {
         Self { cipher: key.and_then(|key: TablespaceKey| Ok(BlockCipher::new(&key)?)) }
     }
 
-    /// Whether sealed blocks can be read.
+    /// Whether encrypted blocks can be read.
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.cipher.is_ok()
     }
 
-    /// Makes sure that a block is the whole one at an LSN.
+    /// Checks that `block` is the complete block at `lsn`.
     ///
     /// # Errors
     /// [`RedoCopyFault::Unwritten`], [`RedoCopyFault::Sealed`].
@@ -168,7 +169,7 @@ impl Blocks {
     /// The block that contains the log's end, cleared after the end. `lsn` is that of the block.
     ///
     /// # Errors
-    /// [`RedoCopyFault::Boundary`] if the end is inside of a group of records; as [`check_full`](Self::check_full).
+    /// [`RedoCopyFault::Boundary`] if the end is inside a record group; others as [`check_full`](Self::check_full).
     pub fn cut(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn, end: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
         let mut opened = self.open(block, lsn)?;
         let kept = end.0.saturating_sub(lsn.0);
@@ -199,7 +200,7 @@ impl Blocks {
         })
     }
 
-    /// The sound clear block.
+    /// Decrypts a block if necessary, and checks it.
     fn open(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
         let mut opened = *block;
         if number(block) != number_at(lsn) {

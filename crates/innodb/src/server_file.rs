@@ -1,12 +1,12 @@
-//! The names that servers give their files, unless a variable sets others. All are without a directory.
+//! The names that servers give their files unless a variable sets others. All are without a directory.
 
 use std::ffi::OsStr;
 
 /// Name of the first file of the system tablespace.
 pub const FIRST_SYSTEM: &str = "ibdata1";
-/// Beginning of the names of the files of the system tablespace, which are numbered from 1.
+/// Prefix of the names of the files of the system tablespace, which are numbered from 1.
 pub const SYSTEM: &str = "ibdata";
-/// Beginning of the names of the files of the temporary tablespace.
+/// Prefix of the names of the files of the temporary tablespace.
 pub const TEMPORARY: &str = "ibtmp";
 
 /// Directory of the temporary tablespaces of sessions since MySQL 8.0.13.
@@ -14,57 +14,57 @@ pub const TEMPORARY_DIRECTORY: &str = "#innodb_temp";
 
 /// Directory of the redo log since MySQL 8.0.30.
 pub const REDO_DIRECTORY: &str = "#innodb_redo";
-/// Beginning of the names of redo log files since MySQL 8.0.30.
+/// Prefix of the names of redo log files since MySQL 8.0.30.
 pub(crate) const REDO: &str = "#ib_redo";
-/// The same in older servers and in MariaDB.
+/// Prefix of the names of redo log files in older servers and in MariaDB.
 pub(crate) const OLDER_REDO: &str = "ib_logfile";
 /// Name of the first redo log file in older servers, and of the only one in MariaDB since 10.5.
 pub const FIRST_OLDER_REDO: &str = "ib_logfile0";
-/// Beginnings of the names of redo logs, of their directory since MySQL 8.0.30, and of its archived logs.
+/// Prefixes of the names of redo logs, of their directory since MySQL 8.0.30, and of its archived logs.
 pub const REDO_BEGINNINGS: [&str; 4] = [OLDER_REDO, REDO_DIRECTORY, REDO, "ib_redo"];
 
 /// Name of the data dictionary's tablespace since MySQL 8.0.
 pub const DICTIONARY: &str = "mysql.ibd";
 
-/// Beginning of the names that servers give to undo tablespaces.
+/// Prefix of the names that servers give to undo tablespaces.
 pub const UNDO: &str = "undo";
 /// Name of the first undo tablespace since MySQL 8.0.
 pub const FIRST_UNDO: &str = "undo_001";
 
-/// Beginning of the names of doublewrite files since MySQL 8.0.20.
+/// Prefix of the names of doublewrite files since MySQL 8.0.20.
 pub const DOUBLEWRITE: &str = "#ib_";
-/// Ends of their names; the second is of files for the pages of batches.
+/// Suffixes of their names. Files with the second one hold pages that are flushed in batches.
 pub(crate) const DOUBLEWRITE_ENDINGS: [&str; 2] = [".dblwr", BATCH_DOUBLEWRITE_ENDING];
 const BATCH_DOUBLEWRITE_ENDING: &str = ".bdblwr";
-/// Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another name.
+/// Name in Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another.
 pub(crate) const PARALLEL_DOUBLEWRITE: &str = "xb_doublewrite";
 
-/// Names of the pages in the buffer pool, for the next start.
+/// Lists the pages in the buffer pool, for the next start.
 pub const BUFFER_POOL_DUMP: &str = "ib_buffer_pool";
 /// Log of the transaction coordinator, for servers without a binary log.
 pub const TRANSACTION_COORDINATOR: &str = "tc.log";
-/// Logs of statements that MariaDB completes or undoes after a crash: the current one, and the one of that recovery.
+/// Logs of statements that MariaDB completes or undoes after a crash: the current log, and the one of that recovery.
 pub const DDL_RECOVERY: [&str; 2] = ["ddl_recovery.log", "ddl_recovery-backup.log"];
 
 /// Control file of Aria.
 pub const ARIA_CONTROL: &str = "aria_log_control";
-/// Beginning of the names of Aria's control file and of its logs.
+/// Prefix of the names of Aria's control file and logs.
 pub const ARIA: &str = "aria_log";
-/// Beginning of the names of Aria's logs.
+/// Prefix of the names of Aria's logs.
 pub(crate) const ARIA_LOG: &str = "aria_log.";
 
 /// Galera's state of a node, and the members that it knows.
 pub const GALERA_STATE: [&str; 2] = ["grastate.dat", "gvwstate.dat"];
 /// Galera's cache of write-sets.
 pub const GALERA_CACHE: &str = "galera.cache";
-/// Beginning of the names of the further files of that cache.
+/// Prefix of the names of further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
 
-/// Where a backup program records its progress, in the file that it writes last; the second name since MariaDB 11.
+/// File in which a backup program records its progress; it is written last. The second name is used since MariaDB 11.
 pub const BACKUP_CHECKPOINTS: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
-/// The option file that a backup program adds to a copy, and reads again to prepare it.
+/// Option file that a backup program adds to a copy and reads to prepare it.
 pub const BACKUP_OPTIONS: &str = "backup-my.cnf";
-/// Files that backup programs add to a copy, and that show that it is one.
+/// Files that backup programs add to a copy and that identify it as one.
 pub const BACKUP_MARKS: [&str; 5] =
     [BACKUP_CHECKPOINTS[0], "xtrabackup_info", BACKUP_CHECKPOINTS[1], "mariadb_backup_info", BACKUP_OPTIONS];
 /// Other files that backup programs add to a copy.
@@ -76,11 +76,11 @@ pub const BACKUP_DETAILS: [&str; 5] = [
     "xtrabackup_galera_info",
 ];
 
-/// Suffixes of files with rows of a table, of the engines that place them by `DATA DIRECTORY` or a link.
+/// Suffixes of files with rows, for engines that allow `DATA DIRECTORY` or symbolic links.
 const ROW_SUFFIXES: [&str; 4] = ["ibd", "ibu", "MYD", "MAD"];
 /// Suffixes of the index files of such engines.
 const INDEX_SUFFIXES: [&str; 2] = ["MYI", "MAI"];
-/// Suffixes of the other files that only storage engines and the dictionary write.
+/// Suffixes of other files that only storage engines and the dictionary write.
 const OTHER_ENGINE_SUFFIXES: [&str; 6] = ["ibt", "frm", "sdi", "CSV", "CSM", "ARZ"];
 
 /// Names of the files in a value of `innodb_data_file_path` or `innodb_temp_data_file_path`: `NAME:SIZE[:…];NAME:…`.
@@ -91,23 +91,23 @@ pub fn listed_data_files(value: &str) -> impl Iterator<Item = &str> {
 
 /// Glob patterns of the names that servers number.
 pub mod pattern {
-    /// Of the files of the system tablespace.
+    /// Files of the system tablespace.
     pub const SYSTEM: &str = "ibdata[0-9]*";
-    /// Of the files of the temporary tablespace.
+    /// Files of the temporary tablespace.
     pub const TEMPORARY: &str = "ibtmp[0-9]*";
-    /// Of redo logs in older servers, and in MariaDB.
+    /// Redo logs in older servers, and in MariaDB.
     pub const OLDER_REDO: &str = "ib_logfile[0-9]*";
-    /// Of undo tablespaces in MariaDB, and in MySQL before 8.0.
+    /// Undo tablespaces in MariaDB, and in MySQL before 8.0.
     pub const MARIADB_UNDO: &str = "undo[0-9]*";
-    /// Of undo tablespaces in MySQL 8, and of those made by a statement.
+    /// Undo tablespaces in MySQL 8: those of the server, and those created by a statement.
     pub const MYSQL_UNDO: [&str; 2] = ["undo_*", "*.ibu"];
-    /// Of doublewrite files since MySQL 8.0.20.
+    /// Doublewrite files since MySQL 8.0.20.
     pub const DOUBLEWRITE: &str = "#ib_*.dblwr";
-    /// Of Aria's logs.
+    /// Aria's logs.
     pub const ARIA_LOG: &str = "aria_log.[0-9]*";
 }
 
-/// Number of a file of the system tablespace: 1 of `ibdata1`.
+/// Number of a file of the system tablespace: 1 for `ibdata1`.
 #[must_use]
 pub fn system_number(name: &str) -> Option<u32> {
     number(name.strip_prefix(SYSTEM)?)
@@ -137,16 +137,16 @@ pub fn redo_number(name: &str) -> Option<u64> {
     name.strip_prefix(REDO)?.parse().ok()
 }
 
-/// Number of a redo log file that is in use, in older servers. Servers that change the length of their log give numbers
-/// from 101 on to files that are not in use yet.
+/// Number of a redo log file that is in use, in older servers. A server that resizes its log numbers files from 101 on
+/// until they are in use.
 #[must_use]
 pub fn older_redo_number(name: &str) -> Option<u32> {
     name.strip_prefix(OLDER_REDO)?.parse().ok().filter(|number| *number < 101)
 }
 
-/// Whether servers write the header of a file of the redo log before they give it this name, so that it is never all zero: the
-/// first file in older servers and in MariaDB, whose others have no header before their first use, and every file in use since
-/// MySQL 8.0.30.
+/// Whether servers write the header of a redo log file before they give it this name, so that it is never all zero: the
+/// first file in older servers and in MariaDB, and every file in use since MySQL 8.0.30. The other files of older
+/// servers have no header before their first use.
 #[must_use]
 pub fn is_redo_with_header(name: &str) -> bool {
     redo_number(name).is_some() || older_redo_number(name) == Some(0)
@@ -165,7 +165,7 @@ pub fn is_doublewrite(name: &str) -> bool {
     name.starts_with(DOUBLEWRITE) && DOUBLEWRITE_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether it is a doublewrite file for the pages of batches, which has no copies of pages of its own.
+/// Whether it is a doublewrite file for batches, which holds no page copies of its own.
 #[must_use]
 pub fn is_batch_doublewrite(name: &str) -> bool {
     name.starts_with(DOUBLEWRITE) && name.ends_with(BATCH_DOUBLEWRITE_ENDING)
@@ -183,7 +183,7 @@ pub fn is_table_file(name: &str) -> bool {
     has_rows(name) || has_suffix(name, &INDEX_SUFFIXES)
 }
 
-/// Whether only storage engines write files with such a name. What looks like a key in it is a value in a row.
+/// Whether only storage engines write files with this name. Anything in it that looks like a key is a value in a row.
 #[must_use]
 pub fn is_engine_file(name: &str) -> bool {
     is_table_file(name) || has_suffix(name, &OTHER_ENGINE_SUFFIXES)
@@ -193,7 +193,8 @@ fn has_suffix(name: &str, suffixes: &[&str]) -> bool {
     name.rsplit_once('.').is_some_and(|(_, suffix)| suffixes.contains(&suffix))
 }
 
-/// The name of a binary or relay log without its number, which has six digits or more: `mysql-bin` of `mysql-bin.000123`.
+/// The name of a binary or relay log without its number, which has at least six digits: `mysql-bin` for
+/// `mysql-bin.000123`.
 #[must_use]
 pub fn log_base(name: &str) -> Option<&str> {
     const DIGITS: usize = 6;
@@ -201,16 +202,16 @@ pub fn log_base(name: &str) -> Option<&str> {
     (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
 }
 
-/// Whether a log, or its index, is named as relay logs usually are: `HOST-relay-bin.000001` is MySQL's default, and others
-/// have `relay` in their name as well. Relay logs have the same content as binary logs; only the server's
-/// `relay_log_basename` distinguishes them with certainty.
+/// Whether a log, or its index, has a usual name of relay logs: `HOST-relay-bin.000001` is MySQL's default, and most
+/// others contain `relay` too. Relay logs have the same content as binary logs; only the server's `relay_log_basename`
+/// distinguishes them with certainty.
 #[must_use]
 pub fn is_named_as_relay_log(name: &str) -> bool {
     name.contains("relay")
 }
 
-/// Whether it is an undo tablespace: one made by the server, or one made by a statement, for which MySQL accepts only
-/// the suffix `.ibu`.
+/// Whether it is an undo tablespace: created by the server, or by a statement, for which MySQL accepts only the suffix
+/// `.ibu`.
 #[must_use]
 pub fn is_undo(name: &str) -> bool {
     is_numbered_undo(name) || name.ends_with(".ibu")

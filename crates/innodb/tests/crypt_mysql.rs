@@ -1,5 +1,5 @@
-//! Sealing is deterministic: opened data that is sealed again has the same bytes, one page at a time or many in
-//! lockstep, and with two implementations of AES.
+//! Encryption is deterministic: decrypted data that is encrypted again has the same bytes, one page at a time or many
+//! in lockstep, and with two implementations of AES.
 
 mod common;
 

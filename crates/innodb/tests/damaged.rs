@@ -175,7 +175,7 @@ fn a_clear_page_in_an_encrypted_tablespace_is_data() {
     let found = scan_all(&bytes);
     assert_eq!((found.counts.encrypted, found.counts.clear_data), (6, 1));
     assert_eq!(found.clear_pages[0].page_no, PageNo(4));
-    // It also belongs to another tablespace.
+    // The page also belongs to another tablespace.
     assert_eq!((found.foreign, found.foreign_pages[0].space_id), (1, Some(SpaceId(2))));
 }
 
@@ -200,7 +200,7 @@ fn garbage_is_unrecognised_not_clear() {
     assert_eq!((found.counts.unrecognised, found.counts.clear(), found.counts.encrypted), (1, 0, 6));
 }
 
-/// Page 0 and one other page of a sample: small enough to be judged once for each bit.
+/// Page 0 and one other page of a sample: few enough bytes to flip every bit.
 fn with_one_page(bytes: &[u8], page: usize, page_bytes: usize) -> Vec<u8> {
     let at = page * page_bytes;
     [&bytes[..page_bytes], &bytes[at..at + page_bytes]].concat()
@@ -220,7 +220,7 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
         for page in pages {
             let mut part = with_one_page(&bytes, page, page_bytes);
             let before = scan_all(&part).counts;
-            // Without the type of page 0 nothing is a tablespace.
+            // A file without the type of page 0 is not recognised as a tablespace.
             let types = if page == 0 { 26..26 } else { 24..26 };
             for at in (0..4).chain(types).chain(26..30) {
                 for bit in 0..8 {
@@ -275,7 +275,7 @@ fn a_torn_page_of_an_aria_table_is_no_clear_one() {
     let whole = sample("aria/encrypted.MAD");
     let counts = |bytes: &[u8]| aria::scan_data(&bytes, &table, u64::MAX).unwrap().counts;
     let before = counts(&whole);
-    // The write ended after a sector, or two; the rest of the page is unchanged.
+    // Only the start of the page was written; the rest is still zero.
     for written in [2048, 4096] {
         let mut torn = whole.clone();
         torn[ARIA_PAGE + written..2 * ARIA_PAGE].fill(0);
@@ -370,7 +370,7 @@ fn a_redo_log_whose_header_is_lost_is_neither_encrypted_nor_clear() {
             assert_eq!(blocks.scanned, known + blocks.unrecognised + blocks.empty);
         }
     }
-    // What can be read is clear, whatever the header.
+    // Readable text is clear, whatever the header says.
     let mut clear = vec![0; 2048];
     clear.extend(b"a row of a table, in clear, ".repeat(400));
     let blocks = redo::scan(&clear, u64::MAX).unwrap().blocks;
@@ -392,7 +392,7 @@ fn zeros_behind_a_short_encrypted_binary_log_do_not_make_it_clear() {
 fn random_blocks_behind_a_redo_file_are_not_encrypted() {
     let mut spare = vec![0; 65536];
     let encrypted = encrypted();
-    // Ciphertext of a page: no block begins in it.
+    // Page ciphertext, from an offset at which no block begins.
     spare.extend_from_slice(&encrypted[4 * PAGE + 64..5 * PAGE]);
     spare.truncate(65536 + PAGE - 512);
     let blocks = redo::scan(&spare, u64::MAX).unwrap().blocks;
@@ -418,7 +418,7 @@ fn a_binary_log_without_its_start_of_encryption_has_no_event_that_can_be_read() 
     let mut zeroed = log;
     zeroed[start - 40..start].fill(0);
     assert_eq!(readable(&zeroed), Some(0));
-    // A clear log stays one, whichever event is damaged.
+    // A clear log stays clear, whichever event is damaged.
     let clear = sample("binlog/mysql97-clear");
     let all = readable(&clear).unwrap();
     assert_eq!(all, 13);

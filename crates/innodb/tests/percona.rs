@@ -27,7 +27,7 @@ fn tablespace(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
     tablespace_from(bytes, keys, 0)
 }
 
-/// Starts with that page, and has the pages before it at the end.
+/// Verifies the pages from `first` on before the others.
 fn tablespace_from(bytes: &[u8], keys: &dyn KeySource, first: usize) -> FileReport {
     let options = Options::new(keys);
     let verifier = TablespaceVerifier::begin(bytes, &options).expect("page 0 is readable");
@@ -82,7 +82,7 @@ mod redo {
     fn the_header_of_another_file_is_damage() {
         let keys = keys_of("percona80-redo");
         let log = sample("redo/percona80-write-ahead");
-        // That of the other file, and those of an older and of a younger log.
+        // Keys of the other file, of an older log and of a newer log.
         let other = sample("redo/percona80-header");
         let at = |lsn: u64| {
             let mut block = log[..BLOCK].to_vec();
@@ -96,7 +96,7 @@ mod redo {
             (other[..BLOCK].to_vec(), Verdict::Damaged),
             (at(8704), Verdict::Damaged),
             (at(start + 512), Verdict::Damaged),
-            // The server writes it before the first block of a new pass.
+            // The server writes the header before the first block of a new pass.
             (at(start + 2 * 828 * 512), Verdict::Ok),
             (at(start), Verdict::Ok),
         ] {
@@ -225,7 +225,7 @@ mod binary_log {
 mod temporary_tablespace {
     use super::*;
 
-    /// `ibtmp1` of a server that was killed: allocated pages are zero.
+    /// `ibtmp1` of a killed server: allocated pages are zero.
     fn ibtmp1() -> Vec<u8> {
         sample("tablespace/percona57-ibtmp1")
     }
@@ -293,7 +293,7 @@ mod system_tablespace {
 mod parallel_doublewrite {
     use super::*;
 
-    /// Tablespaces that `xb_doublewrite` holds pages of: 24 is the clear table.
+    /// Ids of the encrypted tablespaces with pages in `xb_doublewrite`; 24 is the clear table.
     struct Encrypted(Vec<u32>);
 
     impl Owners for Encrypted {
@@ -350,7 +350,7 @@ mod parallel_doublewrite {
         bytes[SLOT * PAGE..(SLOT + 1) * PAGE].copy_from_slice(&table[4 * PAGE..5 * PAGE]);
         let sound = verify_doublewrite(&bytes, None, &owner).expect("read");
         assert_eq!((sound.verdict, sound.units.encrypted, sound.units.bad), (Verdict::Ok, 1, 0), "{sound:#?}");
-        // All but what no checksum covers: bytes 26 to 33, and the tablespace's number.
+        // All bytes but those that no checksum covers: 26 to 33, and the space id.
         for at in (0..26).chain((38..PAGE).step_by(97)).chain(PAGE - 8..PAGE) {
             let mut damaged = bytes.clone();
             damaged[SLOT * PAGE + at] ^= 1;

@@ -183,14 +183,14 @@ fn damage_of_data_pages() {
     assert_data(cut(3 * PAGE), Truncated, &[(None, Check::FileSize)]);
     assert_data(cut(3 * PAGE + 5), Truncated, &[(Some(3), Check::PartialUnit), (None, Check::FileSize)]);
     assert_data(cut(0), Truncated, &[(None, Check::FileSize)]);
-    // The number of the table in its record is lost: nothing opens.
+    // The table number in the encryption record is lost: nothing decrypts.
     let mut other = index();
     let end = header(&other).table.header_bytes as usize;
     other[end - 10] ^= 1;
     assert_found(&judge_data(&other, &data(), &keys()), WrongKey, &[(None, Check::KeyOpens)]);
 }
 
-/// Bytes as of a random generator, the same in every run.
+/// Deterministic pseudo-random bytes.
 fn random(seed: u64, page: &mut [u8]) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for byte in page {
@@ -305,7 +305,7 @@ fn damage_of_index_files() {
             assert_index(flip(page * PAGE + at), Damaged, &[(unit, Check::OpenedChecksum)]);
         }
         assert_index(flip(page * PAGE + 19), Damaged, &[(unit, Check::Length)]);
-        // Memory of the server after the used bytes.
+        // Leftover server memory after the used bytes.
         assert_index(flip(page * PAGE + PAGE - 5), Verdict::Ok, &[]);
     }
     let swap = |bytes: &mut Vec<u8>| bytes[PAGE..3 * PAGE].rotate_left(PAGE);
@@ -377,8 +377,8 @@ fn check_server(server: &harness::Server, keys: &dyn KeySource) -> Units {
     units
 }
 
-/// Tables with and without log, checksums and pages, with large values, many deletions and sorted
-/// indexes, while the server runs, after it was killed and after it recovered.
+/// Tables with and without log, checksums and pages, with large values, many deletions and sorted indexes: while the
+/// server runs, after it was killed and after it recovered.
 #[test]
 fn tables_of_a_live_server_hold_no_false_damage() {
     use harness::{Kind, Server};

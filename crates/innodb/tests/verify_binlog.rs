@@ -220,7 +220,7 @@ fn damage_of_a_clear_log() {
     }
     // The version of a server without checksums.
     assert_damage(CLEAR, |bytes| bytes[25] = b'1', Damaged, &[(Some(0), Check::Checksum)]);
-    // No checksum covers whether the log is still open.
+    // No checksum covers the flag that marks the log as open.
     assert_damage(CLEAR, |bytes| bytes[4 + 17] ^= 1, Clear, &[]);
     let second = [(Some(0), Check::Checksum), (Some(9), Check::Checksum)];
     assert_damage(CLEAR, |bytes| [122, 900].map(|at| bytes[at] ^= 1).map(drop).into_iter().collect(), Damaged, &second);
@@ -554,8 +554,7 @@ impl KeySource for Keyring {
     }
 }
 
-/// Logs of a server that rotated its key, wrote large, compressed and checksum-less events, runs,
-/// and is killed.
+/// Logs of a running and then killed server that rotated its key and wrote large, compressed and checksum-less events.
 #[test]
 fn logs_of_a_live_server_hold_no_false_damage() {
     use harness::{KeyringLocation, Kind, Server};

@@ -161,7 +161,7 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
 
 type Transform = fn(&LogCipher, [u8; 8], &mut [u8]) -> Result<(), CipherFault>;
 
-/// All mini-transactions since the log was created: they follow each other from offset 12288 on.
+/// Encrypts all mini-transactions since the log was created: they follow each other from offset 12288 on.
 fn seal_all(name: &str, open: Transform, seal: Transform) -> (u32, u32) {
     let bytes = log(name);
     let info = LogKeyInfo::from_header(&bytes).expect("it is encrypted");
@@ -383,7 +383,7 @@ fn the_newest_mini_transaction_is_checked_unless_a_crash_may_have_torn_it() {
             true => assert_eq!(report.file.verdict, Verdict::Damaged, "{name}: {report:#?}"),
             false => has(&report, Verdict::Ok, Check::LogEnd, None),
         }
-        // Only the sectors before an unwritten one.
+        // Nothing was ever written after the end of the log.
         let mut torn = bytes;
         torn[end..].fill(0);
         assert_eq!(proof(&torn, &keys(name)).file.verdict, Verdict::Ok, "{name}");

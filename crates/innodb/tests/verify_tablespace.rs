@@ -73,7 +73,7 @@ fn every_sample_is_proven_with_its_keys() {
 #[test]
 fn without_keys_encrypted_samples_are_unverifiable_and_clear_ones_clear() {
     for (name, bytes) in samples("tablespace") {
-        // The key of bootstrap is public and in no store.
+        // The bootstrap key is public and in no key store.
         let public = name.contains("default-master-key");
         let wanted = match expected(&name) {
             Verdict::Ok if !public => Verdict::Unverifiable,
@@ -164,8 +164,8 @@ fn every_single_flipped_byte_of_a_page_is_noticed() {
             bytes[at] ^= 0x41;
             let report = verify(&bytes, &keys);
             let location = at % PAGE;
-            // The older formats cover neither neighbours' control bytes 26 to 33 with their
-            // checksum, nor, encrypted, the header that the checksum over ciphertext leaves out.
+            // The older formats' checksum does not cover bytes 26 to 33, and the checksum over the ciphertext does not
+            // cover the header.
             let uncovered = (26..38).contains(&location) && name != MARIADB;
             assert!(report.verdict == Verdict::Damaged || uncovered, "{name} {location}: {report:#?}");
         }
@@ -346,7 +346,7 @@ fn a_page_whose_type_is_damaged_is_not_called_clear() {
 fn a_clear_copy_whose_type_is_damaged_is_not_encrypted() {
     let name = "mysql97-ibdata1-change-buffer";
     let mut bytes = sample(&format!("tablespace/{name}"));
-    // An unused slot in which one bit makes an encrypted page.
+    // An unused slot in which one flipped bit looks like an encrypted page.
     let at = 112 * PAGE + 24;
     assert_eq!(bytes[at..at + 2], 13_u16.to_be_bytes());
     bytes[at..at + 2].copy_from_slice(&15_u16.to_be_bytes());

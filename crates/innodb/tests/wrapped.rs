@@ -145,7 +145,7 @@ fn a_log_tells_whether_recovery_would_write_a_wrapped_key() {
     let key = info.key.unwrap(&keys_of("mysql97-mixed")).unwrap();
     let cipher = BlockCipher::new(&key).unwrap();
     let start = innodb::verify::redo::mysql_start_lsn(&log[..2048]).unwrap();
-    // All of the file was written while tables were encrypted: their keys are in it, in encrypted and in clear blocks.
+    // Tables were encrypted while this file was written, so it holds their keys, in encrypted and in clear blocks.
     assert!(KeyRecords::new(start, Some(&cipher)).search(&log, &mut || ()).unwrap());
     // The last block holds none of it.
     let used = log[2048..].chunks_exact(512).take_while(|block| block[..4] != [0; 4]).count();

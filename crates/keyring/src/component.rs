@@ -1,32 +1,33 @@
-//! How a server is told to keep its keys in a file: the manifest that loads `component_keyring_file`, and the component's
-//! configuration. Source: MySQL manual, "Using the `component_keyring_file` File-Based Keyring Component"; confirmed on 9.7.
+//! Configures a server to keep its keys in a file: the manifest that loads `component_keyring_file`, and the
+//! component's configuration. Source: MySQL manual, "Using the `component_keyring_file` File-Based Keyring Component";
+//! confirmed on 9.7.
 
 use std::path::Path;
 
 use crate::config::COMPONENT_PREFIX;
 
-/// The component.
+/// Name of the component.
 pub const NAME: &str = "component_keyring_file";
-/// Its library in the directory of plug-ins.
+/// Its library, in the plug-in directory.
 pub const LIBRARY: &str = "component_keyring_file.so";
-/// Its configuration, in the directory of plug-ins or the data directory.
+/// Its configuration, in the plug-in directory or the data directory.
 pub const CONFIGURATION: &str = "component_keyring_file.cnf";
 
-/// The text of a configuration beside the plug-ins which leaves it to each data directory.
+/// Text of a global configuration that refers to the one in each data directory.
 pub const LOCAL_CONFIGURATION: &str = "{\"read_local_config\":true}\n";
-/// The text of a manifest beside the program which leaves it to each data directory.
+/// Text of a global manifest that refers to the one in each data directory.
 pub const LOCAL_MANIFEST: &str = "{\"read_local_manifest\":true}\n";
 
 /// Whether a server may add keys to its keyring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It uses the keys that are there.
+    /// The server only uses existing keys.
     ReadOnly,
-    /// It adds keys.
+    /// The server may add keys.
     ReadWrite,
 }
 
-/// The text of a configuration for this keyring file; `None` if the path is not UTF-8.
+/// Text of a configuration for this keyring file; `None` if the path is not UTF-8.
 #[must_use]
 pub fn configuration(keyring: &Path, access: Access) -> Option<String> {
     let path = serde_json::to_string(keyring.to_str()?).ok()?;
@@ -34,7 +35,7 @@ pub fn configuration(keyring: &Path, access: Access) -> Option<String> {
     Some(format!("{{\"path\":{path},\"read_only\":{read_only}}}\n"))
 }
 
-/// The text of a manifest that loads the component and no other.
+/// Text of a manifest that loads only this component.
 #[must_use]
 pub fn manifest() -> String {
     format!("{{\"components\":\"{COMPONENT_PREFIX}{NAME}\"}}\n")

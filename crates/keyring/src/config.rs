@@ -14,20 +14,20 @@ use crate::{
 
 /// The component whose keys can be fetched from a HashiCorp Vault.
 const VAULT_COMPONENT: &str = "component_keyring_vault";
-/// Components that read a configuration named after them.
+/// Components that read a configuration with their name.
 pub const CONFIGURED_COMPONENTS: [&str; 4] =
     [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];
-/// How the names of all keyring components begin.
+/// Prefix of the names of all keyring components.
 pub(crate) const COMPONENTS: &str = "component_keyring_";
-/// How a manifest names a component of the directory of plug-ins.
+/// Prefix by which a manifest names a component in the plug-in directory.
 pub(crate) const COMPONENT_PREFIX: &str = "file://";
-/// How the name of a component's configuration ends.
+/// Suffix of the name of a component's configuration.
 pub(crate) const CONFIG_ENDING: &str = ".cnf";
-/// Name of the manifest, which names the components a server loads before anything else.
+/// Name of the manifest, which lists the components that a server loads first.
 pub const COMPONENT_MANIFEST: &str = "mysqld.my";
-/// File of the variables that `SET PERSIST` has kept. Source: MySQL manual, "Persisted System Variables".
+/// File with the variables of `SET PERSIST`. Source: MySQL manual, "Persisted System Variables".
 pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
-/// How the variables of keyring plug-ins begin, such as `keyring_file_data`.
+/// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const OF_KEYRINGS: &str = "keyring_";
 
 /// `component_keyring_*.cnf`.
@@ -85,8 +85,8 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
 }
 
 /// Finds the keyring file named by `component_keyring_file.cnf`, as the server does; for `component_keyring_vault.cnf`,
-/// and other configurations of a Vault, the configuration that says where the keys are. With `read_local_config` the file
-/// of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
+/// and other configurations of a Vault, the configuration that says where the keys are. With `read_local_config` the
+/// file of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
 /// opened.
 ///
 /// Source: formats, "Key stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
@@ -129,7 +129,7 @@ pub enum KeyringConfigFile {
     OtherConfiguration,
     /// The manifest, which names the components to load.
     Manifest,
-    /// `mysqld-auto.cnf`: what `SET PERSIST` has kept, `keyring_file_data` of a plug-in among it.
+    /// `mysqld-auto.cnf`: variables of `SET PERSIST`, among them `keyring_file_data` of a plug-in.
     Persisted,
 }
 
@@ -164,15 +164,15 @@ pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
     Some(format!("{}\n", serde_json::json!({ "components": components })))
 }
 
-/// The text of a `mysqld-auto.cnf` without variables of keyring plug-ins, which would name the keyring of the server that
-/// kept them; `None` if `before` has none.
+/// The text of a `mysqld-auto.cnf` without variables of keyring plug-ins, which would name the keyring of the server
+/// that kept them; `None` if `before` has none.
 #[must_use]
 pub fn persisted_without_keyrings(before: &[u8]) -> Option<String> {
     let mut value: serde_json::Value = serde_json::from_slice(before).ok()?;
     take_away_keyrings(&mut value).then(|| value.to_string())
 }
 
-/// Variables stand in groups that differ between versions. Whether there were any.
+/// Variables are in groups that differ between versions. Returns whether any was removed.
 fn take_away_keyrings(value: &mut serde_json::Value) -> bool {
     let Some(object) = value.as_object_mut() else { return false };
     let before = object.len();

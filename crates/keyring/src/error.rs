@@ -126,7 +126,7 @@ pub enum KeyringError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// The service gave no keys.
+    /// The service returned no keys.
     #[error(transparent)]
     Service(#[from] keyservice::Error),
     /// The service does not permit listing the keys.
@@ -138,7 +138,7 @@ pub enum KeyringError {
         /// The path in the Vault.
         path: String,
     },
-    /// A key was listed, and gone when it was fetched.
+    /// A key was listed, but no longer existed when it was fetched.
     #[error("the Vault lists {}, but does not have it", .name.escape_debug())]
     Vanished {
         /// The key, as messages name it.
@@ -207,7 +207,7 @@ impl KeyringError {
     }
 }
 
-/// The kind of store that was given for another, and what to give instead.
+/// The kind of store that was given instead of the expected one, and what to give instead.
 const fn wrong_kind(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2 => {

@@ -143,7 +143,7 @@ impl MariaDbKeys {
         &self.damage
     }
 
-    /// Versions of keys that the Vault has no longer.
+    /// Versions of keys that the Vault no longer has.
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn

@@ -51,7 +51,8 @@ impl MysqlKeyring {
         }
     }
 
-    /// As [`Self::load`]; the configuration of a Vault is accepted too, and the server's own keys are fetched from there.
+    /// As [`Self::load`]; the configuration of a Vault is accepted too, and the server's own keys are fetched from
+    /// there.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`KeyringError::VaultConfig`], [`KeyringError::Service`],
@@ -133,7 +134,7 @@ impl MysqlKeyring {
         &self.damage
     }
 
-    /// Keys that the Vault has no longer.
+    /// Keys that the Vault no longer has.
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn

@@ -1,4 +1,4 @@
-//! Fetches keys from a Vault: each at most once, with the fewest rights that suffice.
+//! Fetches keys from a Vault: each at most once, with the minimum of privileges.
 //!
 //! Source: formats, "Keys in a HashiCorp Vault".
 
@@ -9,15 +9,15 @@ use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn}
 
 use crate::{error::KeyringError, vault_source::VaultSource};
 
-/// No key has more versions; the Vault keeps ten, unless told otherwise.
+/// Maximum number of versions of a key; by default the Vault keeps ten.
 const MAX_VERSIONS: u32 = 100_000;
 
-/// A key that the Vault has no longer, although its name is known.
+/// A key that the Vault no longer has, although its name is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithdrawnKey {
     /// The key, as messages name it.
     pub name: String,
-    /// What became of it.
+    /// Why it no longer exists.
     pub how: Withdrawn,
 }
 
@@ -27,13 +27,13 @@ impl fmt::Display for WithdrawnKey {
     }
 }
 
-/// Keys as the Vault has them, by name.
+/// Keys in the Vault, by name.
 pub(crate) struct Fetched<N> {
     pub(crate) answers: Vec<(N, Answer)>,
     pub(crate) withdrawn: Vec<WithdrawnKey>,
 }
 
-/// The server's own keys of MySQL; not those that users have stored beside them.
+/// The server's own MySQL keys, without keys that users stored beside them.
 pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, KeyringError> {
     let vault = Vault::connect(&source.access)?;
     let engine = match source.version {
@@ -74,7 +74,7 @@ fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, KeyringError> 
         _ => KeyringError::from(error),
     })?;
     let ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-    // A list is as empty if the engine is of version 1, whose lists are elsewhere.
+    // The list is also empty if the engine has version 1, whose lists have another path.
     if ids.is_empty() && vault.engine(&engine.mount)?.version == EngineVersion::First {
         let found = "a KV engine of version 1".to_owned();
         let fault = Fault::WrongEngine { found, needed: "the version 2 that MariaDB's plug-in needs" };
@@ -105,7 +105,7 @@ impl Fetched<(u32, u32)> {
             match vault.secret(engine, &name, Some(version))? {
                 Stored::Secret(answer) => self.answers.push(((id, version), answer)),
                 Stored::Withdrawn { how, .. } => self.withdraw(id, version, how),
-                // The oldest go first.
+                // The oldest versions are removed first.
                 Stored::Absent => {
                     (1..=version).for_each(|version| self.withdraw(id, version, Withdrawn::NotKept));
                     break;
@@ -121,7 +121,7 @@ impl Fetched<(u32, u32)> {
 }
 
 impl<N> Fetched<N> {
-    /// A place without any keys is the wrong one.
+    /// A path without any keys is the wrong path.
     fn some(self, source: &VaultSource) -> Result<Self, KeyringError> {
         if self.answers.is_empty() && self.withdrawn.is_empty() {
             return Err(KeyringError::NoKeysInVault { path: source.path.clone() });
@@ -130,7 +130,7 @@ impl<N> Fetched<N> {
     }
 }
 
-/// The name of a key, from the name of its secret; `None` if it is a user's, or no key.
+/// The key's name, derived from the name of its secret; `None` if it belongs to a user, or is not a key.
 ///
 /// The name of the secret is the base64 of `LENGTH_NAMELENGTH_USER`, in which the server's own keys have no user.
 fn own_key(secret: &str) -> Option<String> {

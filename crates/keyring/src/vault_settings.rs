@@ -1,4 +1,4 @@
-//! Names and values of the three forms in which a server's configuration says how to reach a HashiCorp Vault.
+//! Names and values in the three forms of server configuration for a HashiCorp Vault.
 //!
 //! Source: formats, "Keys in a HashiCorp Vault".
 
@@ -7,22 +7,22 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde_json::value::RawValue;
 use server::option_group::is_server;
 
-/// How the variables of MariaDB's plug-in begin.
+/// Prefix of the variables of MariaDB's plug-in.
 const OF_MARIADB: &str = "hashicorp_key_management_";
-/// Our own group of an option file.
+/// Sealant's own group in an option file.
 const OWN_GROUP: &str = "sealant";
 
-/// Names and values, as they are in the configuration; those of MariaDB without their prefix.
+/// Names and values as in the configuration; MariaDB's names without their prefix.
 #[derive(Default)]
 pub(crate) struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
 
 impl<'a> Settings<'a> {
-    /// Those of Percona's component, a JSON object, or of its plug-in, lines `name = value`.
+    /// Settings of Percona's component, a JSON object, or of its plug-in, lines `name = value`.
     pub(crate) fn of_percona(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         if bytes.trim_ascii_start().starts_with(b"{") { json(bytes) } else { Ok(lines(bytes, None)) }
     }
 
-    /// Those of MariaDB's plug-in, in an option file.
+    /// Settings of MariaDB's plug-in, in an option file.
     pub(crate) fn of_mariadb(bytes: &'a [u8]) -> Self {
         lines(bytes, Some(OF_MARIADB))
     }
@@ -39,13 +39,13 @@ pub(crate) fn is_key_value(bytes: &[u8]) -> bool {
     ["vault_url", "secret_mount_point"].iter().any(|name| settings.0.contains_key(*name))
 }
 
-/// The fields of a JSON object that have one value; numbers as they are written.
+/// The scalar fields of a JSON object; numbers as they are written.
 fn json(bytes: &[u8]) -> Result<Settings<'_>, serde_json::Error> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(bytes)?;
     Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, value(raw)?))).collect()))
 }
 
-/// Borrowed from the buffer, which is wiped, unless it has escapes.
+/// Borrowed from the buffer, which is wiped, unless the text has escapes.
 fn value(raw: &RawValue) -> Option<Cow<'_, str>> {
     match raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         None => Some(Cow::Borrowed(raw.get())).filter(|text| *text != "null" && !text.starts_with(['{', '['])),
@@ -54,8 +54,8 @@ fn value(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Lines `name = value`. With a prefix, of the groups of an option file, of the names with this prefix, without it;
-/// and all of the group `[sealant]`. The last line of a name counts.
+/// Parses lines `name = value`; the last line of a name wins. With `prefix`, reads an option file: names with this
+/// prefix, which is removed, and all of the group `[sealant]`.
 fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
     let mut settings = Settings::default();
     let mut group = "";

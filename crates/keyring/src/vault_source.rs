@@ -1,8 +1,8 @@
-//! Where a server's configuration says that its keys are in a HashiCorp Vault, and how to reach it.
+//! Server configurations that keep keys in a HashiCorp Vault: location and access.
 //!
 //! Three forms: the JSON of Percona's `component_keyring_vault`, the lines `name = value` of Percona's plug-in
-//! `keyring_vault`, and the variables of MariaDB's `hashicorp_key_management` in an option file. In all of them the
-//! names that begin with `sealant_` are ours, and name files with credentials.
+//! `keyring_vault`, and the variables of MariaDB's `hashicorp_key_management` in an option file. In all of them, names
+//! that begin with `sealant_` belong to Sealant and name files with credentials.
 //!
 //! Source: formats, "Keys in a HashiCorp Vault".
 
@@ -24,13 +24,13 @@ pub(crate) struct VaultSource {
     pub(crate) access: Access,
     /// The directory of the keys, without `data`.
     pub(crate) path: String,
-    /// The version of the engine; found out if it is not configured.
+    /// The version of the engine; detected if it is not configured.
     pub(crate) version: Option<EngineVersion>,
-    /// The numbers of MariaDB's keys, if they are configured.
+    /// The numbers of MariaDB's keys, if configured.
     pub(crate) key_ids: Option<Vec<u32>>,
 }
 
-/// Whether the bytes are a configuration that says in which service a server's keys are, and how to fetch them.
+/// Whether the bytes are a configuration that says in which service the keys are, and how to fetch them.
 #[must_use]
 pub fn names_service(bytes: &[u8]) -> bool {
     is_of_percona(bytes) || is_of_mariadb(bytes)
@@ -100,7 +100,7 @@ impl Settings<'_> {
         })
     }
 
-    /// Files with credentials, which only we read, count before the server's own token.
+    /// Files with credentials for Sealant take precedence over the server's own token.
     fn login(&self) -> Result<Login, KeyringError> {
         match (self.path("sealant_role_id_file"), self.path("sealant_secret_id_file")) {
             (Some(role_id_file), Some(secret_id_file)) => {

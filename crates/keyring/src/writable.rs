@@ -1,4 +1,4 @@
-//! Writable keyrings: the keyring file of a server that does not run, to which master keys are added.
+//! Writable keyrings: master keys are added to the keyring file of a stopped server.
 
 use std::{
     fmt::Write as _,
@@ -242,8 +242,8 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
     Ok(after)
 }
 
-/// Replaces a keyring atomically; it keeps its owner and permissions. A new keyring gets the owner of its directory: the
-/// server that will use it.
+/// Replaces a keyring atomically; it keeps its owner and permissions. A new keyring gets the owner of its directory:
+/// the server that will use it.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Ok(found) = path.metadata() {
         return files::write_atomic(path, bytes, WriteOptions::replacing_file(&found));
@@ -251,7 +251,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = files::parent(path).metadata()?;
     let new = WriteOptions::SECRET.replacing(true);
     match files::write_atomic(path, bytes, WriteOptions { owner: Some((directory.uid(), directory.gid())), ..new }) {
-        // Only root may give files away.
+        // Only root may change the owner of files.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => files::write_atomic(path, bytes, new),
         written => written,
     }

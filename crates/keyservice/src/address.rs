@@ -5,7 +5,7 @@ use ureq::http::Uri;
 
 use crate::error::Error;
 
-/// What is wrong with a text that is not an address.
+/// Why a text is not an address.
 const NO_ADDRESS: &str = "is not an address such as https://vault.example:8200";
 
 /// Scheme, host and port of a service, without a slash at the end.
@@ -43,7 +43,7 @@ impl Address {
     }
 }
 
-/// A path without slashes at its ends, checked to contain nothing that leads elsewhere.
+/// A path without slashes at its ends, checked not to lead elsewhere.
 pub(crate) fn plain_path(path: &str) -> Result<&str, Error> {
     let bare = path.trim_matches('/');
     // `=` and `+` are in names that are base64.

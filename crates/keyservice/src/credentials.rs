@@ -10,10 +10,10 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 
-/// No credential is longer; a token of Vault has fewer than 200 characters, a batch token fewer than 1000.
+/// Maximum length of a credential: a Vault token has fewer than 200 characters, a batch token fewer than 1000.
 const MAX_BYTES: usize = 1 << 15;
 
-/// How a Vault is told who asks.
+/// How to authenticate to a Vault.
 #[derive(Clone)]
 pub enum Login {
     /// A file with a token.
@@ -27,7 +27,7 @@ pub enum Login {
 /// Credentials of the method AppRole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppRole {
-    /// Where the method is mounted below `auth/`; `approle` by default.
+    /// Mount point of the method below `auth/`; `approle` by default.
     pub mount: String,
     /// File with the role id.
     pub role_id_file: PathBuf,
@@ -45,13 +45,13 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// The one line of a file, without blanks around it.
+/// The only line of a file, without blanks around it.
 pub(crate) fn read(path: &Path, what: &'static str) -> Result<Zeroizing<String>, Error> {
     let bytes = bytes_of(path).map_err(|source| Error::Credentials { path: path.to_owned(), source })?;
     plain(&bytes).ok_or_else(|| Error::NoCredential { path: path.to_owned(), what })
 }
 
-/// Text that can stand in a header: letters, digits and signs, no blanks within.
+/// Text that is valid in a header: letters, digits and signs, without blanks.
 pub(crate) fn plain(bytes: &[u8]) -> Option<Zeroizing<String>> {
     let text = std::str::from_utf8(bytes).ok()?.trim_ascii();
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! Why a service gave no key.
+//! Errors of key services.
 
 use std::{io, path::PathBuf};
 
@@ -22,7 +22,7 @@ pub enum Error {
         /// The path, as given.
         path: String,
     },
-    /// No certificates to trust were given.
+    /// No trusted authorities were given.
     #[error("https needs the certificates of the authorities to trust")]
     NoAuthorities,
     /// A file of certificates cannot be used.
@@ -44,7 +44,7 @@ pub enum Error {
         /// What it should hold, such as "Vault token".
         what: &'static str,
     },
-    /// The namespace has characters that no namespace has.
+    /// The namespace contains characters that are not allowed in a namespace.
     #[error("{}: is not the name of a namespace", namespace.escape_debug())]
     Namespace {
         /// The name, as given.
@@ -76,7 +76,7 @@ pub enum Fault {
     /// The connection ended before the end of the answer.
     #[error("the connection ended in the middle of the answer")]
     CutOff,
-    /// The answer is longer than anything that was asked for.
+    /// The answer is longer than any expected answer.
     #[error("the answer is larger than {limit} bytes, more than was asked for")]
     TooLarge {
         /// The limit in bytes.
@@ -85,13 +85,13 @@ pub enum Fault {
     /// The Vault is sealed.
     #[error("the Vault is sealed (503)")]
     Sealed,
-    /// Something in front of the Vault, or the Vault itself, is not up.
+    /// The Vault, or a proxy in front of it, is not available.
     #[error("the service is not available (503)")]
     NotAvailable,
-    /// A standby, or more requests than a quota allows.
+    /// The Vault is a standby, or a quota limits the rate of requests.
     #[error("the Vault is a standby, or limits the rate of requests ({0})")]
     Busy(u16),
-    /// The credentials are not valid, or not for this.
+    /// The credentials are not valid, or lack permission.
     #[error("the Vault refuses the token for this path (403)")]
     Forbidden,
     /// The token itself is not valid.
@@ -100,13 +100,13 @@ pub enum Fault {
     /// The login was refused.
     #[error("the Vault refuses the login ({0})")]
     LoginRefused(u16),
-    /// Nothing has this name.
+    /// Nothing exists under this name.
     #[error("there is no such secret (404)")]
     Absent,
-    /// A version that was taken away.
+    /// A deleted or destroyed version.
     #[error("this version is {0}")]
     Withdrawn(Withdrawn),
-    /// The token may see nothing at the path, or nothing is mounted there.
+    /// The token has no permission for the path, or nothing is mounted there.
     #[error("nothing is mounted at this path, or the token may see nothing of it (403)")]
     NoAccess,
     /// No secrets engine is mounted there.
@@ -115,12 +115,12 @@ pub enum Fault {
     /// The mounted engine is not a KV engine of the version needed.
     #[error("the secrets engine there is {found}, not {needed}")]
     WrongEngine {
-        /// What is mounted.
+        /// The mounted engine.
         found: String,
-        /// What is needed.
+        /// The required engine.
         needed: &'static str,
     },
-    /// The service refers elsewhere, which is not followed.
+    /// The service redirects, which is not followed.
     #[error("it redirects ({0}), which is not followed")]
     Redirect(u16),
     /// Another status.
@@ -142,10 +142,10 @@ pub enum Fault {
     /// The secret has no such field.
     #[error("the secret has no field `{}` with text", .0.escape_debug())]
     NoField(String),
-    /// The answer is no list of names.
+    /// The answer is not a list of names.
     #[error("the answer is not a list of names")]
     NotAList,
-    /// HTTP that cannot be understood.
+    /// An HTTP error.
     #[error("the answer cannot be read: {0}")]
     Protocol(String),
 }
@@ -173,7 +173,7 @@ impl Error {
         matches!(self, Self::Address { .. } | Self::Path { .. } | Self::NoAuthorities | Self::Namespace { .. })
     }
 
-    /// What went wrong with a request, if that is the error.
+    /// The fault of a request, if that is the error.
     #[must_use]
     pub const fn fault(&self) -> Option<&Fault> {
         match self {
@@ -182,7 +182,7 @@ impl Error {
         }
     }
 
-    /// Whether the error may go away with time: no listener yet, no network, sealed. A bad certificate stays bad.
+    /// Whether the error may be temporary: no listener yet, no network, sealed. An invalid certificate is not.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         self.fault().is_some_and(Fault::may_pass)

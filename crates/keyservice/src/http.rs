@@ -17,7 +17,7 @@ const FIRST_BYTES: usize = 4 << 10;
 /// The status and body of an answer.
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// Seconds after which to ask again, if the service says so.
+    /// Seconds after which to retry, if the service says so.
     pub(crate) retry_after: Option<u64>,
     pub(crate) body: Zeroizing<Vec<u8>>,
 }

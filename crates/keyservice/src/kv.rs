@@ -1,7 +1,7 @@
-//! KV secrets engines: where one is mounted, and the paths of its secrets.
+//! KV secrets engines: mount points, and paths of secrets.
 //!
-//! Source: Vault's documentation, "KV secrets engine" versions 1 and 2 (API), and `/sys/internal/ui/mounts`, which
-//! Vault's own command asks before `vault kv`; confirmed on Vault 1.14.1.
+//! Source: Vault's documentation, "KV secrets engine" versions 1 and 2 (API), and `/sys/internal/ui/mounts`, which the
+//! command `vault kv` queries first; confirmed on Vault 1.14.1.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +10,16 @@ use crate::error::Fault;
 /// The versions of the KV engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineVersion {
-    /// Every secret has its last value only.
+    /// Stores only the last value of each secret.
     First,
-    /// Every secret has versions.
+    /// Stores several versions of each secret.
     Second,
 }
 
 /// A directory of secrets in a KV engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// Where the engine is mounted, without slashes at the ends.
+    /// Mount point of the engine, without slashes at the ends.
     pub mount: String,
     /// Its version.
     pub version: EngineVersion,
@@ -35,16 +35,16 @@ impl Engine {
     }
 }
 
-/// How a version of a secret was taken away.
+/// Why a version of a secret no longer exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "how")]
 pub enum Withdrawn {
-    /// Deleted, so that it can be undeleted.
+    /// Deleted; it can be undeleted.
     Deleted {
         /// When, in RFC 3339.
         time: String,
     },
-    /// Destroyed for ever.
+    /// Destroyed; it cannot be restored.
     Destroyed,
     /// Older than the number of versions that the engine keeps.
     NotKept,
@@ -99,7 +99,7 @@ struct Options {
     version: Option<String>,
 }
 
-/// The engine of `path`, from the answer to a request for its mount.
+/// The engine of `path`, from the response about its mount.
 pub(crate) fn engine_of(body: &[u8], path: &str) -> Result<Engine, Fault> {
     let Data { path: mount, engine, options } = serde_json::from_slice::<Mount>(body).map_err(|_| Fault::NotJson)?.data;
     let mount = mount.trim_matches('/').to_owned();

@@ -1,11 +1,11 @@
 //! Reads keys from services.
 //!
-//! [`Vault`] is a session with a HashiCorp Vault: it logs in, finds out which version of the KV engine is mounted where,
-//! lists names, and reads secrets. It changes nothing in the Vault, but that a login makes a token, which is revoked at
+//! [`Vault`] is a session with a HashiCorp Vault: it logs in, finds the mount and version of the KV engine, lists
+//! names, and reads secrets. It changes nothing in the Vault, except that a login creates a token, which is revoked at
 //! the end.
 //!
-//! A service is believed only if its certificate leads to the authorities that were given; plain HTTP is for this
-//! machine. Neither redirects nor proxies are followed: they could lead anywhere. Credentials come from files. Answers
+//! A service is trusted only if its certificate leads to the given authorities; plain HTTP is only for this machine.
+//! Redirects and proxies are not followed, because they could lead to any host. Credentials come from files. Answers
 //! are untrusted, limited in size, and wiped.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]

@@ -8,19 +8,19 @@ use zeroize::Zeroizing;
 
 use crate::{error::Fault, kv::Withdrawn};
 
-/// What a KV engine has under a name.
+/// What a KV engine holds under a name.
 #[derive(Debug)]
 pub enum Stored {
     /// A secret.
     Secret(Answer),
-    /// A version that was taken away.
+    /// A version that no longer exists.
     Withdrawn {
-        /// How.
+        /// The reason.
         how: Withdrawn,
-        /// The number of the version, if the Vault says it.
+        /// The number of the version, if the Vault reports it.
         version: Option<u32>,
     },
-    /// Nothing, or a version that the Vault does not keep any more.
+    /// Nothing, or a version that the Vault no longer keeps.
     Absent,
 }
 
@@ -68,14 +68,14 @@ struct Keys {
     keys: Vec<String>,
 }
 
-/// The names in the answer to a request for a list.
+/// The names in a list response.
 pub(crate) fn names(body: &[u8]) -> Result<Vec<String>, Fault> {
     let outer: Outer<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotJson)?;
     let data = outer.data.ok_or(Fault::NotAList)?;
     serde_json::from_str::<Keys>(data.get()).map(|keys| keys.keys).map_err(|_| Fault::NotAList)
 }
 
-/// What the answer to a request for a version of version 2 says, if it has status 404.
+/// The content of a version 2 response with status 404.
 pub(crate) fn withdrawn(body: &[u8]) -> Stored {
     let versioned = || {
         let outer: Outer<'_> = serde_json::from_slice(body).ok()?;

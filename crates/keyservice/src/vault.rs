@@ -19,7 +19,7 @@ use crate::{
     secret::{Answer, Stored, names, withdrawn},
 };
 
-/// Time limit of a request, as Percona's and MariaDB's plug-ins have it.
+/// Time limit of a request, as in Percona's and MariaDB's plug-ins.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Pause before a request is repeated that exceeded a rate limit.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -27,27 +27,27 @@ const PAUSE: Duration = Duration::from_millis(500);
 const MAX_SECRET_BYTES: u64 = 1 << 18;
 /// Larger than a list of 100,000 names of keys.
 const MAX_LIST_BYTES: u64 = 16 << 20;
-/// Time limit for giving back a token, which ends by itself anyway.
+/// Time limit for revoking a token, which expires by itself anyway.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How Vault begins the error of a path where nothing is mounted.
+/// Prefix of Vault's error for a path where nothing is mounted.
 const NO_ROUTE: &[u8] = b"no handler for route";
 
-/// How a Vault is reached.
+/// How to reach a Vault.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Address of the Vault, `https://HOST:PORT`; `http://` only for this machine.
     pub address: String,
     /// Certificates of the authorities to trust for the Vault's certificate; required with https.
     pub authorities: Option<PathBuf>,
-    /// The namespace, in a Vault that has them.
+    /// The namespace, for a Vault with namespaces.
     pub namespace: Option<String>,
-    /// Who asks.
+    /// How to authenticate.
     pub login: Login,
     /// Time limit of a request.
     pub timeout: Duration,
 }
 
-/// A session. A token of its own is revoked when the session is dropped.
+/// A session. A token that it created is revoked on drop.
 pub struct Vault {
     agent: Agent,
     address: Address,
@@ -81,7 +81,8 @@ struct Auth<'a> {
 }
 
 impl Vault {
-    /// Reads the credentials, and logs in if they are not a token. A token is not tried: the first request does that.
+    /// Reads the credentials, and logs in unless they are a token. The token is not tested: the first request does
+    /// that.
     ///
     /// # Errors
     /// [`Error`].
@@ -138,9 +139,9 @@ impl Vault {
         let reply = self.ask(&address, MAX_SECRET_BYTES)?;
         let found = match reply.status {
             200 => engine_of(&reply.body, path),
-            // A Vault that does not know the question has engines of version 1 only.
+            // A Vault that does not know this request has only engines of version 1.
             404 => Ok(Engine::at(path, EngineVersion::First)),
-            // The Vault does not say whether nothing is mounted there, or the token may see nothing of it.
+            // The Vault does not distinguish an unmounted path from one for which the token has no permission.
             403 if self.token_is_known() => Err(Fault::NoAccess),
             403 => Err(Fault::TokenUnknown),
             _ => Err(status_fault(&reply)),
@@ -148,7 +149,7 @@ impl Vault {
         found.map_err(|fault| Error::Request { address, fault })
     }
 
-    /// The names in a directory; those of directories end with a slash. None if there is no such directory.
+    /// The names in a directory; those of subdirectories end with a slash. `None` if the directory does not exist.
     ///
     /// # Errors
     /// [`Error::Request`].
@@ -164,7 +165,7 @@ impl Vault {
         .map_err(|fault| Error::Request { address, fault })
     }
 
-    /// The newest version of a secret, or the one of this number.
+    /// The newest version of a secret, or the given version.
     ///
     /// # Errors
     /// [`Error::Request`].
@@ -204,7 +205,7 @@ impl Vault {
         .map_err(|fault| Error::Request { address, fault })
     }
 
-    /// What went wrong, if the answer is not a good one.
+    /// The fault that a response reports; `None` if it is successful.
     fn fault(&self, reply: &Reply) -> Option<Fault> {
         match status_fault(reply) {
             _ if reply.status == 200 => None,
@@ -223,7 +224,7 @@ impl Vault {
         self.send(address, None, limit).map_err(|fault| Error::Request { address: address.to_owned(), fault })
     }
 
-    /// Sends a request; again, within the time limit, if the Vault limits the rate of requests.
+    /// Sends a request; retries within the time limit if the Vault limits the rate of requests.
     fn send(&self, address: &str, body: Option<&[u8]>, limit: u64) -> Result<Reply, Fault> {
         let deadline = Instant::now().checked_add(self.timeout);
         let mut headers = vec![("X-Vault-Request", "true")];
@@ -249,13 +250,13 @@ impl Drop for Vault {
     fn drop(&mut self) {
         if self.owns_token {
             self.timeout = self.timeout.min(REVOKE_TIMEOUT);
-            // It ends by itself, too.
+            // The token also expires by itself.
             let _ = self.send(&self.address.url("auth/token/revoke-self", ""), Some(b""), MAX_SECRET_BYTES);
         }
     }
 }
 
-/// What a status other than 200 means.
+/// The meaning of a status other than 200.
 fn status_fault(reply: &Reply) -> Fault {
     let says = |text: &[u8]| reply.body.windows(text.len()).any(|window| window == text);
     match reply.status {

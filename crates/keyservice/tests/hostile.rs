@@ -1,4 +1,4 @@
-//! Answers that no Vault gives, or gives only in its last moments: cut off, endless, of another protocol.
+//! Responses that no Vault gives, or gives only while it fails: cut off, endless, of another protocol.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -54,7 +54,7 @@ fn answer(status: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// What a request for a list, and one for a secret, say of this answer.
+/// Results of a list request and a secret request for this response.
 fn faults(bytes: &[u8]) -> [Option<Fault>; 2] {
     let peer = Peer::sends(vec![bytes.to_vec(); 4]);
     let vault = peer.vault(Duration::from_secs(5));
@@ -73,7 +73,7 @@ fn half_an_answer_is_none() {
         let [list, secret] = faults(&whole[..whole.len() - cut]);
         assert_eq!((list, secret), (Some(Fault::CutOff), Some(Fault::CutOff)), "{cut} bytes less");
     }
-    // A proxy that has made a whole answer of a half.
+    // A proxy that makes a truncated response look complete.
     assert_eq!(faults(&answer("200 OK", &list[..20])), [Some(Fault::NotJson), Some(Fault::NotJson)]);
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1f\r\n{\"data\":{\"keys\":[\"1\",\"2\"";
     assert_eq!(faults(chunked), [Some(Fault::CutOff), Some(Fault::CutOff)]);

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// Directories of programs for everybody.
+/// Directories of programs for all users.
 pub const USER_DIRECTORIES: [&str; 3] = ["/usr/bin", "/usr/local/bin", "/bin"];
 /// Directories of administrators' programs, which are not on every user's `PATH`.
 pub const ADMIN_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
@@ -39,8 +39,9 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// A command that gets a signal (`TERM`, `KILL`) when this process ends in any way: `setpriv` of util-linux asks the
-/// kernel for it. `None` if that is not installed. The signal is sent when the thread that started it ends.
+/// A command that receives a signal (`TERM`, `KILL`) when this process ends in any way: `setpriv` of util-linux
+/// requests it from the kernel. `None` if `setpriv` is not installed. The signal is sent when the thread that started
+/// the command ends.
 #[must_use]
 pub fn killed_with_parent(program: &Path, signal: &str) -> Option<Command> {
     let mut command = Command::new(find("setpriv")?);

@@ -42,7 +42,7 @@ pub fn run(program: &Path, args: &[&OsStr], input: Option<&[u8]>, limit: Duratio
     run_with_lines(program, args, input, limit, &mut |_| {})
 }
 
-/// What a program says to standard output when it is asked for its version. A program that does not answer is killed.
+/// Standard output of a program that is asked for its version. A program that does not answer is killed.
 ///
 /// # Errors
 /// The program cannot be started, or does not answer.

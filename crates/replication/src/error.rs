@@ -164,7 +164,7 @@ pub enum Error {
         /// The error in its replication status.
         reason: String,
     },
-    /// The replica is still behind the source.
+    /// The replica has not caught up with the source.
     #[error("{server}: has not caught up in {seconds} s")]
     NotCaughtUp {
         /// Address of the new server.

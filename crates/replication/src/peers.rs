@@ -18,7 +18,7 @@ pub struct NewServer {
 }
 
 impl NewServer {
-    /// The server that runs on a data directory; `socket` is `None` if none does, or nobody said where it listens.
+    /// The server that runs on a data directory. `socket` is `None` if none does, or its socket is unknown.
     ///
     /// # Errors
     /// [`Error::NoNewServer`].

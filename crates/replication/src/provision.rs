@@ -32,7 +32,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// In words; the servers are called by their addresses.
+    /// Human-readable text; the servers are named by their addresses.
     #[must_use]
     pub fn text(&self, new: &str, source: &str) -> String {
         match self {
@@ -56,7 +56,7 @@ pub struct Provision {
     pub role: Role,
     /// The source and the account for it. Without a password, statements can be shown but not run.
     pub source: Source,
-    /// Permits a source whose certificate no authority verifies. The new server then logs in again and again to whoever
+    /// Permits a source whose certificate no authority verifies. The new server then logs in repeatedly to anyone who
     /// answers at that address, who can obtain the password.
     pub allow_unverified: bool,
     /// How long to wait until the server has caught up.

@@ -37,7 +37,7 @@ pub fn write_json_line(document: &impl Serialize, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// Where a backup reads the data from.
+/// Source of the data, for a status line.
 #[must_use]
 pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
     match copy.provider() {
@@ -46,7 +46,7 @@ pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
     }
 }
 
-/// What was wrong with the store, though everything was done.
+/// Problems of the store that did not stop the backup.
 #[must_use]
 pub fn store_messages(repository: &Repository) -> Vec<Message> {
     repository.warnings().into_iter().map(Message::warning).collect()
@@ -84,7 +84,7 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
     messages
 }
 
-/// How somebody proves to have the identities of recipients.
+/// Messages that ask holders to prove possession of the recipients' identities.
 fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
     let mut messages = vec![Message::warning(format!(
         "nobody has proven possession of the identity of {} of the recipients; a backup that nobody can decrypt is \
@@ -99,14 +99,14 @@ fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
     messages
 }
 
-/// How far a backup is.
+/// Progress of a backup.
 #[must_use]
 pub fn backup_progress(progress: &run::Progress) -> String {
     let stored = size(progress.stored_bytes.load(Ordering::Relaxed));
     format!("{}, {stored} stored", part("reading", &progress.bytes, &progress.total_bytes))
 }
 
-/// What was made.
+/// Messages about a completed backup.
 #[must_use]
 pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
     let receipt = &made.receipt;
@@ -204,7 +204,7 @@ pub fn write_backup_check_table(checked: &Checked, out: &mut dyn Write) -> Resul
     Ok(())
 }
 
-/// What a check has looked at.
+/// Summary of a check: what it examined.
 #[must_use]
 pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
     let Checked { receipts, named, present, read, .. } = checked;
@@ -241,18 +241,18 @@ pub fn write_key_check_table(check: &KeyCheck, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// What to list of a manifest.
+/// Parts of a manifest to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManifestList {
     /// Files, directories and links.
     Files,
-    /// What needs a key.
+    /// Everything that needs a key.
     Keys,
-    /// Packs of each part of each file.
+    /// The packs that hold each part of each file.
     Map,
 }
 
-/// Lists what a manifest has, a line for each.
+/// Lists the content of a manifest, one line each.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -260,7 +260,7 @@ pub fn write_manifest_table(manifest: &Manifest, list: ManifestList, out: &mut d
     match list {
         ManifestList::Files => manifest.files.iter().try_for_each(|file| write_file(&file.entry, out)),
         ManifestList::Keys => {
-            // No key opens nothing, so everything is named that needs one.
+            // Without keys, everything that needs one counts as missing.
             let needed = backup::keys::check(manifest, &NoKeys).missing;
             Ok(needed.iter().try_for_each(|key| writeln!(out, "{}", visible(key)))?)
         }
@@ -292,14 +292,14 @@ fn write_runs(manifest: &Manifest, file: &Stored, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// How much keys open in a backup.
+/// How many of the needed keys are available.
 #[must_use]
 pub fn key_check_message(judged: &JudgedReceipt, check: &KeyCheck) -> Message {
     let opens = check.needed.saturating_sub(check.missing.len() as u64);
     Message::info(format!("backup {}: the keys open {opens} of {}", judged.receipt.number, check.needed))
 }
 
-/// How far a restore is.
+/// Progress of a restore.
 #[must_use]
 pub fn restore_progress(progress: &restore::Progress) -> String {
     if progress.proven_bytes.load(Ordering::Relaxed) > 0 {
@@ -308,7 +308,7 @@ pub fn restore_progress(progress: &restore::Progress) -> String {
     part("writing", &progress.written_bytes, &progress.total_bytes)
 }
 
-/// What was restored, and what was not proven.
+/// What was restored, and what could not be verified.
 #[must_use]
 pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
     let (pages, mut messages) = (restored.pages, Vec::new());
@@ -363,7 +363,7 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
     messages
 }
 
-/// What a restore would do.
+/// The planned restore.
 #[must_use]
 pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -> Vec<Message> {
     let mut messages = vec![
@@ -390,7 +390,7 @@ pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -
     messages
 }
 
-/// What a run would do.
+/// The planned backup run.
 #[must_use]
 pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
     let kind = match (plan.base, &plan.full) {
@@ -414,7 +414,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
     messages
 }
 
-/// Messages about what the server started on a restored directory has found.
+/// Results of starting a server on the restored directory.
 #[must_use]
 pub fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
     let recovered = proof.recovered.as_secs_f64();
@@ -445,7 +445,7 @@ fn left_out_messages(files: &[LeftOut]) -> impl Iterator<Item = Message> {
     files.iter().map(|file| Message::info(format!("not in the backup: {}: {}", visible(&file.path), file.why)))
 }
 
-/// Amount done of a total, in bytes.
+/// Bytes done, of a total.
 fn part(what: &str, done: &AtomicU64, all: &AtomicU64) -> String {
     let (done, all) = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
     let percent = done.saturating_mul(100).checked_div(all).unwrap_or(0).min(100);

@@ -201,12 +201,12 @@ fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Column headings of latencies of all rounds together, and of what an operation takes.
+/// Column headings: latencies of all rounds together, and the cost of one operation.
 pub(super) const OPERATION_LATENCIES: [&str; 6] = ["min", "mean", "p95", "max", "unfair %", "repeated"];
-/// The other half of them.
+/// Second half of these column headings.
 pub(super) const OPERATION_COSTS: [&str; 6] = ["client µs", "server µs", "kernel µs", "KiB read", "KiB out", "fsyncs"];
 
-/// What single operations took in all rounds together, and what each of them cost.
+/// Latencies of all rounds together, and the cost of one operation.
 fn operations(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
     let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.operations.as_ref()?))).collect();
     if arms.is_empty() {
@@ -225,7 +225,7 @@ fn operations(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) 
     Ok(table("  for each", OPERATION_COSTS, operation_costs)?)
 }
 
-/// Milliseconds, and how fair it was.
+/// Milliseconds, and the unfairness between clients.
 pub(super) fn operation_latencies(operations: &OperationsRecord) -> [String; 6] {
     let latency = &operations.latency;
     let [min, mean, p95, max] = [latency.min_seconds, latency.mean_seconds, latency.p95_seconds, latency.max_seconds]
@@ -246,13 +246,13 @@ pub(super) fn operation_costs(operations: &OperationsRecord) -> [String; 6] {
     ]
 }
 
-/// What two equal arms can differ.
+/// The resolution: how much two equal arms differ.
 pub(super) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
     let percent = experiment.resolution_percent?;
     Some(format!("two equal arms can differ by {percent:.1} % here"))
 }
 
-/// What a ratio says of the difference; nothing if there is one.
+/// Explains a ratio that shows no difference; `None` if it shows one.
 pub(super) fn difference(ratio: &RatioRecord) -> String {
     match ratio.difference {
         Difference::Seen => String::new(),

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::message::Message;
 use crate::text::visible;
 
-/// What happened while logs are archived; `None` for what a status line shows.
+/// Messages about events while logs are archived; `None` for an event that only the status line shows.
 #[must_use]
 pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
     match note {
@@ -37,7 +37,7 @@ pub fn binlog_status(note: &Note<'_>) -> Option<String> {
     }
 }
 
-/// What was archived.
+/// What was archived in a run.
 #[must_use]
 pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
     let gtid = if archived.gtid.is_empty() { String::new() } else { format!(", GTIDs {}", visible(&archived.gtid)) };
@@ -51,7 +51,7 @@ pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
     ))]
 }
 
-/// Writes what is archived, and the transactions that were asked for.
+/// Writes the archived logs, and the requested transactions.
 ///
 /// # Errors
 /// Those of `out`.
@@ -95,7 +95,7 @@ fn changes(transaction: &Transaction) -> String {
     transaction.changes.iter().map(change).collect::<Vec<_>>().join("; ")
 }
 
-/// The last transaction that goes in, and the first that does not.
+/// The last transaction to replay, and the first one to leave out.
 #[must_use]
 pub fn reach_messages(reach: &Reach) -> Vec<Message> {
     let last = reach.last.as_ref().map_or_else(|| "nothing".to_owned(), described);

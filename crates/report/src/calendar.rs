@@ -17,7 +17,7 @@ use crate::{Error, Message, size};
 
 const STYLE: &str = concat!(include_str!("../templates/bench.css"), include_str!("../templates/calendar.css"));
 
-/// Messages below the table: what is wrong, and what was not judged.
+/// Messages below the table: faults, and what was not judged.
 #[must_use]
 pub fn calendar_messages(calendar: &Calendar) -> Vec<Message> {
     let mut messages = vec![Message::info(headline(calendar)), Message::info(restore_line(calendar))];
@@ -68,7 +68,7 @@ struct Month {
 
 struct Day {
     number: i8,
-    /// Class of the cell, and the sign that says the same without colour.
+    /// CSS class of the cell, and a symbol for readers without colour.
     state: &'static str,
     sign: &'static str,
     title: String,
@@ -161,7 +161,7 @@ fn headline(calendar: &Calendar) -> String {
     }
 }
 
-/// The newest restore that a server has proven.
+/// The newest restore that a server proved.
 fn restore_line(calendar: &Calendar) -> String {
     let Some((entry, restore)) = calendar.newest_proven_restore() else {
         return "no restore is known that a server has proven".to_owned();
@@ -190,7 +190,7 @@ fn problems(calendar: &Calendar) -> Vec<String> {
     problems
 }
 
-/// Number, end, kind, state, size of the data, stored size, and the newest restore.
+/// Columns: number, end, kind, state, size of the data, stored size, newest restore.
 fn row(entry: &Entry) -> [String; 7] {
     let listed = &entry.listed;
     let restored = entry.restores.last().map_or_else(String::new, |restore| {

@@ -123,7 +123,7 @@ fn leftovers(title: &str, leftovers: &[encrypt::Leftover], out: &mut dyn Write) 
     Ok(())
 }
 
-/// Writes the runs that are known, as a list for scripts of schema `sealant.encrypt-state/1`.
+/// Writes the known runs as a list for scripts, schema `sealant.encrypt-state/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -131,7 +131,7 @@ pub fn write_runs_json(runs: &[RunState], out: &mut dyn Write) -> Result<(), Err
     json::pretty(runs, out)
 }
 
-/// Writes what each run does, how far it is and how long it took by now.
+/// Writes each run's task, its progress, and its duration so far.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -166,7 +166,7 @@ fn took(from: Timestamp, to: Timestamp) -> String {
     span.map_or_else(|_| "-".to_owned(), |span| format!("{span:#}"))
 }
 
-/// What was removed of runs that have ended.
+/// What was removed of finished runs.
 #[must_use]
 pub fn forgotten_messages(runs: &[RunState]) -> Vec<Message> {
     let one = |run: &RunState| Message::info(format!("{}: forgotten, of {}", run.server, labels::minute(run.began)));
@@ -177,7 +177,7 @@ pub fn forgotten_messages(runs: &[RunState]) -> Vec<Message> {
     }
 }
 
-/// What becomes of a run that was asked for something, or not any more.
+/// What happens to a run after a request, or after its withdrawal.
 #[must_use]
 pub fn request_text(run: &RunState, request: Request, wanted: bool) -> String {
     let server = &run.server;

@@ -88,7 +88,7 @@ fn similar_ids(id: &str) -> Vec<&'static str> {
         |check: &Check| check.id.split('-').filter(|part| message.iter().any(|w| w.eq_ignore_ascii_case(part))).count();
     let mut ids: Vec<(usize, &'static str)> = checks::all().map(|check| (shared(check), check.id)).collect();
     ids.retain(|(shared, _)| *shared > 0 && shared * 2 >= message.len());
-    // Those that are alike keep the order of the list.
+    // A stable sort: equally similar ids keep the order of the list.
     ids.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
     ids.into_iter().take(3).map(|(_, id)| id).collect()
 }

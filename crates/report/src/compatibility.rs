@@ -47,7 +47,7 @@ fn verbs() -> Vec<&'static str> {
     verbs
 }
 
-/// The table's cell; a verb that is not listed was not run.
+/// A cell of the table; a verb that is not in the list was not run.
 fn cell(verb: &str, server: &str) -> &'static str {
     match lines().find(|line| line.verb == verb && line.server == server).map(|line| line.how) {
         Some("none") => "–",
@@ -85,7 +85,7 @@ pub fn render_compatibility() -> String {
     text
 }
 
-/// What servers can do since which version.
+/// Features of servers, and their first versions.
 fn capabilities() -> String {
     let mut text = String::from(
         "\n## What a server can do, by version\n\nWritten from `crates/server/src/dialect/capability.rs`, which every verb asks. \

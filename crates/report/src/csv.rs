@@ -13,8 +13,8 @@ use crate::text::visible;
 /// Column names. Columns are only ever added, at the end.
 const HEAD: &str = "server,id,status,severity,artefact,grade,message,remediation,cost,standards,waiver,fingerprint\r\n";
 
-/// Writes the head and a line per finding; a server that could not be audited has one line
-/// without an id, and so has, at the end, what is missing as a whole.
+/// Writes the header and a line per finding. A server that could not be audited gets one line without an id; so does,
+/// at the end, whatever is missing as a whole.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -30,7 +30,7 @@ fn unaudited(server: &Server, out: &mut dyn Write) -> Result<(), Error> {
     without_id(&server.target, "server", error, out)
 }
 
-/// A line that belongs to no check.
+/// A line without a check.
 fn without_id(server: &str, artefact: &str, message: &str, out: &mut dyn Write) -> Result<(), Error> {
     let status = Status::Unknown.as_str();
     fields(&[server, "", status, "", artefact, "", message, "", "", "", "", ""], out)

@@ -19,7 +19,7 @@ pub fn write_drift(format: Format, drift: &Drift, options: &RenderOptions, out: 
     }
 }
 
-/// Like [`write_drift`], into a text.
+/// Like [`write_drift`], but returns a string.
 ///
 /// # Errors
 /// Those of [`write_drift`].

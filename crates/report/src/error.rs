@@ -35,13 +35,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for is not there.
+    /// Whether the requested format or check does not exist.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::UnknownFormat { .. } | Self::NotForDrift { .. } | Self::UnknownCheck { .. })
     }
 
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

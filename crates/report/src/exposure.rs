@@ -64,7 +64,7 @@ fn sentence(id: &str, findings: &[&Finding]) -> String {
     if names.is_empty() { format!("{message}.") } else { format!("{message}: {names}.") }
 }
 
-/// What a failure of the check exposes. A check of another release counts by its area, and has no sentence.
+/// What a failure of the check exposes. A check of another release is judged by its area and has no sentence.
 fn exposes(id: &str) -> Exposes {
     let of_area = || area_of(id).map(|area| area.exposes);
     row(id).map(|check| check.exposes).or_else(of_area).unwrap_or(Exposes::Nothing)
@@ -75,8 +75,8 @@ fn concerns(id: &str, location: DataState) -> bool {
     exposes(id).data_state() == Some(location)
 }
 
-/// What an attacker can read of one server, at rest or in flight. Only findings decide: the map also shows clear data where that
-/// was accepted, or where there is nothing to read.
+/// What an attacker can read of one server, at rest or in flight. Only findings count: the coverage map also shows
+/// clear data where it was accepted, or where nothing can be read.
 #[must_use]
 pub(crate) fn at<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, location: DataState) -> Exposure {
     if opened(findings.clone(), Status::Fail, location) {

@@ -11,7 +11,7 @@ use crate::group::{Group, by_check};
 use crate::text::visible;
 use crate::{Error, labels};
 
-/// Statements that encrypt, or switch encryption on, begin like this; every other one waits for its reader.
+/// Prefixes of statements that the script executes; it writes every other statement as a comment.
 const ACTIVE: [&str; 2] = ["SET PERSIST ", "SET GLOBAL "];
 
 const EXPLANATION: &str = "\
@@ -23,7 +23,8 @@ set -eu
 sql() { ${MYSQL:-mysql}; }
 ";
 
-/// Writes a script with the fix of every failure of one server, those that others wait for first, then the worst first.
+/// Writes a script with the fix of every failure of one server: first those that others depend on, then the worst
+/// first.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -38,7 +39,7 @@ pub fn write_fixes(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> 
     in_order(by_check(outcome.findings.iter(), Status::Fail)).iter().try_for_each(|group| fix(group, out))
 }
 
-/// A fix that comes after another one follows it, if that is needed here.
+/// Puts each fix after the fixes in the script that must precede it.
 fn in_order(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     let mut ordered: Vec<Group<'_>> = Vec::with_capacity(groups.len());
     while !groups.is_empty() {
@@ -48,7 +49,7 @@ fn in_order(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
                 group.findings.iter().flat_map(|finding| &finding.remedies).filter_map(|step| step.after.as_deref());
             after.any(|check| check != group.id && waiting.contains(check))
         };
-        // In a circle the first one begins.
+        // Breaks a cycle of dependencies at the first fix.
         let next = groups.iter().position(|group| !waits(group)).unwrap_or(0);
         ordered.push(groups.remove(next));
     }
@@ -74,7 +75,7 @@ fn remedy(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "# {}", visible(finding.remediation.as_deref().unwrap_or("no fix is known")))?;
         return Ok(());
     }
-    // What follows a step that people do waits for it.
+    // Steps after manual work are comments, too.
     let mut waits = false;
     for step in &finding.remedies {
         waits |= !is_active(step);
@@ -83,7 +84,7 @@ fn remedy(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the script runs a step by itself.
+/// Whether the script executes a step.
 fn is_active(step: &Step) -> bool {
     match &step.action {
         // The client parses a backslash as the start of its own commands; `…` marks what the user has to fill in.

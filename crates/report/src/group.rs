@@ -53,7 +53,7 @@ pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: 
             None => groups.push(Group { id: key.0, severity: key.1, findings: vec![finding] }),
         }
     }
-    // Summaries of other checks come after those.
+    // Checks that summarise others come last.
     groups.sort_by_key(|group| (Reverse(group.severity), area_of(group.id).is_some_and(Area::is_summary), group.id));
     groups
 }

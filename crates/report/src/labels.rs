@@ -7,7 +7,7 @@ use audit::outcome::{Outcome, Server};
 
 use crate::text::count;
 
-/// A warning if not everything was judged: an audit with fewer privileges fails fewer checks, and would look better.
+/// A warning if not everything was judged: an audit with fewer privileges finds fewer failures, and would look better.
 #[must_use]
 pub(crate) fn incomplete(outcome: &Outcome) -> Option<String> {
     let sum = &outcome.summary;

@@ -219,7 +219,7 @@ pub fn write(format: Format, outcome: &Outcome, options: &RenderOptions, out: &m
     }
 }
 
-/// Like [`write()`], into a text.
+/// Like [`write()`], but returns a string.
 ///
 /// # Errors
 /// Those of [`write()`], except errors of the output.

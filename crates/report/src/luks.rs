@@ -68,7 +68,7 @@ fn readable(report: &Report) -> &'static str {
     }
 }
 
-/// Writes what a header backup holds.
+/// Writes the content of a header backup.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -79,7 +79,7 @@ pub fn write_luks_backup(backup: &str, manifest: &Manifest, out: &mut dyn Write)
     Ok(writeln!(out, "  {} bytes, SHA-256 {}", manifest.bytes, manifest.sha256)?)
 }
 
-/// Writes what two headers say differently, a line each.
+/// Writes the differences between two headers, one line each.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -152,7 +152,7 @@ fn opens(slot: Option<u32>, none: &str) -> String {
     slot.map_or_else(|| none.to_owned(), |slot| format!("opens slot {slot}"))
 }
 
-/// Writes what the kernel says of an open volume.
+/// Writes the kernel's description of an open volume.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -170,7 +170,7 @@ pub fn write_luks_opened(name: &str, opened: &Opened, out: &mut dyn Write) -> Re
     )?)
 }
 
-/// Writes where a volume is mounted.
+/// Writes the mount points of a volume.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -183,7 +183,7 @@ pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: 
     Ok(writeln!(out, "{}: /dev/mapper/{name} {state}", directory.display())?)
 }
 
-/// What still lets data reach the disk below a mounted volume in plaintext.
+/// Ways in which data can still reach the disk below a mounted volume in plaintext.
 #[must_use]
 pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> {
     let directory = directory.display();
@@ -199,7 +199,7 @@ pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> 
     }
 }
 
-/// Writes what keeps a server down at the next boot, as JSON for scripts, schema `sealant.luks-boot/1`.
+/// Writes what would keep a server down at the next boot, as JSON for scripts, schema `sealant.luks-boot/1`.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -5,9 +5,9 @@
 pub enum Message {
     /// What was done.
     Info(String),
-    /// What should be known and is no error.
+    /// Something to know that is not an error.
     Warning(String),
-    /// What is wrong and does not end the run.
+    /// A fault that does not end the run.
     Error(String),
     /// The next step.
     Hint(String),

@@ -22,8 +22,8 @@ const LISTED: usize = 40;
 /// Without `verbose`, maximum number of findings listed for a file.
 const FINDINGS: usize = 5;
 
-/// What to say besides the report: files that could not be read, directories in which there was nothing to verify, and
-/// the next step. `has_keys` says whether any key store was given.
+/// Messages besides the report: files that could not be read, directories without anything to verify, and the next
+/// step. `has_keys` says whether a key store was given.
 #[must_use]
 pub fn verification_messages(report: &Report, nothing_in: &[&Path], has_keys: bool) -> Vec<Message> {
     let unread = report.errors.iter().map(|unread| format!("{}: {}", unread.path.display(), unread.reason));
@@ -101,13 +101,13 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
 }
 
-/// Kind of a file; of tablespaces that hold no single table, their own.
+/// Kind of a file; for tablespaces that hold no single table, the kind of tablespace.
 fn kind_name(file: &FileResult) -> &'static str {
     let special = file.tablespace.filter(|kind| *kind != TablespaceKind::FilePerTable);
     special.map_or_else(|| report_name::of_kind(file.kind), TablespaceKind::name)
 }
 
-/// What the file consists of.
+/// Units of the file.
 fn unit_name(kind: Option<FileKind>) -> &'static str {
     kind.map_or("page", FileKind::unit_name)
 }

@@ -8,7 +8,7 @@ use verify::size;
 
 use crate::{Error, json};
 
-/// Writes where a copy is, as JSON for scripts.
+/// Writes the location of a copy, as JSON for scripts.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -22,7 +22,7 @@ pub fn write_snapshot_json(unchanged: &SnapshotCopy, out: &mut dyn Write) -> Res
     json::pretty(&document, out)
 }
 
-/// Writes where a copy is: its path, for a shell.
+/// Writes the location of a copy: its path, for a shell.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -70,7 +70,7 @@ fn created(found: &Found) -> String {
     found.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Writes what a copy would take, as JSON for scripts.
+/// Writes the estimated cost of a copy, as JSON for scripts.
 ///
 /// # Errors
 /// [`Error::Write`].

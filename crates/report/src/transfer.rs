@@ -1,4 +1,4 @@
-//! Reports around a transfer: what would be sent, and whether what was received is still what it was.
+//! Reports on transfers: what would be sent, and whether received files are unchanged.
 
 use std::io::Write;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use verify::size;
 use crate::text::visible;
 use crate::{Error, json};
 
-/// A hint about logs that were sent encrypted although the given keys open them.
+/// A hint about logs that were sent encrypted although the given keys decrypt them.
 #[must_use]
 pub fn send_hint(progress: &Progress) -> Option<String> {
     let bytes = progress.withheld_bytes.load(Ordering::Relaxed);
@@ -38,7 +38,7 @@ pub fn write_send_plan(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
     Ok(writeln!(out, "{:>12}  in all, {} entries; nothing was sent", size(plan.bytes), plan.entries.len())?)
 }
 
-/// Writes the differences of a directory from its manifest as human-readable text.
+/// Writes the differences between a directory and its manifest as human-readable text.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -55,7 +55,7 @@ pub fn write_manifest_check_table(checked: &Checked, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// Writes it as JSON for scripts, schema `sealant.manifest-check/1`.
+/// Writes the differences as JSON for scripts, schema `sealant.manifest-check/1`.
 ///
 /// # Errors
 /// [`Error::Write`].

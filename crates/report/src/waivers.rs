@@ -1,4 +1,4 @@
-//! A skeleton of waivers for the failures of an audit.
+//! A template of waivers for the failures of an audit.
 
 use std::io::Write;
 
@@ -11,11 +11,11 @@ use jiff::tz::TimeZone;
 use crate::group::line;
 use crate::{Error, labels};
 
-/// Days after which the waivers of a skeleton expire.
+/// Days after which the waivers of a template expire.
 const DAYS: i64 = 90;
 
-/// Writes a waiver for every failure, without reason and approver, so that `--waivers` refuses each until somebody has
-/// filled it in.
+/// Writes a waiver for every failure, without reason and approver: `--waivers` refuses each one until these are filled
+/// in.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -1,7 +1,7 @@
 //! Authenticates an account with its password, for each authentication plug-in.
 //!
-//! The password itself is sent only over a Unix socket, or over TLS to a verified server. No RSA key is requested from
-//! the server to encrypt it: an impostor could send his own.
+//! The password itself is sent only over a Unix socket, or over TLS to a verified server. It is not encrypted with an
+//! RSA key from the server: an impostor could send his own key.
 
 use mysql_common::auth::plugins::{
     ChallengeResponsePlugin, Context, Response,

@@ -1,6 +1,6 @@
 //! `auto.cnf`, where a MySQL server stores its UUID.
 
-/// Name of the file. It belongs to one server and not to its data: a server on a copy makes its own.
+/// Name of the file. It identifies a server instance, not its data: a server on a copy creates its own.
 pub const NAME: &str = "auto.cnf";
 
 /// The UUID in the text of the file; `None` if there is none of valid form.

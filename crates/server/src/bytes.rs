@@ -1,6 +1,6 @@
 //! Parses integers and strings in untrusted bytes without panicking.
 
-/// A cursor over a received message. A read returns `None` if the bytes do not suffice.
+/// A cursor over a received message. A read returns `None` if too few bytes are left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a>(&'a [u8]);
 

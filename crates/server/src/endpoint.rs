@@ -20,12 +20,12 @@ pub enum Endpoint {
         /// Port.
         port: u16,
     },
-    /// A unix socket.
+    /// A Unix socket.
     Socket(PathBuf),
 }
 
-/// Whether an address, as `bind_address` or a socket has it, means all interfaces. MariaDB shows an unset address as
-/// empty; a network namespace may follow the address after a slash.
+/// Whether an address of `bind_address` or a socket means all interfaces. MariaDB reports an unset address as empty; a
+/// network namespace may follow the address after a slash.
 #[must_use]
 pub fn is_any_address(address: &str) -> bool {
     let address = address.trim().split('/').next().unwrap_or_default();
@@ -62,7 +62,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The text is not an endpoint.
+/// Error for text that is not an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is neither HOST:PORT nor the path of a socket")]
 pub struct NotAnEndpoint;

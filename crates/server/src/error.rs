@@ -117,15 +117,15 @@ pub enum Error {
         /// Address or socket of the server.
         endpoint: Endpoint,
     },
-    /// The path is not that of a unix socket.
+    /// The path does not lead to a Unix socket.
     #[error("{}: {found}, not a socket", path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Type of the file at the path.
         found: &'static str,
     },
-    /// The unix socket file does not exist.
+    /// The Unix socket file does not exist.
     #[error("{}: no such socket", path.display())]
     NoSuchSocket {
         /// Path of the socket.
@@ -463,7 +463,7 @@ impl Error {
         })
     }
 
-    /// The message with the server's name before it, unless it begins with that.
+    /// The message, prefixed with the server's name unless it already begins with it.
     #[must_use]
     pub fn naming(&self, endpoint: &Endpoint) -> String {
         match self {
@@ -477,7 +477,7 @@ impl Error {
         }
     }
 
-    /// Whether the user's input is malformed, such as a URL.
+    /// Whether the user's input is malformed, for example a URL.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::Url { .. } | Self::PasswordInUrl | Self::NoAccount)

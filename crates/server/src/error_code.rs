@@ -1,5 +1,5 @@
-//! Error numbers of the server that decide what this program does next. Sources: MySQL manual, "Server Error Message
-//! Reference"; MariaDB documentation, "MariaDB Error Codes".
+//! Server error numbers that this program reacts to. Sources: MySQL manual, "Server Error Message Reference"; MariaDB
+//! documentation, "MariaDB Error Codes".
 
 /// `ER_CHECKREAD`: the row has changed since it was last read.
 pub const CHECKREAD: u16 = 1020;
@@ -23,7 +23,7 @@ pub const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
 pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
 /// `ER_LOCK_DEADLOCK`.
 pub const LOCK_DEADLOCK: u16 = 1213;
-/// `ER_MASTER_FATAL_ERROR_READING_BINLOG`: the server cannot send what a replica asks for.
+/// `ER_MASTER_FATAL_ERROR_READING_BINLOG`: the server cannot send the requested binary log.
 pub const FATAL_ERROR_READING_BINLOG: u16 = 1236;
 /// `ER_OPTION_PREVENTS_STATEMENT`.
 pub const OPTION_PREVENTS_STATEMENT: u16 = 1290;

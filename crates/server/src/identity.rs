@@ -32,7 +32,7 @@ pub struct Identity {
     pub socket: Option<PathBuf>,
     /// `@@pid_file`; a relative path is relative to the data directory.
     pub pid_file: Option<PathBuf>,
-    /// Seconds since the start.
+    /// Seconds since the server started.
     pub uptime_seconds: u64,
 }
 

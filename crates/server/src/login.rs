@@ -43,9 +43,9 @@ pub struct Login {
     pub key_file: Option<PathBuf>,
     /// Permit clear text over TCP.
     pub allow_plaintext_tcp: bool,
-    /// Permit to send the password itself to an unverified server.
+    /// Permit sending the password itself to an unverified server.
     pub password_to_unverified: bool,
-    /// Timeout for a silent server.
+    /// Timeout for a server that does not respond.
     pub timeout: Duration,
 }
 
@@ -76,7 +76,7 @@ pub trait Prompt {
 }
 
 impl Login {
-    /// Reads the option files; problems that are not errors are in the warnings.
+    /// Reads the option files. Problems that are not errors become warnings.
     ///
     /// # Errors
     /// [`Error::OptionFileRead`] and [`Error::OptionFileSyntax`].
@@ -91,7 +91,7 @@ impl Login {
         Ok(options)
     }
 
-    /// The server to log in to: by URL, else by socket, else from the option files. `None` if none of them names one.
+    /// The server to log in to: from the URL, else the socket, else the option files. `None` if none of them names one.
     ///
     /// # Errors
     /// [`Error::Url`], [`Error::PasswordInUrl`] and [`Error::NoAccount`].
@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// Sends one word as an answer.
+    /// Answers with a fixed password.
     struct Answers(Option<&'static str>);
 
     impl Prompt for Answers {

@@ -73,7 +73,8 @@ fn overlaps(revoked: &str, needed: &str) -> bool {
     needed == EVERYTHING || revoked == EVERYTHING || schema(revoked) == schema(needed)
 }
 
-/// Quoted names may contain any text, such as ` ON *.* TO `: whoever may create a schema or a role chooses it.
+/// Parses one grant or revoke. A quoted name may contain any text, such as ` ON *.* TO `, chosen by anyone who may
+/// create a schema or role.
 fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
     let (privileges, rest) = split_outside_quotes(rest, " ON ")?;
     let (object, _) = split_outside_quotes(rest, preposition)?;
@@ -251,7 +252,7 @@ mod tests {
         assert!(!Grants::parse(revoked).cover("SELECT ON *.*"));
         let not_read = ["GRANT SELECT ON *.* TO `audit`@`%`", "REVOKE SELECT ON `a``b`.* FROM `audit`@`%`"];
         assert!(!Grants::parse(not_read).cover("SELECT ON mysql.user"));
-        // Their own grants count in any case.
+        // The account's own grants always count.
         let own = ["GRANT SELECT ON \"mysql\".\"user\" TO 'audit'@'%'"];
         assert!(Grants::parse(own).cover("SELECT ON mysql.user"));
     }

@@ -1,4 +1,4 @@
-//! The program of a server, `mysqld` or `mariadbd`: its version, its installation, and what its log says.
+//! A server's program, `mysqld` or `mariadbd`: its version, its installation, and its error log.
 
 use std::{
     io,
@@ -7,13 +7,13 @@ use std::{
 
 use crate::version::{ServerVersion, VersionHints};
 
-/// Directories of an installation, found from the path of its program. A package that was unpacked at another path than
-/// it was built for needs options that name them.
+/// Directories of an installation, derived from the path of its program. A package unpacked to another path than it was
+/// built for needs options that name them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
     /// For `--basedir`.
     pub base: PathBuf,
-    /// For `--lc-messages-dir`; MariaDB's SQL scripts are here, too.
+    /// For `--lc-messages-dir`; MariaDB's SQL scripts are here as well.
     pub messages: Option<PathBuf>,
     /// For `--plugin-dir`.
     pub plugins: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub const PLUGIN_DIRECTORIES: [&str; 6] = [
 ];
 
 impl Installation {
-    /// The installation of a program in its `bin` or `sbin`.
+    /// The installation of a program in a `bin` or `sbin` directory.
     #[must_use]
     pub fn around(program: &Path) -> Self {
         let base = program.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr")).to_path_buf();
@@ -56,7 +56,7 @@ pub fn option(name: &str, path: &Path) -> String {
     format!("--{name}={}", path.display())
 }
 
-/// The version that a program prints; `None` if it is not a server.
+/// The version that a program prints; `None` if the program is not a server.
 ///
 /// # Errors
 /// The program cannot be run.
@@ -66,7 +66,7 @@ pub fn version(program: &Path) -> io::Result<Option<ServerVersion>> {
         .and_then(|version| ServerVersion::parse(version, VersionHints { comment: &text, ..VersionHints::default() })))
 }
 
-/// The version in what a server's program prints about itself, as it is written there.
+/// The version in the text that a server program prints about itself, unchanged.
 #[must_use]
 pub fn version_word(text: &str) -> Option<&str> {
     text.split_whitespace().skip_while(|word| *word != "Ver").nth(1)

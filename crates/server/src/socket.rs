@@ -191,7 +191,7 @@ fn connect_tcp(
         }
         match TcpStream::connect_timeout(&address, left) {
             Ok(stream) => {
-                // After a refusal another attempt would only take time.
+                // Without TCP_NODELAY the connection is only slower.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }

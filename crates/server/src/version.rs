@@ -148,7 +148,7 @@ mod tests {
             ("5.6.24-log", "Source distribution", MySql, (5, 6, 24)),
             ("5.7.44-48-log", "Percona Server (GPL), Release 48, Revision 497f936a373", Percona, (5, 7, 44)),
             ("8.0.36-28.1", "Percona XtraDB Cluster (GPL), Release rel28, WSREP version 26.1.4.3", Percona, (8, 0, 36)),
-            // Debian's build of Oracle's MySQL: a suffix as Percona has it proves nothing.
+            // Debian's build of Oracle's MySQL: a suffix like Percona's proves nothing.
             ("9.7.4-2", "", MySql, (9, 7, 4)),
             ("5.5.5-10.11.19-MariaDB-0+deb12u1", "", MariaDb, (10, 11, 19)),
             ("10.11.19-MariaDB", "MariaDB Server", MariaDb, (10, 11, 19)),

@@ -1,4 +1,4 @@
-//! Peers that violate the protocol: each gives an error, soon.
+//! Peers that violate the protocol: each must cause an error promptly.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -36,12 +36,12 @@ fn say(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes);
 }
 
-/// Until the other side disconnects.
+/// Reads until the client disconnects.
 fn say_no_more(stream: &mut TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new());
 }
 
-/// Long enough for a peer that gets no processor for a while: the content of its answer matters, not the time.
+/// Long enough for a peer that is not scheduled for a while: the content of its answer matters, not the time.
 fn timeout() -> Duration {
     harness::limit(3)
 }
@@ -237,7 +237,7 @@ fn a_server_that_asks_for_files_or_sends_too_much_is_left() {
             log_in(stream);
             receive(stream);
             say(stream, &answer);
-            // Closed only after the other side has read it; otherwise a reset would discard it.
+            // Closes only after the client has read the answer; otherwise a reset would discard it.
             let _ = stream.shutdown(Shutdown::Write);
             say_no_more(stream);
         })

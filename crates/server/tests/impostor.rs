@@ -30,7 +30,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use server::{Connection, Endpoint, Error, Options, Target, TlsMode};
 
-/// Presents one certificate, whatever the key.
+/// Presents one certificate regardless of the key.
 #[derive(Debug)]
 struct Shows(Arc<CertifiedKey>);
 
@@ -253,7 +253,7 @@ fn mariadb118_proves_its_certificate() {
     }
 }
 
-/// Ends TLS with a certificate of its own, and speaks TLS to the server behind.
+/// A relay that terminates TLS with its own certificate, and connects to the real server over TLS.
 fn relay(current: &TlsFiles, port: u16) -> Endpoint {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let chain = vec![CertificateDer::from_pem_slice(&fs::read(&current.cert).unwrap()).unwrap()];
@@ -275,7 +275,7 @@ fn relay(current: &TlsFiles, port: u16) -> Endpoint {
         let name = server::connect::server_name("relay");
         let mut client = StreamOwned::new(ServerConnection::new(Arc::new(config)).unwrap(), client);
         let mut server = StreamOwned::new(rustls::ClientConnection::new(config_out, name).unwrap(), server);
-        // Logins and changes of settings are dialogues in which the client starts.
+        // Logins and settings are exchanges in which the client sends first.
         while pass(&mut client, &mut server) && pass(&mut server, &mut client) {}
     });
     endpoint

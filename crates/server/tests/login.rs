@@ -58,7 +58,7 @@ fn mysql97_plugins_log_in() {
     assert_eq!(current_user(open(tcp(&server), "nopw", "", TlsMode::Required).unwrap()), "nopw@%");
     assert_eq!(current_user(open(tcp(&server), "nopw", "", TlsMode::Off).unwrap()), "nopw@%");
 
-    // In clear text: works with the cache, but a full login does not.
+    // In clear text, login works from the server's cache; a full login does not.
     let limits = ProbeLimits::default();
     let password = Password::new("päss");
     assert_eq!(current_user(open(tcp(&server), "sha2", "päss", TlsMode::Off).unwrap()), "sha2@%");
@@ -118,7 +118,7 @@ fn mysql97_second_factor_that_needs_no_answer_is_met() {
     let Some(server) = start(Kind::MySql97, |builder| builder.option("--authentication-policy=*,*,")) else {
         return;
     };
-    // The only plug-in of this build that may be a second factor.
+    // The only plug-in in this build that can be a second factor.
     let set_up = "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so';
                   CREATE USER two@'%' IDENTIFIED WITH caching_sha2_password BY 'a'
                   AND IDENTIFIED WITH auth_socket AS 'root'";
@@ -150,7 +150,7 @@ fn mariadb_plugins_log_in() {
         let error = open(tcp(&server), "native", "wrong", TlsMode::Off).unwrap_err();
         assert!(matches!(error, Error::AccessDenied { code: 1045, .. }), "{error}");
         let who = open(socket(&server), "who", "", TlsMode::Off);
-        // Without the name mapping of MySQL: the account must be named like the system user.
+        // MySQL's name mapping is not available: the account must be named like the system user.
         if let Err(error) = who {
             assert!(matches!(error, Error::AccessDenied { .. }), "{error}");
         }
@@ -203,7 +203,7 @@ fn mysql97_automatic_certificate_is_verified_by_its_ca() {
     assert_eq!(connection.peer_pid(), None);
     let leaf = pki::Certificate::from_der(&tls.peer_certificates[0]).unwrap();
     assert!(leaf.common_name.unwrap().contains("Auto_Generated"));
-    // It contains no host.
+    // The certificate contains no host name.
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyIdentity, &ca).unwrap_err();
     assert!(matches!(error, Error::NameMismatch { .. }), "{error}");
 
@@ -214,7 +214,7 @@ fn mysql97_automatic_certificate_is_verified_by_its_ca() {
     assert!(error.hint().unwrap().contains("ca.pem"));
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyCa, Path::new("/none.pem")).unwrap_err();
     assert!(matches!(error, Error::PemFile { .. }), "{error}");
-    // The certificate itself may be trusted.
+    // The server's certificate itself may be the trusted one.
     let current = server.datadir().join("server-cert.pem");
     verified(&server, "127.0.0.1", TlsMode::VerifyCa, &current).unwrap();
 }
@@ -274,7 +274,7 @@ fn certificates_good_and_bad() {
                             matches!(error, Error::CertificateNotTrusted { why: Untrusted::Expired }),
                             "{context}: {error}"
                         );
-                        // If it is the one certificate named, its dates do not count.
+                        // With a pinned fingerprint, the validity period does not matter.
                         let shown = probe::served(&tcp(&server), None, Duration::from_secs(10)).unwrap();
                         let mut named = options("p", TlsMode::Required);
                         named.tls.fingerprints = vec![Fingerprint::from_der(&shown[0])];

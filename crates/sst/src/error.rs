@@ -19,11 +19,10 @@ pub enum SstError {
     Option {
         /// Its name.
         option: &'static str,
-        /// Why it cannot be used.
+        /// The reason.
         reason: String,
     },
-    /// The joiner's request has no secret: its method is not Sealant, or the secret was cut off in
-    /// between.
+    /// The joiner's request has no secret: its method is not Sealant's, or the secret was lost on the way.
     #[error("the joiner's request has no secret of sealant in it; the joiner's method has to be sealant too")]
     NoSecret,
     /// One side uses certificates of the site and the other does not.
@@ -100,10 +99,10 @@ pub enum SstError {
     /// An invalid position.
     #[error("{from} sent an invalid position")]
     Position {
-        /// Who sent it.
+        /// Origin of the position.
         from: &'static str,
     },
-    /// The peer sent something that this version does not know.
+    /// The peer sent a message that this version does not know.
     #[error("the other side is of another release of sealant: use the same on all nodes")]
     OtherRelease,
     /// The server that started this process has ended.
@@ -112,7 +111,8 @@ pub enum SstError {
 }
 
 impl SstError {
-    /// The next step, where there is one. Those of [`TransferError::hint`] are of commands that nobody gave here.
+    /// The next step, if there is one. Hints of [`TransferError::hint`] do not apply, because they are about commands
+    /// that nobody ran here.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {

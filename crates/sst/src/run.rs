@@ -1,4 +1,4 @@
-//! A state transfer from its call to its end.
+//! Runs a state transfer from start to end.
 
 use std::{io::Read, os::fd::AsFd, sync::Arc, thread};
 
@@ -35,9 +35,9 @@ pub fn run(
     }
 }
 
-/// Waits in a thread for the end of the server and calls `gone` then, unless the transfer is over: nobody tells this
-/// program when it is not needed any more, and one that stays keeps the port from the next try. `output` is the pipe to the
-/// server.
+/// Waits in a thread for the end of the server, and then calls `gone` unless the transfer is over. The server does not
+/// tell this program that it is no longer needed, and one that stays would keep the port from the next attempt.
+/// `output` is the pipe to the server.
 pub fn watch(
     arguments: &Arguments,
     output: impl AsFd + Send + 'static,

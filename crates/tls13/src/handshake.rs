@@ -1,4 +1,4 @@
-//! The handshake, done by rustls, up to the keys of both directions.
+//! The handshake, performed by rustls, up to the keys of both directions.
 
 use rustls::{
     Error,
@@ -21,13 +21,13 @@ pub enum Handshake {
 /// Result of one step of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A step was done; call again.
+    /// A step is done; call again.
     Progress,
     /// Encoded bytes must be sent.
     Transmit,
     /// Another record of the other side is needed.
     NeedsInput,
-    /// It is complete.
+    /// The handshake is complete.
     Done,
 }
 

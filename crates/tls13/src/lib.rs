@@ -1,7 +1,7 @@
 //! TLS 1.3 (RFC 8446) with mutual authentication, and no other mode.
 //!
-//! - [`client_config`] and [`server_config`]: what rustls is told, for an identity of `pki`;
-//! - [`Handshake`]: by rustls, up to the [`RecordKeys`] of both directions;
+//! - [`client_config`] and [`server_config`]: the rustls configurations for an identity of `pki`;
+//! - [`Handshake`]: performed by rustls, up to the [`RecordKeys`] of both directions;
 //! - [`record`]: the record layer between the caller's memory and the wire.
 #![forbid(unsafe_code)]
 

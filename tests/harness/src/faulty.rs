@@ -26,7 +26,7 @@ pub enum Fault {
     Hanging,
 }
 
-/// A request, as far as a test decides by it.
+/// The properties of a request by which a test chooses a fault.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Such as PUT.

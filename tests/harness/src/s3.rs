@@ -14,24 +14,24 @@ use crate::process::Daemon;
 use crate::server::new_directory;
 use crate::{Error, cache, free_port, limit, within};
 
-/// The server that keeps what it promises.
+/// An S3 server that enforces object lock and policies.
 const VERSITY: &str = "versitygw";
 const ROOT: (&str, &str) = ("root-access", "root-secret");
 
 /// A versitygw with its buckets, users and access log. It ends when the value is dropped.
 #[derive(Debug)]
 pub struct S3Server {
-    // Before the directory that it uses.
+    // Dropped before the directory that it uses.
     _daemon: Daemon,
     directory: TempDir,
     port: u16,
     is_encrypted: bool,
 }
 
-/// Who may do anything, or only what a bucket's policy says.
+/// Credentials of a user: an administrator, or one whom a bucket's policy restricts.
 #[derive(Clone, Debug)]
 pub struct S3User {
-    /// A file with the access key and the secret, of mode 600, as AWS's tools have it.
+    /// File with the access key and the secret, of mode 600, in the format of AWS's tools.
     pub file: PathBuf,
 }
 
@@ -109,7 +109,7 @@ impl S3Server {
         self.is_encrypted.then(|| self.path("ca/ca.pem"))
     }
 
-    /// Who may do anything.
+    /// The administrator.
     ///
     /// # Errors
     /// Its file cannot be written.

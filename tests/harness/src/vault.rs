@@ -62,7 +62,7 @@ impl Vault {
         vault.root_token = word_after(&said, "Initial Root Token:");
         vault.unseal()?;
         let log = format!("file_path={}", vault.path("audit.log").display());
-        // A device in the clear: the tests compare paths.
+        // The audit log has paths in clear text, which the tests compare.
         vault.run(&["audit", "enable", "file", &log])?;
         Ok(vault)
     }
@@ -79,7 +79,7 @@ impl Vault {
         &self.tls.ca
     }
 
-    /// A token that may do everything.
+    /// A token with all privileges.
     #[must_use]
     pub fn root_token(&self) -> &str {
         &self.root_token
@@ -101,7 +101,7 @@ impl Vault {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// The command `vault`, which asks this server.
+    /// The command `vault`, configured for this server.
     fn client(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().env("HOME", self.directory.path());
@@ -184,7 +184,7 @@ impl Vault {
         self.wait_for(|said| said.contains("Initialized"))
     }
 
-    /// `vault status` ends with 2 if the Vault is sealed, so its output is looked at.
+    /// `vault status` exits with 2 if the Vault is sealed, so only its output counts.
     fn wait_for(&self, is_so: impl Fn(&str) -> bool) -> Result<(), Error> {
         let look = || {
             let output = self.client().arg("status").output().map_err(|error| error.to_string())?;

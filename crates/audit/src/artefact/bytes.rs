@@ -100,8 +100,7 @@ fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
     }
 }
 
-/// Whether page 0 is damaged, and the file cannot be divided into pages as it says: no page is in its place, and some are of no
-/// known kind.
+/// Whether page 0 is damaged and gives a wrong page size: no page is in its position, and some have no known type.
 #[must_use]
 pub(super) fn is_misread(scan: &TablespaceScan) -> bool {
     let counts = &scan.counts;

@@ -425,7 +425,7 @@ fn is_unused_extension(scan: &TablespaceScan) -> bool {
     scan.kind == TablespaceKind::System && scan.complete && scan.counts.empty == scan.counts.total
 }
 
-/// Whether the file of a table seems to be of the system tablespace, because the id on page 0 is damaged.
+/// Whether a table's file looks like part of the system tablespace because the id on page 0 is damaged.
 fn is_table_by_name(file: &FileFact, scan: &TablespaceScan) -> bool {
     let damaged = scan.page0.checksum == Checksum::Mismatch;
     damaged && scan.kind == TablespaceKind::System && file.base_name().ends_with(".ibd")

@@ -28,7 +28,7 @@ impl Group<'_> {
     }
 }
 
-/// How many members the server sees in its group, itself among them; none if it takes no part in one at the moment.
+/// Number of members that the server sees in its group, including itself; `None` if it is not in a group now.
 ///
 /// # Errors
 /// [`crate::facts::Unseen`] if the members were not listed.

@@ -24,7 +24,7 @@ pub struct Channel<'a> {
     pub ca: &'a str,
     /// Whether the RSA key for the password is requested from an unverified source.
     pub fetches_key: bool,
-    /// Whether it is connected, or tries to be: nobody has stopped it.
+    /// Whether it is connected or tries to connect: nobody stopped it.
     pub runs: bool,
 }
 

@@ -74,7 +74,7 @@ pub(super) fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The file of the server's own authority: what is not absolute is below the data directory.
+/// Path of the server's own CA file; a relative path is below the data directory.
 pub(super) fn path_of_ca(sql: &SqlFacts) -> String {
     let file = sql.variable_or_none("ssl_ca").filter(|file| !file.is_empty()).unwrap_or("/etc/mysql/ca.pem");
     Path::new(&sql.identity.datadir).join(file).to_string_lossy().into_owned()

@@ -1,6 +1,6 @@
 //! The table of all checks. A new check is one new file and one line in its area's `mod.rs`.
 
-/// The checks of an area in the order of the reference, one line each: the module and its entry of the table.
+/// The checks of an area, in the order of the reference. Each line has the module and its entry in the table.
 ///
 /// `CHECK` is `pub(crate)`. It is `pub`, and re-exported below under a name, only if `sealant encrypt` refers to the
 /// check.
@@ -70,12 +70,12 @@ pub struct Area {
     pub checks: &'static [Check],
     /// Checks of the other checks' findings; they run last.
     pub closing_checks: &'static [Check],
-    /// What a failure of a check that only another release has is taken to expose: rather too much than too little.
+    /// What an unknown check of another release is assumed to expose: rather too much than too little.
     pub exposes: Exposes,
 }
 
 impl Area {
-    /// Whether its checks sum up those of other areas.
+    /// Whether its checks summarise those of other areas.
     #[must_use]
     pub const fn is_summary(&self) -> bool {
         !self.closing_checks.is_empty()
@@ -126,7 +126,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     judging().chain(closing())
 }
 
-/// The area of a check's id, also of a check that only another release has.
+/// The area of a check's id, including ids of other releases.
 #[must_use]
 pub fn area_of(id: &str) -> Option<&'static Area> {
     let name = id.split('-').next()?;
@@ -141,7 +141,7 @@ pub fn find(id: &str) -> Option<&'static Check> {
 
 #[cfg(test)]
 mod registration {
-    //! One file and one line add a check: `registration/example.rs` is the file, and the line is this one.
+    //! Adding a check takes one file and one line: `registration/example.rs` is the file, and the line is this one.
     checks! {
         CHECKS:
         example,

@@ -1,4 +1,4 @@
-//! Remedies that would stop a server or lock clients out unless another remedy comes first.
+//! Order of remedies: some would stop a server or lock clients out unless another remedy comes first.
 
 use server::dialect::encryption::all_switches;
 

@@ -6,7 +6,7 @@ use innodb::verify::Finding;
 use crate::facts::proof::UnsoundFile;
 use crate::finding::Evidence;
 
-/// Where which check failed, so that it can be verified; the whole file if there is no position.
+/// Position of each failed check, so that it can be verified; the whole file if there is no position.
 pub(super) fn evidence(file: &UnsoundFile) -> Vec<Evidence> {
     if file.findings.is_empty() {
         return vec![bytes(file, None, format!("{}: `sealant verify` says why", file.verdict.name()))];
@@ -28,7 +28,7 @@ fn describe(file: &UnsoundFile, finding: &Finding) -> String {
     }
 }
 
-/// What such a file consists of.
+/// Name of the units of such a file.
 pub(super) fn unit_name(kind: Option<FileKind>) -> &'static str {
     kind.map_or("page", FileKind::unit_name)
 }

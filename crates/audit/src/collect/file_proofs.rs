@@ -165,7 +165,7 @@ fn is_suspect(file: &FileResult) -> bool {
     !sound && (alone || is_locked(file))
 }
 
-/// Whether a key that a file needs is missing or does not open it, whatever else is wrong. If the key information
+/// Whether a key that a file needs is missing or does not open it, regardless of other faults. If the key information
 /// itself is damaged, the keys are not at fault.
 fn is_locked(file: &FileResult) -> bool {
     match file.verdict {
@@ -183,13 +183,13 @@ fn may_hold_pages(file: &FileFact) -> bool {
     current
         && match &file.content {
             Content::Unreadable { .. } | Content::Unknown { .. } => is_named_so(file.base_name()),
-            // A table's file is empty for a moment when it is made; verify knows whether these may be.
+            // The file of a table is briefly empty when it is created; verify decides whether these files may be.
             Content::Empty => is_log_or_aria(file.base_name()),
             content => content.has_pages(),
         }
 }
 
-/// Whether a file of this name has pages or blocks, or is a binary log.
+/// Whether the name of a file means that it has pages or blocks, or is a binary log.
 fn is_named_so(name: &str) -> bool {
     let kind = file_kind::recognise(&[], name, 0);
     kind.map_or_else(|| server_file::log_base(name).is_some(), FileKind::has_pages)

@@ -48,8 +48,8 @@ pub struct PathUse {
 }
 
 impl Placement {
-    /// What a plan for encrypting the server's disk rests on. `disk` is the new disk; `unit` the server's unit, if it is not
-    /// the usual one.
+    /// Input for a plan to encrypt the server's disk. `disk` is the new disk; `unit` is the server's unit, if it
+    /// differs from the usual one.
     #[must_use]
     pub fn sources(&self, disk: Option<plan::Disk>, name: String, unit: Option<String>) -> plan::PlanInput {
         plan::PlanInput {
@@ -116,7 +116,7 @@ pub fn of_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
     Ok(placement(seen.datadir.clone(), &scan_roots, &seen.view, &disks))
 }
 
-/// The paths that option files name, for a stopped server.
+/// The paths of a stopped server, from option files.
 ///
 /// # Errors
 /// [`Error::NotADataDirectory`] if the named data directory does not exist.

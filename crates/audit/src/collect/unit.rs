@@ -8,7 +8,7 @@ use innodb::server_file::ARIA_CONTROL;
 const UNITS: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
 
 /// Unit of the server with this data directory. Only MariaDB has Aria's control file there. MySQL's unit has two names:
-/// Debian's, and that of MySQL's own packages.
+/// Debian's, and the one in MySQL's own packages.
 pub(crate) fn usual(datadir: &Path) -> &'static str {
     if datadir.join(ARIA_CONTROL).exists() {
         return "mariadb.service";

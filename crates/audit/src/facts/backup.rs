@@ -39,7 +39,7 @@ pub struct RecordedRestore {
 }
 
 impl BackupReceipt {
-    /// What an audit needs of a receipt.
+    /// Extracts the facts from a receipt.
     #[must_use]
     pub fn new(receipt: &Receipt, sha256: Digest) -> Self {
         Self {

@@ -287,7 +287,7 @@ impl FileFacts {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether a key was tried on the tablespace at an absolute path, and opens it.
+    /// Whether a key was tried on the tablespace at an absolute path and opens it.
     #[must_use]
     pub fn is_opened(&self, path: &str) -> bool {
         self.key_proofs.iter().any(|proof| proof.path == path && proof.opens == Some(true))
@@ -299,7 +299,7 @@ impl FileFacts {
         self.roots.iter().any(|root| root.role == Role::Data && root.error.is_none())
     }
 
-    /// Directories of data that could not be walked: what is not among the files may lie there.
+    /// Data directories that could not be walked: files that were not found may be in them.
     pub fn unwalked_data(&self) -> impl Iterator<Item = &Root> {
         self.unseen_roots().filter(|root| matches!(root.role, Role::Data | Role::ExternalData) && !root.missing)
     }
@@ -311,7 +311,7 @@ impl FileFacts {
 }
 
 impl Content {
-    /// Whether it has pages, blocks or events that `verify` opens and checks.
+    /// Whether it has pages, blocks or events that `verify` decrypts and checks.
     #[must_use]
     pub const fn has_pages(&self) -> bool {
         matches!(
@@ -326,8 +326,8 @@ impl Content {
         )
     }
 
-    /// Whether it can only be a database server's, or a backup of one. Files of structure have names that others use
-    /// too, `.cfg` and `.lock`, and compressed texts are anybody's.
+    /// Whether it can only come from a database server or a backup of one. Other programs also use the names of
+    /// structure files, such as `.cfg` and `.lock`, and compressed text can be anyone's.
     #[must_use]
     pub fn is_of_a_server(&self) -> bool {
         match self {
@@ -351,7 +351,7 @@ impl Content {
 }
 
 impl BackupFile {
-    /// Whether something of a server was seen in it, or it is encrypted as a whole.
+    /// Whether it contains server data, or is encrypted as a whole.
     fn is_of_a_server(&self) -> bool {
         let text = self.layers.last().is_none_or(|layer| layer == "text");
         self.holds_keys || self.readable == Some(false) || self.readable == Some(true) && !text
@@ -365,7 +365,7 @@ impl FileFact {
         Path::new(&self.name).file_name().and_then(|n| n.to_str()).unwrap_or(&self.name)
     }
 
-    /// Whether others than its owner and group may read it.
+    /// Whether users other than its owner and group may read it.
     #[must_use]
     pub const fn world_readable(&self) -> bool {
         self.mode & 0o004 != 0

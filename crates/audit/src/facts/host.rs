@@ -1,17 +1,17 @@
-//! What the host shows: devices below the paths, the server's process, option files, swap.
+//! Facts about the host: devices below paths, the server's process, option files, swap.
 
 use serde::{Deserialize, Serialize};
 
-/// Everything read from the host.
+/// All facts about the host.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// Whether a hypervisor runs this host: its disks may be encrypted where we cannot see.
+    /// Whether the host is a virtual machine: its disks may be encrypted outside of it.
     pub virtual_machine: bool,
-    /// The device below each path that matters.
+    /// The device below each relevant path.
     pub paths: Vec<PathOnDisk>,
     /// Swap areas.
     pub swaps: Vec<Swap>,
-    /// Why the swap areas could not be read; none if `swaps` lists all of them.
+    /// Why the swap areas could not be read; `None` if `swaps` lists all of them.
     #[serde(default)]
     pub swaps_unseen: Option<String>,
     /// The server's process.
@@ -22,28 +22,28 @@ pub struct HostFacts {
     pub options: Vec<OptionEntry>,
     /// Option files that exist and could not be read, with the reason.
     pub unreadable_options: Vec<(String, String)>,
-    /// Places outside option files that hold a password in clear.
+    /// Passwords in clear text outside option files.
     pub secrets: Vec<SecretLocation>,
-    /// Places where a credential may lie that could not be read, such as `/proc/7/environ`.
+    /// Possible locations of credentials that could not be read, such as `/proc/7/environ`.
     #[serde(default)]
     pub secrets_unseen: Vec<String>,
-    /// Names of other programs that run as the server's user; none if they could not be listed.
+    /// Names of other programs that run as the server's user; `None` if they could not be listed.
     #[serde(default)]
     pub same_user: Option<Vec<String>>,
-    /// Entries of `/etc/crypttab`; none if it could not be read, empty if it is not there.
+    /// Entries of `/etc/crypttab`; `None` if it could not be read, empty if it does not exist.
     #[serde(default)]
     pub crypttab: Option<Vec<CrypttabEntry>>,
-    /// Open LUKS volumes and what their headers show; none if they were not looked for.
+    /// Open LUKS volumes and the findings about their headers; `None` if they were not looked for.
     #[serde(default)]
     pub luks: Option<Vec<LuksDisk>>,
-    /// Modes of files that must be private, wherever variables point: keys, certificates, option files.
+    /// Permissions of files that must be private, wherever variables point: keys, certificates, option files.
     pub modes: Vec<FileMode>,
-    /// Whether `stunnel` is installed, which Galera's rsync transfer needs for TLS; none if not looked for.
+    /// Whether `stunnel` is installed, which Galera's rsync transfer needs for TLS; `None` if it was not looked for.
     #[serde(default)]
     pub stunnel: Option<bool>,
 }
 
-/// What a path is for.
+/// Purpose of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -74,7 +74,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The words that a report uses.
+    /// Name in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -97,43 +97,43 @@ impl Role {
 /// A path and the layers below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathOnDisk {
-    /// Absolute, as the server names it; files below it are named the same way.
+    /// Absolute path, in the server's view, like the files below it.
     pub path: String,
-    /// The same with links resolved.
+    /// The path with links resolved.
     #[serde(default)]
     pub resolved: String,
-    /// What it is for.
+    /// Its purpose.
     pub role: Role,
-    /// The variable or option that points there.
+    /// The variable or option that names it.
     pub via: String,
-    /// Mount point that holds it.
+    /// Mount point of its file system.
     pub mount_point: String,
     /// File system type.
     pub fs_type: String,
     /// Device number as `major:minor`.
     pub device: String,
-    /// Names of the block devices from the file system down, such as `dm-0`, `nvme0n1p2`.
+    /// Names of the block devices below the file system, such as `dm-0`, `nvme0n1p2`.
     pub chain: Vec<String>,
-    /// What those layers do.
+    /// Encryption by those layers.
     pub layer: DiskLayer,
 }
 
-/// What the disk below a path does for secrecy.
+/// How the disk below a path protects the data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum DiskLayer {
-    /// Encrypted by this: `dm-crypt CRYPT-LUKS2-…`, `zfs aes-256-gcm`, `fscrypt`, `ecryptfs`.
+    /// Encrypted by this layer: `dm-crypt CRYPT-LUKS2-…`, `zfs aes-256-gcm`, `fscrypt`, `ecryptfs`.
     Encrypted {
         /// The layer.
         by: String,
     },
-    /// Not encrypted: every layer down to real hardware was seen.
+    /// Not encrypted: every layer down to the hardware was examined.
     Plain,
-    /// In memory only (tmpfs, ramfs): gone with the power; swap is judged on its own.
+    /// In memory only (tmpfs, ramfs). Swap is judged separately.
     Memory,
-    /// Cannot be seen from this host.
+    /// Cannot be determined from this host.
     Unknown {
-        /// The reason, as messages give it.
+        /// The reason, for messages.
         why: String,
     },
 }
@@ -143,30 +143,30 @@ pub enum DiskLayer {
 pub struct Swap {
     /// Device or file.
     pub name: String,
-    /// What it lies on; zram is [`DiskLayer::Memory`].
+    /// The layer below it; zram is [`DiskLayer::Memory`].
     pub layer: DiskLayer,
 }
 
 /// The server's process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// Process id.
     pub pid: i32,
-    /// How it was found to be this server: `socket peer`, `listening socket`, `pid file`.
+    /// How it was identified: `socket peer`, `listening socket`, `pid file`.
     pub found_by: String,
     /// Effective user id.
     pub uid: u32,
-    /// Its command line, with the value of anything that looks like a secret left out.
+    /// Its command line, without values that look secret.
     pub command_line: Vec<String>,
-    /// Soft limit of core file size in bytes, `u64::MAX` for unlimited.
+    /// Soft limit of the core file size in bytes; `u64::MAX` for unlimited.
     pub core_limit: Option<u64>,
-    /// Memory locked, in KiB.
+    /// Locked memory in KiB.
     pub locked_kib: Option<u64>,
-    /// Memory swapped out, in KiB.
+    /// Swapped memory in KiB.
     pub swapped_kib: Option<u64>,
     /// Addresses it listens on, as `address:port`.
     pub listeners: Vec<String>,
-    /// What could not be read of it, and why.
+    /// What could not be read about it, and why.
     pub unreadable: Vec<String>,
 }
 
@@ -175,9 +175,9 @@ pub struct Process {
 pub struct CrypttabEntry {
     /// Name of the mapped device.
     pub name: String,
-    /// The key file; none if it is asked for, made at random, or held by a token.
+    /// The key file; `None` if the key is prompted for, random, or held by a token.
     pub key_file: Option<String>,
-    /// What the key file lies on; none if there is no key file or it was not found.
+    /// The disk layer below the key file; `None` if there is no key file or it was not found.
     pub key_layer: Option<DiskLayer>,
 }
 
@@ -190,7 +190,7 @@ pub struct LuksDisk {
     pub name: String,
     /// The device with its header.
     pub device: String,
-    /// What the header shows, as `sealant luks audit` says it.
+    /// The findings about its header, as in `sealant luks audit`.
     pub findings: Vec<LuksFinding>,
     /// Why the header could not be read.
     pub unseen: Option<String>,
@@ -201,13 +201,13 @@ pub struct LuksDisk {
 pub struct LuksFinding {
     /// Its code, such as `cipher-cbc`.
     pub code: String,
-    /// How much it matters: `info` to `critical`.
+    /// Its severity: `info` to `critical`.
     pub severity: String,
-    /// Where, and what to do.
+    /// Location, and what to do.
     pub detail: String,
 }
 
-/// An entry of an option file. Values of secrets are never kept.
+/// An entry of an option file. Secret values are never kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionEntry {
     /// The file.
@@ -216,62 +216,63 @@ pub struct OptionEntry {
     pub line: u32,
     /// The group, without brackets.
     pub group: String,
-    /// The option with `_` for `-`, as the server spells variables.
+    /// The option with `_` for `-`, as in names of variables.
     pub key: String,
-    /// Its value; none for a bare option, and for a secret.
+    /// Its value; `None` for a bare option, and for a secret.
     pub value: Option<String>,
-    /// Whether the value was a secret and left out.
+    /// Whether the value was secret and omitted.
     pub secret: bool,
-    /// Whether the running server reads this file: not one that a client alone reads, nor any
-    /// that `--no-defaults` or `--defaults-file` on its command line keeps out.
+    /// Whether the running server reads this file. It does not read files for clients only, or files that
+    /// `--no-defaults` or `--defaults-file` on its command line excludes.
     #[serde(default)]
     pub read_by_server: bool,
 }
 
-/// A place that holds a credential in clear.
+/// A location of a credential in clear text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretLocation {
     /// File, or `process PID (name)`.
     #[serde(rename = "place")]
     pub location: String,
-    /// `password in option file`, `MYSQL_PWD in environment`, `password on command line`, `client history`, `login path (obfuscated only)`.
+    /// `password in option file`, `MYSQL_PWD in environment`, `password on command line`, `client history`, `login path
+    /// (obfuscated only)`.
     pub kind: String,
     /// Permission bits of the file.
     pub mode: Option<u32>,
 }
 
-/// A file that must be private, and who may read it.
+/// Permissions of a file that must be private.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMode {
     /// Absolute path.
     pub path: String,
     /// `keyring`, `key file`, `key file password`, `tls key`, `ca key`, `certificate`, `ca certificate`, `option file`.
     pub what: String,
-    /// The variable, option or rule that led there.
+    /// The variable, option or rule that names it.
     pub via: String,
-    /// Permission bits, or none if the file is not there or not to be seen.
+    /// Permission bits; `None` if the file does not exist or cannot be examined.
     pub mode: Option<u32>,
     /// Owner.
     pub uid: Option<u32>,
     /// Group.
     pub gid: Option<u32>,
-    /// Whether an access control list grants more than the bits say.
+    /// Whether an access control list grants more than the permission bits.
     pub acl: bool,
     /// Permission bits of its directory.
     pub directory_mode: Option<u32>,
-    /// Why it could not be seen.
+    /// Why it could not be examined.
     pub error: Option<String>,
 }
 
 impl HostFacts {
-    /// The layer below `path`: that of the longest known path that leads to it.
+    /// The layer below `path`: that of the longest known path that contains it.
     #[must_use]
     pub fn layer_of(&self, path: &str) -> Option<&DiskLayer> {
         let below = |known: &&PathOnDisk| std::path::Path::new(path).starts_with(&known.path);
         self.paths.iter().filter(below).max_by_key(|known| known.path.len()).map(|known| &known.layer)
     }
 
-    /// The last value of `key` in any of `groups`; the last file and line win, as in the server.
+    /// The last value of `key` in any of `groups`; as in the server, the last file and line win.
     #[must_use]
     pub fn option(&self, groups: &[&str], key: &str) -> Option<&OptionEntry> {
         self.options.iter().rev().find(|entry| groups.contains(&entry.group.as_str()) && entry.key == key)

@@ -31,7 +31,7 @@ pub struct Proof {
     pub locked: u64,
 }
 
-/// A given key store.
+/// A key store used for a proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofStore {
     /// Its path.
@@ -58,7 +58,7 @@ pub struct UnsoundFile {
     pub kind: Option<FileKind>,
     /// Worst verdict of its units.
     pub verdict: Verdict,
-    /// Whether a key that it needs is missing or does not open it, whatever else is wrong.
+    /// Whether a key that it needs is missing or does not open it, regardless of other faults.
     pub locked: bool,
     /// The key that it needs.
     pub key: Option<RequiredKey>,

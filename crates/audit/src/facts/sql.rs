@@ -129,7 +129,7 @@ pub fn is_switched_on(value: &str) -> bool {
     !["", "OFF", "0", "N", "NO", "FALSE", "NONE"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
-/// A quoted text for statements, with backslashes as by default.
+/// A string literal for statements, with backslash escapes, which are on by default.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', "''"))
 }
@@ -147,13 +147,13 @@ impl SqlFacts {
         self.flavor() == Flavor::MariaDb
     }
 
-    /// Whether the server can do that.
+    /// Whether the server has the capability.
     #[must_use]
     pub fn can(&self, capability: Capability) -> bool {
         self.identity.version.can(capability)
     }
 
-    /// Whether the server is MySQL or Percona Server and can do that.
+    /// Whether the server is MySQL or Percona Server and has the capability.
     #[must_use]
     pub fn mysql_can(&self, capability: Capability) -> bool {
         self.identity.version.mysql_can(capability)

@@ -26,7 +26,7 @@ fn command(program: &Path, files: &[PathBuf], depth: u32) -> Command {
     command.args(["--name=read", "--rw=read", "--bs=1M", "--direct=1", "--readonly", "--output-format=json"]);
     command.args(["--file_service_type=sequential", "--invalidate=0"]);
     command.args([format!("--ioengine={engine}"), format!("--iodepth={depth}")]);
-    // In a list of files `fio` separates by colons.
+    // `fio` separates file names by colons.
     let names: Vec<String> = files.iter().map(|file| file.display().to_string().replace(':', "\\:")).collect();
     command.arg(format!("--filename={}", names.join(":")));
     command
@@ -56,7 +56,7 @@ impl Read {
     }
 }
 
-/// `fio` may print warnings before the document.
+/// Skips warnings that `fio` may print before the document.
 fn parse(output: &[u8]) -> Option<Read> {
     let begin = output.iter().position(|byte| *byte == b'{')?;
     let document: Document = serde_json::from_slice(output.get(begin..)?).ok()?;

@@ -1,4 +1,4 @@
-//! Reads files and does nothing else: the upper limit of any verification.
+//! Plain reads of files: the upper limit of any verification.
 
 use std::{
     fs::{File, OpenOptions},
@@ -106,7 +106,7 @@ mod tests {
             .arm(read_direct("direct", &files));
         let samples = match experiment.run(&settings, &|_| {}) {
             Ok(samples) => samples,
-            // A file system that has no direct reads.
+            // The file system does not support direct reads.
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::InvalidInput => return,
             Err(error) => panic!("{error}"),
         };

@@ -1,4 +1,4 @@
-//! `mariadb-backup` of a running server into `openssl enc`.
+//! `mariadb-backup` of a running server, piped into `openssl enc`.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Backing up a directory into a repository on a disk, and restoring it: with Sealant, and with what people use today.
+//! Backups of a directory into a repository on a disk, and restores: with Sealant, and with other common tools.
 
 mod mariabackup;
 mod restic;
@@ -29,32 +29,32 @@ pub(crate) trait BackupTool {
     /// Restores the newest backup into an empty directory.
     fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error>;
 
-    /// Where in `target` the restored files of `source` are.
+    /// Location of the restored files of `source` below `target`.
     fn restored(&self, source: &Path, target: &Path) -> PathBuf {
         let _ = source;
         target.to_owned()
     }
 
-    /// Whether restored tablespaces have the same bytes as the directory. A backup from a running server is only whole
-    /// once a server has recovered it.
+    /// Whether restored tablespaces have the same bytes as the directory. A backup from a running server is complete
+    /// only after a server has recovered it.
     fn is_exact(&self) -> bool {
         true
     }
 }
 
-/// A directory for one tool: its repository, and what else it needs.
+/// A directory for one tool: its repository, and its other files.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,
 }
 
 impl Workspace {
-    /// A directory that does not exist yet.
+    /// A workspace in a directory that does not exist yet.
     pub(crate) const fn at(root: PathBuf) -> Self {
         Self { root }
     }
 
-    /// The repository: all that a backup stores is below it.
+    /// The repository: everything that a backup stores is below it.
     pub(crate) fn repository(&self) -> PathBuf {
         self.root.join("repository")
     }
@@ -64,7 +64,7 @@ impl Workspace {
         self.root.join(name)
     }
 
-    /// Removes everything of it, and creates an empty repository.
+    /// Removes the whole workspace, and creates an empty repository.
     pub(crate) fn begin(&self, tool: &dyn BackupTool) -> Result<(), Error> {
         match fs::remove_dir_all(&self.root) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(&self.root)(error)),
@@ -90,7 +90,7 @@ pub(crate) struct AgeKey {
 }
 
 impl AgeKey {
-    /// Generates one below `directory`, which nobody else can read.
+    /// Generates a key below `directory`, which must be private.
     pub(crate) fn generate(directory: &Path) -> Result<Self, Error> {
         let path = directory.join("identity");
         let identity = agefile::Identity::generate()?;

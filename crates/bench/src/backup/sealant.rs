@@ -103,7 +103,7 @@ fn config_of(workspace: &Workspace) -> PathBuf {
     workspace.beside("backup.toml")
 }
 
-/// A string of TOML: those of JSON are.
+/// Quotes a path as a TOML string; JSON strings are valid TOML.
 fn quoted(path: &Path) -> String {
     serde_json::Value::from(path.to_string_lossy()).to_string()
 }

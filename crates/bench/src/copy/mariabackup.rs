@@ -52,8 +52,7 @@ impl RunningServer {
         differ.then(|| format!("tablespaces of the server take {there} bytes, those of the directory {here}"))
     }
 
-    /// Says what a backup lacks. Its bytes may differ from the server's: it is whole once it is
-    /// prepared.
+    /// Describes what a backup lacks. Its bytes may differ from the server's: it is complete only after it is prepared.
     pub(crate) fn lacking(&self, backup: &Tree) -> Option<String> {
         let arrived = backup.tablespaces();
         let whole = |name: &Path, bytes: u64| arrived.get(name).is_some_and(|length| *length >= bytes);
@@ -68,14 +67,14 @@ impl RunningServer {
         Some(format!("the backup has no {BACKUP_OPTIONS} or no {}", BACKUP_CHECKPOINTS[0]))
     }
 
-    /// Options for a backup to standard output, with small files of its own in `directory`.
+    /// Options for a backup to standard output, with the program's own small files in `directory`.
     pub(crate) fn options(&self, directory: &Path) -> Vec<OsString> {
         let with = |option: &str, path: &Path| {
             let mut option = OsString::from(option);
             option.push(path);
             option
         };
-        // Has to come first.
+        // This option must come first.
         let defaults = self.defaults_file.as_deref();
         let defaults = defaults.map_or_else(|| "--no-defaults".into(), |file| with("--defaults-file=", file));
         let user = OsString::from(format!("--user={}", self.user));
@@ -89,7 +88,7 @@ pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     const NAME: &str = "mariadb-backup";
     let failed = |reason: &str| Error::Program { program: NAME.to_owned(), reason: reason.to_owned() };
     let server = job.server.ok_or_else(|| failed("needs a running server"))?;
-    // For small files of its own; the backup itself goes to the stream.
+    // For the program's own small files; the backup itself goes to the stream.
     let directory = job.scratch.path().join("mariabackup");
     fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
     let (mut pack, mut unpack) = (job.near(name_in_path(NAME).unwrap_or(NAME)), job.far("mbstream"));

@@ -1,7 +1,7 @@
-//! Copying a directory into an empty one: by Sealant, and by what people use today.
+//! Copies a directory into an empty one: with Sealant, and with other common programs.
 //!
-//! Every way starts its listener first. The time goes from the start of the sender until both sides
-//! have ended and the file system of the copy was flushed once.
+//! Each method starts its listener first. The measured time begins with the start of the sender and ends when both
+//! sides have ended and the file system of the copy has been flushed once.
 
 mod copy_job;
 mod link;
@@ -66,7 +66,7 @@ pub const COPY_PEERS: [CopyPeer; 8] = [
     },
 ];
 
-/// What peers need that copy from a running server.
+/// Requirement of peers that copy from a running server.
 pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";
 /// Current names of programs, with the names in older releases.
 const OLDER_NAMES: [(&str, &str); 1] = [("mariadb-backup", "mariabackup")];
@@ -98,7 +98,7 @@ impl CopyPeer {
     }
 }
 
-/// Those of these programs that are not in `PATH`.
+/// The programs among these that are not in `PATH`.
 pub(crate) fn missing(programs: &[&'static str]) -> Vec<&'static str> {
     programs.iter().filter(|program| name_in_path(program).is_none()).copied().collect()
 }

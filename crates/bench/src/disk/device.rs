@@ -37,7 +37,7 @@ impl Disk {
         &self.path
     }
 
-    /// Whether it is a loop device; then the file system of the image is measured, too.
+    /// Whether it is a loop device: the measurement then includes the file system of the image.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         self.is_loop

@@ -44,7 +44,7 @@ impl Pattern {
         }
     }
 
-    /// Those of these names; all of them if there is no name.
+    /// The patterns with these names; all patterns if there are none.
     #[must_use]
     pub fn named(names: &[String]) -> Vec<Self> {
         let wanted = |pattern: &Self| names.is_empty() || names.iter().any(|name| name == pattern.as_str());
@@ -115,7 +115,7 @@ impl FioLoad {
             command.arg("--unified_rw_reporting=mixed");
         }
         command.arg(format!("--runtime={}ms", self.span.as_millis()));
-        // In a list of files `fio` separates by colons.
+        // `fio` separates file names by colons.
         command.arg(format!("--filename={}", device.display().to_string().replace(':', "\\:")));
         command
     }
@@ -160,7 +160,7 @@ struct Latencies {
     percentile: HashMap<String, f64>,
 }
 
-/// `fio` may print warnings before the document.
+/// Skips warnings that `fio` may print before the document.
 fn parse(output: &[u8], pattern: Pattern) -> Option<Figures> {
     let begin = output.iter().position(|byte| *byte == b'{')?;
     let document: Document = serde_json::from_slice(output.get(begin..)?).ok()?;

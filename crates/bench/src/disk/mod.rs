@@ -1,4 +1,4 @@
-//! The cost of dm-crypt ciphers: CPU time of encrypting sectors in memory, and the throughput of a disk behind
+//! The cost of dm-crypt ciphers: CPU time of encrypting sectors in memory, and the throughput of a disk through
 //! device-mapper, measured with `fio`.
 
 mod cpu;

@@ -119,7 +119,7 @@ impl Refusal {
 /// One line of cryptsetup's message, preceded by the known cause.
 fn reason(set: &CipherSet, text: &str) -> String {
     const MAX_CHARS: usize = 120;
-    // The lines after it say that the kernel rejected the request.
+    // The lines after it only say that the kernel rejected the request.
     let is_noise =
         |line: &&str| line.contains("device-mapper") || line.starts_with("Failed to setup dm-crypt key mapping");
     let line = text.split("; ").find(|line| !is_noise(line));

@@ -1,4 +1,4 @@
-//! What is compared: settings of a server, and ways to it.
+//! The compared arms: settings of a server, and connections to it.
 
 use server::dialect::encryption;
 
@@ -29,12 +29,12 @@ pub enum WireArm {
 pub struct Arms {
     /// Servers, each with its own copy of the data.
     pub servers: Vec<ServerArm>,
-    /// Ways to the server that encrypts nothing.
+    /// Connections to the server without encryption.
     pub wires: Vec<WireArm>,
 }
 
 impl ServerArm {
-    /// All of them.
+    /// All arms.
     pub const ALL: [Self; 3] = [Self::Clear, Self::Tables, Self::Everything];
 
     /// Name in options and reports.
@@ -52,10 +52,10 @@ impl ServerArm {
         !matches!(self, Self::Clear)
     }
 
-    /// Variables that are switched on; a server has some of them.
+    /// Variables to enable; a server has some of them.
     pub(crate) fn switches(self) -> Vec<&'static str> {
         match self {
-            // Their tables are encrypted one by one, so that nothing else is.
+            // Only the tables are encrypted, each by a statement.
             Self::Clear | Self::Tables => Vec::new(),
             Self::Everything => encryption::switches_of_everything().collect(),
         }
@@ -63,7 +63,7 @@ impl ServerArm {
 }
 
 impl WireArm {
-    /// All of them.
+    /// All arms.
     pub const ALL: [Self; 3] = [Self::Socket, Self::Tcp, Self::Tls];
 
     /// Name in options and reports.
@@ -83,7 +83,7 @@ impl Arms {
         ServerArm::ALL.map(ServerArm::as_str).into_iter().chain(WireArm::ALL.map(WireArm::as_str))
     }
 
-    /// Those of these names, and those that they are compared with; all of them if there is no name.
+    /// The arms with these names, and those that they are compared with; all arms if there are no names.
     #[must_use]
     pub fn named(names: &[String]) -> Self {
         let wanted = |name: &str| names.is_empty() || names.iter().any(|one| one == name);

@@ -1,4 +1,4 @@
-//! Servers with the same data, one for each arm, and what a run on one of them is.
+//! Servers with the same data, one for each arm, and a run on one of them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -66,8 +66,8 @@ pub(crate) struct BenchServer<'a> {
 }
 
 impl<'a> BenchServer<'a> {
-    /// Starts a server, fills its tables, and proves that what is to be encrypted is encrypted. `name` is that of its
-    /// directory, which must be short: the path of its socket is limited.
+    /// Starts a server, fills its tables, and verifies that exactly the intended data is encrypted. `name` is that of
+    /// its directory; it must be short, because the path of its socket is limited.
     pub(crate) fn start(setup: &'a ServerSetup<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
         let directory = setup.directory.join(name);
         for path in [&directory, &directory.join("tmp")] {
@@ -76,7 +76,7 @@ impl<'a> BenchServer<'a> {
         let mut custom = keyed(setup.server, setup.mariadb, &directory)?;
         custom.options.extend(setup.server_options(&directory));
         custom.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
-        // MariaDB encrypts what is there, the system tablespace, in the background.
+        // MariaDB encrypts existing data, here the system tablespace, in the background.
         let threads = u8::from(arm == ServerArm::Everything) * 2;
         custom.options.push(format!("--loose-innodb-encryption-threads={threads}"));
         let seed = Some(setup.directory.join("seed"));
@@ -100,35 +100,35 @@ impl<'a> BenchServer<'a> {
         let _ = fs::remove_dir_all(directory);
     }
 
-    /// As a program of a record.
+    /// The server, as a program of a record.
     pub(crate) fn program(&self) -> Program {
         self.daemon.program()
     }
 
-    /// Switches that are on.
+    /// Variables of the arm that are enabled.
     pub(crate) fn switched_on(&self) -> Result<Vec<&'static str>, Error> {
         Ok(self.switches()?.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect())
     }
 
-    /// The switches of its arm that this server has, and whether they are on.
+    /// The arm's variables that this server has, and whether they are enabled.
     fn switches(&self) -> Result<Vec<(&'static str, bool)>, Error> {
         let variables = self.ask("SHOW GLOBAL VARIABLES")?;
         let state = |name: &'static str| value(&variables, name).map(|value| (name, value != "OFF"));
         Ok(self.arm.switches().into_iter().filter_map(state).collect())
     }
 
-    /// The way through the socket.
+    /// A connection through the socket.
     pub(crate) fn socket(&self) -> Wire {
         Wire { address: Address::Socket(self.daemon.socket()), security: Security::Plain }
     }
 
-    /// The way through TCP.
+    /// A connection through TCP.
     pub(crate) fn tcp(&self, security: Security) -> Wire {
         Wire { address: Address::Tcp(self.daemon.address()), security }
     }
 
-    /// An arm that runs a load on this server. A run ends when the server has written what it changed: then it disturbs
-    /// no other arm, and all that it had to write is counted.
+    /// An arm that runs a load on this server. A run ends when the server has written all changes, so that it disturbs
+    /// no other arm and all writes are counted.
     pub(crate) fn arm<'s>(&'s self, name: &str, wire: Wire, load: Load<'s>) -> Arm<'s> {
         let seed = Cell::new(0);
         Arm::self_timed(name, move || {
@@ -179,11 +179,12 @@ impl<'a> BenchServer<'a> {
         });
         let panicked = || Err(self.failed("a client panicked"));
         filled.into_iter().try_for_each(|one| one.unwrap_or_else(|_| panicked()))?;
-        // Statistics are those of the whole table, on every server.
+        // Every server gets statistics of the whole table.
         tables.iter().try_for_each(|table| self.ask(&format!("ANALYZE TABLE {OLTP_DATABASE}.sbtest{table}")).map(drop))
     }
 
-    /// Nothing is measured under a wrong name: tables are encrypted or not, as the arm says, and switches are on.
+    /// Verifies that the server matches its arm: tables are encrypted or clear as the arm requires, and variables are
+    /// enabled.
     fn prove(&self) -> Result<(), Error> {
         let begin = Instant::now();
         loop {
@@ -200,7 +201,7 @@ impl<'a> BenchServer<'a> {
         }
     }
 
-    /// A tablespace that is encrypted and must not be, or the other way round.
+    /// A tablespace whose encryption differs from what the arm requires.
     fn wrongly_encrypted(&self) -> Result<Option<String>, Error> {
         let query = dialect::query(&self.identity.version, "tablespaces");
         let query = query.ok_or_else(|| self.failed("does not say which tablespaces are encrypted"))?;
@@ -211,7 +212,7 @@ impl<'a> BenchServer<'a> {
             let ours = name.starts_with(&format!("{OLTP_DATABASE}/"));
             let wanted = match self.arm {
                 ServerArm::Everything => ours || !matches!(kind, "Single" | "Temporary"),
-                // InnoDB's own tablespaces are as the server has them.
+                // The server decides about InnoDB's own tablespaces.
                 _ if ours => self.arm.encrypts_tables(),
                 _ => continue,
             };
@@ -254,13 +255,13 @@ impl<'a> BenchServer<'a> {
         Ok(())
     }
 
-    /// Length of the history of undo logs; 0 on a server that does not say.
+    /// Length of the undo history; 0 if the server does not report it.
     fn history(&self) -> Result<u64, Error> {
         let sql = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
         Ok(self.ask(sql)?.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
     }
 
-    /// `fsync` calls that InnoDB counts. MySQL also has a figure for those of the log, which is a part of this one.
+    /// `fsync` calls that InnoDB counts. MySQL has a separate counter for the log, which is included in this one.
     fn syncs(&self) -> Result<u64, Error> {
         self.status("Innodb_data_fsyncs")
     }
@@ -286,7 +287,7 @@ impl ServerSetup<'_> {
         let options = [
             format!("--tmpdir={}", directory.join("tmp").display()),
             format!("--innodb-buffer-pool-size={}", self.pool_bytes),
-            // One of them exists.
+            // Each server has one of these two options.
             format!("--loose-innodb-redo-log-capacity={REDO_BYTES}"),
             format!("--loose-innodb-log-file-size={REDO_BYTES}"),
             "--log-bin=binlog".to_owned(),
@@ -294,7 +295,7 @@ impl ServerSetup<'_> {
             "--loose-binlog-format=ROW".to_owned(),
             "--sync-binlog=1".to_owned(),
             "--innodb-flush-log-at-trx-commit=1".to_owned(),
-            // Settling is not to take longer than the run.
+            // Settling should not take longer than the run.
             "--innodb-io-capacity=10000".to_owned(),
             "--innodb-io-capacity-max=20000".to_owned(),
         ];

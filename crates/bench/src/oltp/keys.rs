@@ -1,8 +1,8 @@
-//! Keys of a server that encrypts: made for it, and gone with its directory.
+//! Keys for a server with encryption: generated for it, and removed with its directory.
 //!
-//! MySQL loads its keyring component by a manifest beside its program, and the component finds its configuration among
-//! the plug-ins. Neither belongs to a measurement, so the server runs from a link to its program, with links to its
-//! plug-ins.
+//! MySQL loads its keyring component by a manifest beside its program, and the component finds its configuration beside
+//! the plug-ins. A measurement must not write to either, so the server runs from a link to its program, with links to
+//! its plug-ins.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ use crate::{Error, tls::Custom};
 /// Number of keys in a key file of MariaDB: for tables, and for temporary files.
 const KEYS: u32 = 2;
 
-/// Options and files of a server that can encrypt. `directory` is private.
+/// Options and files for a server with encryption. `directory` must be private.
 pub(super) fn keyed(server: &Path, mariadb: bool, directory: &Path) -> Result<Custom, Error> {
     let plugins = Installation::around(server).plugins.unwrap_or_default();
     if mariadb {
@@ -70,7 +70,7 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, 
     Ok(Custom { program: Some(program), installation: vec![option("plugin-dir", &links)], ..Custom::default() })
 }
 
-/// The same program in another directory: a second name if that is possible. Its own path selects the manifest.
+/// Makes the program available in another directory, by a hard link if possible: its path selects the manifest.
 fn copy_of(server: &Path, directory: &Path) -> Result<PathBuf, Error> {
     let server = fs::canonicalize(server).map_err(Error::file(server))?;
     let copy = directory.join("mysqld");

@@ -1,4 +1,4 @@
-//! Clients that run operations for some time: as fast as they can, or at a fixed rate.
+//! Clients that run operations for a time span: as fast as possible, or at a fixed rate.
 
 use std::{
     io,
@@ -22,13 +22,13 @@ use crate::{
     tls::{Address, Client, Security, ServerError, USER},
 };
 
-/// How fast clients send operations.
+/// The rate at which clients send operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// Each client sends the next operation when the last one is done.
     Closed,
-    /// This many operations per second begin, whether or not earlier ones are done; latencies count from the time at
-    /// which an operation was to begin.
+    /// This many operations begin per second, even if earlier ones are not finished. Latencies count from the scheduled
+    /// start of an operation.
     Open(u32),
 }
 
@@ -41,18 +41,18 @@ pub(crate) struct Load<'a> {
     pub(crate) clients: u32,
     pub(crate) pace: Pace,
     pub(crate) span: Duration,
-    /// Becomes true when it is to end.
+    /// Set to true to end the load.
     pub(crate) stopped: &'a AtomicBool,
 }
 
-/// A way to a server.
+/// A connection to a server.
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub(crate) address: Address,
     pub(crate) security: Security,
 }
 
-/// What a load did.
+/// Results of a load.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) seconds: f64,
@@ -63,7 +63,7 @@ pub(super) struct Done {
     pub(super) cpu_seconds: f64,
 }
 
-/// What one client did.
+/// Results of one client.
 #[derive(Default)]
 struct ClientDone {
     latencies: Latencies,
@@ -72,11 +72,11 @@ struct ClientDone {
     restarts: u64,
 }
 
-/// Deadlock, lock wait timeout, changed since the last read: sysbench repeats these, too.
+/// Deadlock, lock wait timeout, row changed since the last read: sysbench repeats these operations, too.
 const REPEATED: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WAIT_TIMEOUT, error_code::CHECKREAD];
 
 impl Load<'_> {
-    /// Runs it. Clients connect and prepare their statements before the time begins.
+    /// Runs the load. Clients connect and prepare their statements before the measured time begins.
     pub(super) fn run(&self, wire: &Wire, seed: u64) -> Result<Done, Error> {
         let sessions: Vec<Session> = (0..self.clients)
             .map(|client| self.connect(wire, seed, client))
@@ -106,7 +106,7 @@ impl Load<'_> {
 
     fn connect(&self, wire: &Wire, seed: u64, client: u32) -> io::Result<Session> {
         let connection = Client::open(&wire.address, USER, &wire.security)?;
-        // The same rows in every arm, others in every round and for every client.
+        // The random rows are the same in every arm, and differ between rounds and clients.
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(client));
         Session::new(connection, self.workload, self.tables, seed)
     }
@@ -120,7 +120,8 @@ impl Load<'_> {
                 break;
             }
             thread::sleep(due.saturating_duration_since(Instant::now()));
-            // A server that cannot keep up is not waited for; what it did not begin was late by the rest of the time.
+            // At the end of the time span, operations that a slow server has not begun are recorded with their delay so
+            // far.
             if begin.elapsed() >= self.span {
                 done.latencies.record(nanoseconds((begin + self.span).saturating_duration_since(due)));
                 continue;
@@ -134,7 +135,7 @@ impl Load<'_> {
         Ok(done)
     }
 
-    /// When the next operation is to begin; `None` at the end.
+    /// Scheduled start of the next operation; `None` at the end.
     fn next(&self, begin: Instant, tickets: &AtomicU64) -> Option<Instant> {
         match self.pace {
             Pace::Closed => (begin.elapsed() < self.span).then(Instant::now),

@@ -1,4 +1,4 @@
-//! Transactions like those of sysbench, on servers that this program starts: the same data, encrypted and in the clear,
+//! Transactions like those of sysbench, on servers that this program starts: the same data encrypted and in clear text,
 //! and the same server over a socket, TCP and TLS.
 
 mod arms;

@@ -1,4 +1,4 @@
-//! The tables: those of sysbench, with the same rows on every server.
+//! The tables of sysbench, with the same rows on every server.
 
 use std::fmt::Write;
 
@@ -14,17 +14,18 @@ pub struct TableSet {
     pub tables: u32,
     /// Rows in each.
     pub rows: u32,
-    /// All rows are accessed equally; else as sysbench does by default, mostly one row in a hundred.
+    /// Whether all rows are accessed equally often. Otherwise, as in sysbench by default, most accesses go to one
+    /// percent of the rows.
     pub uniform: bool,
 }
 
 /// Rows of an `INSERT`.
 const BATCH: u32 = 500;
-/// What a row takes in a table and its index, with free space in pages.
+/// Space for a row in a table and its index, including free space in pages.
 const ROW_BYTES: u64 = 260;
 
 impl TableSet {
-    /// What the tables take on disk, approximately.
+    /// Approximate size of the tables on disk.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         u64::from(self.tables) * u64::from(self.rows) * ROW_BYTES
@@ -55,7 +56,7 @@ fn insert(table: u32, ids: std::ops::Range<u32>, rows: u32, random: &mut Random)
     for id in ids.clone() {
         let k = row(random, rows, false);
         let comma = if id == ids.start { "" } else { "," };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(sql, "{comma}({id},{k},'{}','{}')", column_c(random), column_pad(random));
     }
     sql

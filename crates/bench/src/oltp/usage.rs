@@ -1,4 +1,4 @@
-//! What a server's process has used: CPU time and disk, from `/proc`.
+//! Resources that a server's process used: CPU time and disk, from `/proc`.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,7 @@ use crate::Error;
 /// today.
 pub(crate) const TICKS: f64 = 100.0;
 
-/// Sums since the start of a process.
+/// Totals since the start of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Usage {
     /// CPU time in seconds.
@@ -22,7 +22,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// That of a process.
+    /// Reads the totals of a process.
     pub(super) fn read(process: u32) -> Result<Self, Error> {
         let read = |name: &str| {
             let path = PathBuf::from(format!("/proc/{process}/{name}"));
@@ -36,7 +36,7 @@ impl Usage {
         Ok(Self { cpu_seconds, kernel_seconds, read_bytes, written_bytes })
     }
 
-    /// What was used since `before`.
+    /// Difference to the earlier totals `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             cpu_seconds: self.cpu_seconds - before.cpu_seconds,

@@ -1,4 +1,4 @@
-//! What a client does: the statements of sysbench's `oltp_*` scripts, and its random numbers.
+//! Operations of a client: the statements of sysbench's `oltp_*` scripts, and its random numbers.
 //!
 //! Source: sysbench 1.0, `oltp_common.lua` and `sb_rand.c`.
 
@@ -29,10 +29,10 @@ const POINT_SELECTS: u32 = 10;
 const RANGE_ROWS: u32 = 100;
 
 impl Workload {
-    /// All of them.
+    /// All workloads.
     pub const ALL: [Self; 5] = [Self::ReadWrite, Self::ReadOnly, Self::WriteOnly, Self::PointSelect, Self::UpdateIndex];
 
-    /// Name, as sysbench has it.
+    /// Name, as in sysbench.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Workload {
         }
     }
 
-    /// That of a name.
+    /// The workload with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|workload| workload.as_str() == name)
@@ -115,7 +115,7 @@ impl Session {
         }
     }
 
-    /// Ends a transaction that failed.
+    /// Rolls back a failed transaction.
     pub(super) fn roll_back(&mut self) -> io::Result<()> {
         self.text("ROLLBACK")
     }
@@ -181,8 +181,8 @@ impl Session {
     }
 }
 
-/// A row from 1 to `rows`. sysbench's default: a quarter of the accesses are bell-shaped around the middle, the others
-/// go to one row in a hundred there.
+/// A row from 1 to `rows`. By default, as in sysbench, a quarter of the accesses are bell-shaped around the middle, and
+/// the others go to one row in a hundred there.
 pub(super) fn row(random: &mut Random, rows: u32, uniform: bool) -> u32 {
     const REST: u64 = 4;
     const BELL: u32 = 12;

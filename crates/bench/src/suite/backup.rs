@@ -1,4 +1,4 @@
-//! What a backup and a restore cost, against what people use today.
+//! The cost of backups and restores, compared with other common tools.
 
 use std::{
     collections::BTreeMap,
@@ -23,29 +23,29 @@ use crate::{
     copy::{NEEDS_SERVER, missing, programs},
 };
 
-/// A repository for each tool, two at work at the same time, and a restored directory.
+/// A repository for each tool, two in use at the same time, and a restored directory.
 const COPIES: u64 = 6;
 const SEALANT: &str = "sealant";
 const SEALANT_AS_IS: &str = "sealant, pages as-is";
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
     /// This program.
     pub program: PathBuf,
-    /// The data directory, which nobody changes meanwhile.
+    /// The data directory, which must not change meanwhile.
     pub source: &'a Path,
-    /// An older copy of it, on which an incremental backup builds.
+    /// An older copy of it, the base of an incremental backup.
     pub before: Option<&'a Path>,
     /// Directory below which repositories and restored copies are made and removed.
     pub into: &'a Path,
-    /// This program alone.
+    /// Measure only this program.
     pub no_peers: bool,
     /// Keys of the pages.
     pub stores: &'a KeyStores,
     /// Options of this program that name them.
     pub key_options: Vec<OsString>,
-    /// How long it takes.
+    /// Rounds and time budget.
     pub settings: Settings,
 }
 
@@ -66,7 +66,7 @@ const INCREMENTAL: &str = "incremental backup";
 const RESTORE: &str = "restore";
 
 impl Suite<'_> {
-    /// Finds out before a long run whether all that was given can be used.
+    /// Checks the parameters before a long run.
     ///
     /// # Errors
     /// [`Error`]: a server runs on the directory, it is empty, or repositories would be made inside it.
@@ -87,7 +87,7 @@ impl Suite<'_> {
         Ok(tree)
     }
 
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// [`Error`]: there is no room, a program fails, or a restored tablespace differs.
@@ -127,7 +127,7 @@ impl Suite<'_> {
         Sealant { program, stores: self.stores, key_options: &self.key_options, key, pages }
     }
 
-    /// This program, and the peers whose programs are there.
+    /// This program, and the peers that are installed.
     fn contenders<'s>(
         &'s self,
         scratch: &TemporaryDirectory,
@@ -168,7 +168,7 @@ impl Suite<'_> {
     }
 }
 
-/// The first contender against each of the others.
+/// Pairs of the first contender with each of the others.
 fn pairs<'c>(contenders: impl IntoIterator<Item = &'c Contender<'c>>) -> Vec<(String, String)> {
     let names: Vec<&str> = contenders.into_iter().map(|contender| contender.name).collect();
     names.iter().skip(1).map(|other| (SEALANT.to_owned(), (*other).to_owned())).collect()
@@ -183,7 +183,7 @@ struct Bench<'b> {
 }
 
 impl<'b> Bench<'b> {
-    /// Into an empty repository.
+    /// Full backups into an empty repository.
     fn full(self, contenders: &'b [Contender<'b>]) -> Experiment<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
@@ -194,7 +194,7 @@ impl<'b> Bench<'b> {
         Experiment::new(FULL).arms(contenders.iter().map(arm))
     }
 
-    /// Into a repository that has a backup of an older copy.
+    /// Incremental backups into a repository with a backup of an older copy.
     fn incremental(self, before: &'b Tree, contenders: &[&'b Contender<'b>]) -> Experiment<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
@@ -206,7 +206,7 @@ impl<'b> Bench<'b> {
         Experiment::new(INCREMENTAL).arms(contenders.iter().copied().map(arm))
     }
 
-    /// From the repository of the last full backup. Each tablespace is compared afterwards, unmeasured.
+    /// Restores from the repository of the last full backup. Each tablespace is compared afterwards, unmeasured.
     fn restore(self, contenders: &'b [Contender<'b>]) -> Experiment<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
@@ -228,7 +228,7 @@ impl<'b> Bench<'b> {
         Experiment::new(RESTORE).arms(contenders.iter().map(arm))
     }
 
-    /// Duration, with everything on the disk at the end; the source is in the page cache before.
+    /// Duration up to the sync of the disk; the source is in the page cache before.
     fn timed(
         self,
         contender: &Contender<'_>,
@@ -260,7 +260,7 @@ impl Contender<'_> {
     }
 }
 
-/// Sizes and memory, which a rate does not show.
+/// Notes on sizes and memory, which a rate does not show.
 fn notes(stored: &StoredBytes, tree: &Tree, resident_bytes: u64) -> Vec<String> {
     let stored = stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let of = |experiment: &'static str| stored.iter().filter(move |((of, _), _)| *of == experiment);

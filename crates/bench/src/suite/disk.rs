@@ -1,4 +1,4 @@
-//! What cipher sets of an encrypted disk cost the processor, and the disk.
+//! The cost of cipher sets for encrypted disks: of the processor, and of the disk.
 
 mod finding;
 mod free_disk;
@@ -21,33 +21,33 @@ use crate::{
 };
 
 const PLAIN: &str = "plain disk";
-/// An image on which it is tried which sets can be formatted, if there is no disk.
+/// Size of an image that shows which sets can be formatted, if no disk is given.
 const IMAGE_BYTES: u64 = 32 << 20;
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
     /// Cipher sets, each once.
     pub sets: Vec<CipherSet>,
     /// Bytes of encryption sectors.
     pub sector_bytes: &'a [u32],
-    /// A disk or image too, whose content is lost.
+    /// A disk or image to measure on as well; its content is lost.
     pub free_disk: Option<FreeDisk>,
     /// Loads for the disk.
     pub patterns: Vec<Pattern>,
     /// Volumes without work queues.
     pub no_queues: bool,
-    /// How long each arm of the processor's part runs in each round.
+    /// Duration of each run of the processor experiments.
     pub span: Duration,
-    /// How long each experiment takes.
+    /// Rounds and time budget of each experiment.
     pub settings: Settings,
-    /// `cryptsetup`; without it, which sets it still formats is not told.
+    /// `cryptsetup`; without it, the report does not say which sets it still formats.
     pub cryptsetup: Option<Cryptsetup>,
-    /// Becomes true when it is to end.
+    /// Set to true to end the measurement.
     pub stopped: &'a AtomicBool,
 }
 
-/// Volumes with the names of their arms, and sets of which there can be none.
+/// Volumes with the names of their arms, and sets that were refused.
 type FormatOutcome = (Vec<(String, TestVolume)>, Vec<Refusal>);
 
 impl Suite<'_> {
@@ -57,7 +57,7 @@ impl Suite<'_> {
         self.free_disk.as_ref().filter(|free_disk| free_disk.has_device_mapper)
     }
 
-    /// What is going to happen to the disk, in lines, if `rounds` are run; none if nothing is.
+    /// Description of the planned writes to the disk, if `rounds` are run; `None` if nothing is written.
     #[must_use]
     pub fn plan(&self, rounds: Option<NonZeroU32>) -> Option<String> {
         let free_disk = self.written()?;
@@ -77,7 +77,7 @@ impl Suite<'_> {
         ))
     }
 
-    /// Measures. `environment` is that of the disk.
+    /// Runs the measurement. `environment` describes the machine with the disk.
     ///
     /// # Errors
     /// [`Error`]: a program could not be run, or it was interrupted.
@@ -93,7 +93,7 @@ impl Suite<'_> {
         Ok(collected.finish(environment, Subject::default()))
     }
 
-    /// Sectors in memory.
+    /// Measures sectors in memory.
     fn processor(&self, collected: &mut Collected, watch: &Watch<'_>) -> Result<(), Error> {
         let (ciphers, left_out) = self.ciphers();
         collected.notes.extend(left_out);
@@ -112,7 +112,8 @@ impl Suite<'_> {
         Ok(())
     }
 
-    /// Sets that our own loops know, with a key of zeros, which costs what every key does; and why not the others.
+    /// Sets that our own implementation supports, with a key of zeros, which costs the same as any key; and why the
+    /// others are not supported.
     fn ciphers(&self) -> (Vec<(&CipherSet, SectorCipher)>, Vec<String>) {
         let (mut ciphers, mut left_out) = (Vec::new(), Vec::new());
         for set in &self.sets {
@@ -125,7 +126,7 @@ impl Suite<'_> {
         (ciphers, left_out)
     }
 
-    /// The disk, if there is one, and which sets can be formatted at all.
+    /// Measures the disk, if one is given, and finds the sets that can be formatted.
     fn disk(&self, collected: &mut Collected, watch: &Watch<'_>) -> Result<(), Error> {
         let Some(cryptsetup) = &self.cryptsetup else {
             collected.missing.push(
@@ -167,7 +168,7 @@ impl Suite<'_> {
         Ok(())
     }
 
-    /// Volumes of sets that can be formatted and opened here, with their names, and the other sets.
+    /// Volumes of the sets that can be formatted and opened here, with their names, and the refused sets.
     fn make(
         &self,
         sets: &[&CipherSet],
@@ -237,7 +238,7 @@ impl Suite<'_> {
     }
 }
 
-/// What makes the processor's figures those of nothing real.
+/// Notes on what makes the processor's figures meaningless.
 fn machine_notes(environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     if environment.emulated {
@@ -251,14 +252,14 @@ fn machine_notes(environment: &Environment) -> Vec<String> {
     notes
 }
 
-/// The strongest claim about CBC is made of its own pair: XTS with as long a key for the data.
+/// Compares each CBC set with the XTS set whose data key has the same size, as the strongest claim requires.
 fn pairs(ciphers: &[(&CipherSet, SectorCipher)]) -> Vec<(String, String)> {
     let xts = |bits: u32| ciphers.iter().find(|(set, _)| set.is_xts() && set.data_key_bits() == bits);
     let cbc = ciphers.iter().filter(|(set, _)| set.is_cbc());
     cbc.filter_map(|(set, _)| Some((xts(set.data_key_bits())?.0.to_string(), set.to_string()))).collect()
 }
 
-/// Sets that are refused for every size of sectors, once.
+/// Sets that are refused, one line for all sector sizes.
 fn refusals(refused: &[Refusal]) -> Vec<String> {
     let is_first = |(at, refusal): &(usize, &Refusal)| {
         let same = |other: &Refusal| other.set == refusal.set && other.reason == refusal.reason;

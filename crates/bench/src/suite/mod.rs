@@ -1,6 +1,6 @@
-//! Suites: which arms are compared on what, in which sizes, and what a reader has to know of the figures.
+//! Suites: the compared arms, their data and sizes, and notes for readers of the figures.
 //!
-//! Each suite finds out before a long run what is missing, measures, and ends with a [`Record`] and every sample.
+//! Each suite checks its requirements before a long run, measures, and returns a [`Record`] and every sample.
 
 pub mod backup;
 pub mod disk;
@@ -22,16 +22,16 @@ use crate::{
 /// Receives the progress of a suite, for the status line.
 pub type Watch<'a> = dyn Fn(&str) + 'a;
 
-/// What a suite found.
+/// Results of a suite.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What is reported.
+    /// The report.
     pub record: Record,
-    /// What it follows from.
+    /// The samples behind it.
     pub samples: Vec<Sample>,
 }
 
-/// What has been measured so far.
+/// Results so far.
 #[derive(Debug, Default)]
 struct Collected {
     samples: Vec<Sample>,
@@ -64,14 +64,14 @@ impl Collected {
         (equal.difference != Difference::TooFewRounds).then(|| equal.ratio.spread_percent())
     }
 
-    /// Judges the last experiment by what two equal arms can differ.
+    /// Judges the last experiment by how much two equal arms differ.
     fn resolve(&mut self, resolution_percent: Option<f64>) {
         if let (Some(last), Some(percent)) = (self.experiments.last_mut(), resolution_percent) {
             last.resolve(percent);
         }
     }
 
-    /// Puts what the machine itself makes doubtful before the other notes.
+    /// Puts notes on the machine before the other notes.
     fn finish(self, environment: Environment, subject: Subject) -> Outcome {
         let mut notes = conditions(&environment);
         notes.extend(self.notes);
@@ -89,7 +89,7 @@ fn run(experiment: Experiment<'_>, settings: &Settings, watch: &Watch<'_>) -> Re
     experiment.run(settings, &show)
 }
 
-/// What of the machine makes figures doubtful.
+/// Notes on conditions of the machine that make figures doubtful.
 fn conditions(environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     if !environment.optimised {
@@ -101,7 +101,8 @@ fn conditions(environment: &Environment) -> Vec<String> {
     notes
 }
 
-/// The server program: the named one, or the first of these names in `PATH` or in a directory of administrators' programs.
+/// The server program: the given one, or the first of these names in `PATH` or in a directory of administrators'
+/// programs.
 fn server_program(named: Option<&Path>, names: &[&str]) -> Result<PathBuf, Error> {
     let Some(program) = named else {
         let found = names.iter().find_map(process::find);
@@ -111,7 +112,7 @@ fn server_program(named: Option<&Path>, names: &[&str]) -> Result<PathBuf, Error
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
 }
 
-/// An authority in a directory of a measurement, which goes with it; its certificate, and itself.
+/// Creates an authority in the directory of a measurement; returns its certificate, and itself.
 fn authority(directory: &Path) -> Result<(PathBuf, Authority), Error> {
     let files = Authority::create(directory, None, KeyType::EcdsaP256, 2, false)?;
     Ok((files.certificate, Authority::open(directory)?))

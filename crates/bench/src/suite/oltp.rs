@@ -1,4 +1,4 @@
-//! What encryption costs transactions: at rest, and on the way to the server.
+//! The cost of encryption for transactions: at rest, and on the connection.
 
 use std::{
     fs,
@@ -21,46 +21,46 @@ use crate::{
 
 /// The second of two equal servers.
 const CLEAR_AGAIN: &str = "clear again";
-/// Files that every data directory of InnoDB has one of.
+/// Files that every InnoDB data directory has exactly once.
 const SERVER_FILES: [&str; 2] = [FIRST_SYSTEM, DICTIONARY];
-/// What a server takes besides its buffer pool.
+/// Memory of a server besides its buffer pool.
 const SERVER_MEMORY_BYTES: u64 = 500 << 20;
-/// What a server takes besides its tables and its redo log: system tables, undo, binary logs of a run.
+/// Disk space of a server besides its tables and redo log: system tables, undo, binary logs of a run.
 const SERVER_DISK_BYTES: u64 = 512 << 20;
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
-    /// The server program; if none is named, the first of `families` that is found.
+    /// The server program; by default the first of `families` that is found.
     pub server: Option<&'a Path>,
     /// Names of server programs.
     pub families: &'a [&'static str],
     /// Directory below which servers live.
     pub directory: &'a Path,
-    /// What is compared.
+    /// The compared arms.
     pub arms: Arms,
-    /// What clients do.
+    /// Operations of the clients.
     pub workload: Workload,
     /// The data.
     pub tables: TableSet,
     /// Number of clients.
     pub clients: u32,
-    /// How fast they are.
+    /// Rate of the clients.
     pub pace: Pace,
-    /// How long a run is.
+    /// Duration of a run.
     pub span: Duration,
     /// Size of each server's buffer pool.
     pub pool_bytes: u64,
     /// Further options of all servers.
     pub server_options: &'a [String],
-    /// How long each experiment takes.
+    /// Rounds and time budget of each experiment.
     pub settings: Settings,
-    /// Becomes true when it is to end.
+    /// Set to true to end the measurement.
     pub stopped: &'a AtomicBool,
 }
 
 impl Suite<'_> {
-    /// Finds out before anything is started whether it can be measured; returns the server program.
+    /// Checks the parameters before anything is started; returns the server program.
     ///
     /// # Errors
     /// [`Error`]: a directory or socket of another server is named, or there is too little disk or memory.
@@ -70,7 +70,7 @@ impl Suite<'_> {
         Ok(program)
     }
 
-    /// Everything of [`Self::check`] but whether the program is a server.
+    /// As [`Self::check`], without running the program.
     fn find_program(&self) -> Result<PathBuf, Error> {
         self.server_options.iter().try_for_each(|option| check_option(option))?;
         if let Some(named) = self.server {
@@ -85,7 +85,7 @@ impl Suite<'_> {
         Ok(program)
     }
 
-    /// Servers that run at the same time: two equal ones, then one for each arm.
+    /// Number of servers that run at the same time: two equal ones, then one for each arm.
     fn servers(&self) -> u64 {
         u64::try_from(self.arms.servers.len()).unwrap_or(u64::MAX).max(2)
     }
@@ -109,13 +109,13 @@ impl Suite<'_> {
         Ok(())
     }
 
-    /// Measures, with the program that [`Self::check`] returned.
+    /// Runs the measurement with the program that [`Self::check`] returned.
     ///
     /// # Errors
     /// [`Error`]: a server could not be started or used, or it was interrupted.
     pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let outcome = self.measure(program, watch);
-        // What fails because of the signal that ends this program is no failure of its own.
+        // After the signal that ends this program, errors are only its consequences.
         if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { outcome }
     }
 
@@ -153,7 +153,7 @@ impl Suite<'_> {
         Ok(collected.finish(environment, Subject::default()))
     }
 
-    /// Two servers with the same settings and the same data: what they differ in is no cost of anything.
+    /// Compares two servers with the same settings and data: their difference is the resolution.
     fn equal_arms<'p>(
         &self,
         setup: &'p ServerSetup<'p>,
@@ -171,7 +171,7 @@ impl Suite<'_> {
         Ok(())
     }
 
-    /// Compares the servers that encrypt with the one in the clear; returns whether there is one that encrypts.
+    /// Compares the servers with encryption to the one without; returns whether there is one with encryption.
     fn at_rest<'p>(
         &self,
         setup: &'p ServerSetup<'p>,
@@ -238,7 +238,7 @@ impl Suite<'_> {
         Experiment::new(format!("{}, {what}", self.workload.as_str())).unit(Unit::Transactions)
     }
 
-    /// What a reader has to know.
+    /// Notes on the method.
     fn method(&self) -> Vec<String> {
         let TableSet { tables, rows, uniform } = self.tables;
         let access = if uniform { "all rows equally often" } else { "mostly one row in a hundred, as sysbench does" };
@@ -267,7 +267,7 @@ fn is_data_directory(path: &Path) -> bool {
     SERVER_FILES.iter().any(|name| path.join(name).exists())
 }
 
-/// A socket or a directory is of a server that runs already.
+/// Refuses a socket or a directory: the user may have named a running server.
 fn check_program(named: &Path) -> Result<(), Error> {
     let Ok(metadata) = fs::metadata(named) else { return Ok(()) };
     let what = match metadata.file_type() {
@@ -278,7 +278,7 @@ fn check_program(named: &Path) -> Result<(), Error> {
     Err(Error::NotServerProgram { path: named.to_owned(), what })
 }
 
-/// Options that would make a server use other files than its own, or serve others.
+/// Refuses options that would make a server use files other than its own, or accept other clients.
 fn check_option(option: &str) -> Result<(), Error> {
     const OWN: [&str; 9] =
         ["datadir", "socket", "port", "bind-address", "log-bin", "init-file", "plugin-load", "user", "defaults-file"];

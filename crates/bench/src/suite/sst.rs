@@ -1,4 +1,4 @@
-//! How long a node of a Galera cluster takes to join, and what its donor's clients notice of it.
+//! How long a node of a Galera cluster takes to join, and how it affects its donor's clients.
 
 use std::{
     fs,
@@ -19,20 +19,20 @@ use crate::{Environment, Error, Installation, Node, Sample, Samples, Subject, Te
 /// Names of the experiments.
 const JOINED: &str = "from the start of the joiner to Synced";
 const STALLED: &str = "longest commit on the donor meanwhile";
-/// A change of members stalls the cluster besides, whatever the method: this is the method's own part.
+/// The part of the stall that the method causes; a change of members stalls the cluster with any method.
 const STOOD: &str = "the donor stood still for the copy, as it says";
 const ESTIMATED: &str = "sealant snapshot estimate before the join";
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
-    /// This program, and the name by which servers start it.
+    /// This program.
     pub program: PathBuf,
     /// The name by which servers start it for a state transfer.
     pub program_name: &'static str,
-    /// The data directory of a stopped MariaDB, of which copies are made.
+    /// The data directory of a stopped MariaDB; copies of it are used.
     pub datadir: &'a Path,
-    /// Directories to work below, each of which stands for its file system.
+    /// Working directories, each on another file system.
     pub into: &'a [PathBuf],
     /// Path of the server program.
     pub mariadbd: &'a Path,
@@ -68,7 +68,7 @@ impl Method {
 }
 
 impl Suite<'_> {
-    /// Finds out before anything is copied whether all that was given can be used.
+    /// Checks the parameters before anything is copied.
     ///
     /// # Errors
     /// [`Error`]: a server runs on the data, or a file or directory is not there.
@@ -93,7 +93,7 @@ impl Suite<'_> {
         Ok(())
     }
 
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// [`Error`]: a server could not be run, or a node did not join.
@@ -124,7 +124,8 @@ impl Suite<'_> {
         Ok(collected.finish(environment, Subject { files, bytes: tree.bytes(), ..Subject::default() }))
     }
 
-    /// First to last, then last to first, so that none always runs after the same other one.
+    /// Order of the methods: forwards in one round, backwards in the next, so that none always follows the same other
+    /// one.
     fn order(&self, round: u32) -> Vec<Method> {
         let methods = self.methods.iter().copied();
         if round.is_multiple_of(2) { methods.collect() } else { methods.rev().collect() }
@@ -141,7 +142,7 @@ impl Suite<'_> {
         })
     }
 
-    /// The experiments that there are samples of, and the conditions.
+    /// Adds the experiments that have samples, and the conditions.
     fn judge(&self, collected: &mut Collected, tree: &Tree) {
         let samples = &collected.samples;
         let known = [JOINED, STALLED, STOOD, ESTIMATED].into_iter();
@@ -157,12 +158,12 @@ impl Suite<'_> {
     }
 }
 
-/// What all nodes have in common.
+/// Settings that all nodes share.
 struct Cluster {
     installation: Installation,
-    /// The option file of those whose method verifies both sides.
+    /// Option file of the nodes whose method verifies both sides.
     options: String,
-    /// Bytes of the data.
+    /// Size of the data in bytes.
     bytes: u64,
 }
 
@@ -174,11 +175,11 @@ struct Donor {
     writer: Writer,
 }
 
-/// What a join took.
+/// Measurements of one join.
 struct Joined {
     took: Duration,
     longest: Duration,
-    /// What the donor's program says of its server.
+    /// How long the donor's server was blocked, according to its log.
     stood: Option<Duration>,
     /// The estimated freeze; `None` where no snapshot is possible.
     estimated: Option<Duration>,
@@ -193,7 +194,7 @@ impl Joined {
 }
 
 impl Cluster {
-    /// A donor on a copy of the data, with a client that commits.
+    /// Starts a donor on a copy of the data, with a client that commits.
     fn donor(&self, into: &Path, datadir: &Path) -> Result<Donor, Error> {
         let scratch = TemporaryDirectory::below(into)?;
         let file_system = Environment::now(scratch.path()).file_system.unwrap_or_else(|| "unknown".to_owned());
@@ -209,11 +210,11 @@ impl Cluster {
         Ok(Donor { scratch, file_system, node, writer })
     }
 
-    /// A node joins, and goes again.
+    /// Lets a node join, and stops it again.
     fn join(&self, donor: &mut Donor, method: Method) -> Result<Joined, Error> {
         let directory = donor.scratch.path().join("joiner");
         fs::create_dir_all(directory.join("data")).map_err(Error::file(&directory))?;
-        // rsync goes in clear text: with certificates it would ask for stunnel.
+        // rsync runs in clear text: with certificates it would require stunnel.
         let options = if method == Method::Rsync { "" } else { &self.options };
         let settings = donor.scratch.path().join("donor/my.cnf");
         fs::write(&settings, options).map_err(Error::file(&settings))?;
@@ -224,7 +225,7 @@ impl Cluster {
         let mut joiner = self.installation.start(&directory, &donor.node.address(), method.name(), options)?;
         joiner.wait_until_synced()?;
         let took = began.elapsed();
-        // The donor is Synced a moment later.
+        // The donor becomes Synced a moment later.
         donor.node.wait_until_synced()?;
         let (longest, _) = donor.writer.take();
         joiner.stop()?;
@@ -253,7 +254,7 @@ impl Donor {
         format!("{}, {}", method.name(), self.file_system)
     }
 
-    /// What a snapshot of the donor would take now.
+    /// Estimated duration of a snapshot of the donor.
     fn estimate(&self) -> Option<Duration> {
         let datadir = DataDir::at(&self.node.datadir()).ok()?.socket(Some(self.node.socket()));
         snapshot::estimate(&datadir, &snapshot::Options::default()).ok().map(|estimate| estimate.freeze())
@@ -265,8 +266,8 @@ impl Donor {
     }
 }
 
-/// For mariabackup: certificates of an authority of our own, and both sides verified. They are given to this program
-/// too, so that the two do the same.
+/// Option file for mariabackup, with certificates of our own authority and verification of both sides. This program
+/// gets it too, so that both do the same.
 fn option_file(directory: &Path) -> Result<String, Error> {
     let (ca, authority) = authority(directory)?;
     let node = issue(&authority, "node", KeyType::EcdsaP256)?;
@@ -274,11 +275,11 @@ fn option_file(directory: &Path) -> Result<String, Error> {
     Ok(format!("[sst]\nencrypt=4\ntca={ca}\ntcert={cert}\ntkey={key}\n"))
 }
 
-/// How long the server was blocked, by the last line of the donor's program that says so.
+/// How long the server was blocked, according to the last such line of the donor's log.
 fn blocked_time(log: &str) -> Option<Duration> {
     let milliseconds = |text: &str| text.split(" ms").next()?.rsplit(' ').next()?.parse::<f64>().ok();
     let mut reported = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {
-        // Its clients wait from the moment that it is asked.
+        // Clients wait from the moment the server is asked to stop writing.
         let by_lock = || {
             let (during, before) = line.split_once("stands still: ")?.1.split_once("; ")?.1.split_once(" ms, and ")?;
             Some(during.parse::<f64>().ok()? + milliseconds(before)?)

@@ -1,4 +1,4 @@
-//! What TLS costs the clients of a database server.
+//! The cost of TLS for clients of a database server.
 
 mod network;
 
@@ -21,31 +21,31 @@ const KEYS: [(&str, KeyType); 3] =
 const PUBLISHED: &str = "published in 2013, on another machine, one client, connections per second: plain 1,000, \
                          TLS 22, SSH forwarding 480";
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
     /// This program.
     pub program: PathBuf,
-    /// The server to start; if none is named, `mariadbd` or `mysqld`, from `PATH` or `/usr/sbin`.
+    /// The server program; by default `mariadbd` or `mysqld`, from `PATH` or `/usr/sbin`.
     pub server: Option<&'a Path>,
     /// Round trips to measure at, in milliseconds.
     pub round_trips: &'a [u16],
-    /// Sizes of results in bytes, up to 1 GB: the cross join of the table has that many.
+    /// Sizes of results in bytes, up to 1 GB, the size of the table's cross join.
     pub sizes: &'a [u64],
     /// Number of clients for sysbench transactions, if requested.
     pub oltp: Option<u32>,
-    /// This program and the server's own TLS alone.
+    /// Measure only this program and the server's own TLS.
     pub no_peers: bool,
     /// Directory below which the server lives.
     pub into: &'a Path,
-    /// How long each arm runs in each round.
+    /// Duration of each run.
     pub span: Duration,
-    /// How long each experiment takes.
+    /// Rounds and time budget of each experiment.
     pub settings: Settings,
 }
 
 impl Suite<'_> {
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// [`Error`]: the server or a connection to it could not be started, or an answer was wrong.
@@ -64,7 +64,7 @@ impl Suite<'_> {
     }
 }
 
-/// Pairs of the server, by kind of key.
+/// Certificates of the server with their keys, by kind of key.
 type ServerPairs = Vec<(&'static str, KeyPairFiles)>;
 
 /// The server that is measured, with its certificates and clients.
@@ -72,7 +72,7 @@ struct TestBed<'a> {
     suite: &'a Suite<'a>,
     directory: &'a Path,
     certificates: Certificates,
-    /// Of the server, by kind of key.
+    /// Certificates of the server, by kind of key.
     pairs: ServerPairs,
     daemon: Daemon,
     oltp: Option<Oltp>,
@@ -119,7 +119,7 @@ impl<'a> TestBed<'a> {
         Ok(())
     }
 
-    /// Runs an experiment with an arm for each way.
+    /// Runs an experiment with an arm for each route.
     fn run<'w>(
         &self,
         experiment: Experiment<'w>,
@@ -135,14 +135,14 @@ impl<'a> TestBed<'a> {
     }
 }
 
-/// The tunnel against everything else, and everything else against clear connections.
+/// Pairs the tunnel with every other route, and every other route with clear connections.
 fn pairs(names: &[String]) -> Vec<(String, String)> {
     let others = || names.iter().filter(|name| *name != TUNNEL);
     let tunnel = others().map(|other| (TUNNEL.to_owned(), other.clone()));
     tunnel.chain(others().filter(|name| *name != PLAIN).map(|other| (other.clone(), PLAIN.to_owned()))).collect()
 }
 
-/// An authority, both ends of a carrier, and a pair for the server of each kind of key. They go with the directory.
+/// Creates an authority, certificates for both ends of a tunnel, and one for the server for each kind of key.
 fn certificates(directory: &Path) -> Result<(Certificates, ServerPairs), Error> {
     let (ca, authority) = authority(directory)?;
     let pairs = KEYS.iter().map(|(name, key)| Ok((*name, issue(&authority, &name.to_lowercase(), *key)?)));
@@ -163,7 +163,7 @@ fn client_program(server: &Path) -> Option<(PathBuf, bool)> {
     Some((program, is_mariadb))
 }
 
-/// As it was asked for.
+/// Formats a size as the user gave it.
 fn decimal(bytes: u64) -> String {
     match bytes {
         1_000_000_000.. => format!("{} GB", bytes / 1_000_000_000),

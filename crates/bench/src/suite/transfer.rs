@@ -1,4 +1,4 @@
-//! How fast a directory is copied, against what people use today.
+//! How fast a directory is copied, compared with other common programs.
 
 use std::{
     ffi::OsString,
@@ -16,12 +16,12 @@ use crate::{
     Subject, TemporaryDirectory, Tree, arms, copy::NEEDS_SERVER, programs_of,
 };
 
-/// Other file systems, journals and directories need some too.
+/// Space for the overhead of other file systems: journals and directories.
 const SPARE_BYTES: u64 = 64 << 20;
-/// File systems on which `cp` need not copy anything.
+/// File systems on which `cp` may share data instead of copying it.
 const SHARING: [&str; 4] = ["btrfs", "xfs", "zfs", "bcachefs"];
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
     /// This program.
@@ -30,33 +30,33 @@ pub struct Suite<'a> {
     pub source: &'a Path,
     /// Directory below which copies are made and removed.
     pub into: &'a Path,
-    /// Names of peers; if none is named, those whose programs are there.
+    /// Names of peers; by default those that are installed.
     pub peers: &'a [String],
-    /// This program alone.
+    /// Measure only this program.
     pub no_peers: bool,
-    /// Peers that use OpenSSL once more without the processor's AES instructions.
+    /// Measure peers with OpenSSL a second time, without AES instructions.
     pub peers_without_aes: bool,
-    /// Over a link that lets so much through.
+    /// Rate of a limited link.
     pub rate: Option<Rate>,
-    /// Compressions of `sealant send`; several are measured against each other.
+    /// Compressions of `sealant send`; several are compared with each other.
     pub compress: &'a [String],
-    /// More options of `sealant send`.
+    /// Additional options of `sealant send`.
     pub send: Vec<OsString>,
-    /// How long it takes.
+    /// Rounds and time budget.
     pub settings: Settings,
 }
 
-/// A running server on the same data, and what it is.
+/// A running server on the same data, and its version.
 #[derive(Debug)]
 pub struct Served {
-    /// What is needed to copy from it.
+    /// Parameters for copying from it.
     pub server: RunningServer,
     /// Fork and version.
     pub version: String,
 }
 
 impl Served {
-    /// The server that was asked who it is, if it has the same data as the directory that the others copy.
+    /// The server, if it has the same data as the directory that the others copy.
     ///
     /// # Errors
     /// [`Error`]: it is no MariaDB, works in that directory, or has other data.
@@ -85,7 +85,7 @@ impl Served {
 }
 
 impl Suite<'_> {
-    /// What is to be copied.
+    /// The directory to copy.
     ///
     /// # Errors
     /// [`Error::File`], [`Error::NothingToCopy`].
@@ -94,7 +94,7 @@ impl Suite<'_> {
         if tree.bytes() == 0 { Err(Error::NothingToCopy { path: self.source.to_owned() }) } else { Ok(tree) }
     }
 
-    /// Which peers take part; `is_served` if a running server is named.
+    /// Chooses the peers; `is_served` says whether a running server was given.
     ///
     /// # Errors
     /// [`Error`] if one that was asked for cannot.
@@ -113,7 +113,7 @@ impl Suite<'_> {
         Ok(chosen)
     }
 
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// [`Error`]: there is no room, a program fails, a copy differs from its source.
@@ -169,7 +169,7 @@ impl Suite<'_> {
         experiment
     }
 
-    /// This program, once for each compression asked for.
+    /// This program, once for each requested compression.
     fn sealant_copies(&self, scratch: &TemporaryDirectory) -> Vec<(String, SealantCopy)> {
         let copy = |(name, compress): (String, Option<&String>)| {
             let mut send = self.send.clone();
@@ -191,7 +191,7 @@ impl Suite<'_> {
         }
     }
 
-    /// Names of arms, with the peer and whether it does without AES instructions.
+    /// Names of arms, with the peer and whether it runs without AES instructions.
     fn peer_arms(&self, peers: &[&'static CopyPeer]) -> Vec<(String, &'static CopyPeer, bool)> {
         let arms = peers.iter().flat_map(|&peer| {
             let slowed = self.peers_without_aes && peer.openssl;
@@ -218,7 +218,7 @@ impl Suite<'_> {
         self.our_names().into_iter().filter_map(sent).collect()
     }
 
-    /// What of a backup is not what the others do.
+    /// Notes on how a backup from a server differs from a copy of the directory.
     fn server_notes(&self, served: &Served, peers: &[&'static CopyPeer], collected: &Collected) -> Vec<String> {
         let arms = self.peer_arms(peers).into_iter().filter(|(_, peer, _)| peer.from_server).map(|(name, ..)| name);
         let note = |name: String| {
@@ -233,16 +233,16 @@ impl Suite<'_> {
     }
 }
 
-/// Who takes part.
+/// The peers that take part.
 #[derive(Debug, Default)]
 pub struct Peers {
     there: Vec<&'static CopyPeer>,
-    /// Names of those that cannot, with what they need.
+    /// Names of unavailable peers, with what they need.
     missing: Vec<String>,
 }
 
 impl Peers {
-    /// Who was asked for has to be there; a running server asks for those that copy from one.
+    /// Adds a peer. Requested peers must be available; giving a running server requests those that copy from one.
     fn add(&mut self, peer: &'static CopyPeer, is_named: bool, is_served: bool) -> Result<(), Error> {
         let asked = is_named || (peer.from_server && is_served);
         let mut needs = peer.missing();
@@ -260,7 +260,7 @@ impl Peers {
         Ok(())
     }
 
-    /// Whether a server and a link go with these peers.
+    /// Checks that the peers can use the given server and link.
     fn check(&self, is_served: bool, rate: Option<Rate>) -> Result<(), Error> {
         if is_served && !self.there.iter().any(|peer| peer.from_server) {
             return Err(Error::NoPeerOfServer);
@@ -272,7 +272,7 @@ impl Peers {
     }
 }
 
-/// Whether the disk makes copies cheaper or dearer than they are elsewhere.
+/// Notes on disks that make copies cheaper or more expensive than usual.
 fn disk_notes(source: &Environment, scratch: &Path, peers: &[&CopyPeer]) -> Vec<String> {
     let mut notes = Vec::new();
     let Some(system) = Environment::now(scratch).file_system else { return notes };

@@ -15,29 +15,29 @@ use crate::{Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, a
 /// Minimum size in bytes of files on which other programs are timed: on smaller ones their startup would dominate.
 const LARGE: u64 = 16 << 20;
 
-/// What is measured, and how.
+/// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {
     /// Data directories, backups or single files.
     pub paths: &'a [PathBuf],
-    /// The keys at hand.
+    /// The available keys.
     pub keys: &'a Keys,
-    /// From disk instead of from the page cache.
+    /// Read from disk instead of from the page cache.
     pub cold: bool,
-    /// `innochecksum` of MariaDB or MySQL; if none is named, the one in `PATH`.
+    /// `innochecksum` of MariaDB or MySQL; by default the one in `PATH`.
     pub innochecksum: &'a [OsString],
-    /// `inno` of innodb-utils; if none is named, the one in `PATH`.
+    /// `inno` of innodb-utils; by default the one in `PATH`.
     pub inno: Option<&'a OsStr>,
-    /// `fio`, for files from disk; if none is named, the one in `PATH`.
+    /// `fio`, to read files from disk; by default the one in `PATH`.
     pub fio: Option<&'a OsStr>,
-    /// How long each experiment takes.
+    /// Rounds and time budget of each experiment.
     pub settings: Settings,
-    /// Processors that may compute at the same time.
+    /// Number of processors that may be used at the same time.
     pub processors: NonZeroUsize,
 }
 
 impl Suite<'_> {
-    /// Measures.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// [`Error`]: a file cannot be read, there is none, a program is missing or fails.
@@ -57,7 +57,7 @@ impl Suite<'_> {
         Ok(measuring.collected.finish(environment, subject))
     }
 
-    /// Tells what is sound, and reads the files into the page cache unless they are to be measured from disk.
+    /// Finds the sound files, and reads all files into the page cache unless they are to be read from disk.
     fn first_run(&self, plan: &Plan) -> Result<Report, Error> {
         if !self.cold {
             let paths: Vec<PathBuf> = plan.files.iter().map(|file| file.path.clone()).collect();
@@ -71,7 +71,7 @@ impl Suite<'_> {
         if report.files.is_empty() { Err(Error::NothingToVerify) } else { Ok(report) }
     }
 
-    /// Programs that were asked for have to be there; others are taken if they are.
+    /// The peers. Requested programs must exist; others are used if they exist.
     fn peers(&self) -> Result<Vec<Peer>, Error> {
         let innochecksums = self.innochecksum.iter().map(|program| (PeerKind::Innochecksum, program.as_os_str()));
         let inno = self.inno.map(|program| (PeerKind::Inno, program));
@@ -96,11 +96,11 @@ impl Suite<'_> {
     }
 }
 
-/// What came of it so far.
+/// State of the measurement.
 struct Measuring<'a> {
     suite: &'a Suite<'a>,
     plan: Plan,
-    /// What a first run said.
+    /// Report of the first run.
     report: Report,
     watch: &'a Watch<'a>,
     collected: Collected,
@@ -125,7 +125,7 @@ impl Measuring<'_> {
         self.suite.peers()?.iter().try_for_each(|peer| self.against(peer))
     }
 
-    /// Compares with another program on large files that it reads to the end.
+    /// Compares with another program, on large files that it reads to the end.
     fn against(&mut self, peer: &Peer) -> Result<(), Error> {
         let files = self.comparable(peer)?;
         if files.is_empty() {
@@ -147,7 +147,7 @@ impl Measuring<'_> {
         self.collected.run(experiment, &self.suite.settings, &pairs, self.watch)
     }
 
-    /// Asks another program about every file; those that its time can be compared on.
+    /// Runs another program on every file; returns the files on which times are comparable.
     fn comparable(&mut self, peer: &Peer) -> Result<Vec<PathBuf>, Error> {
         let mut read_whole = Vec::new();
         for (group, files) in self.groups() {
@@ -201,7 +201,7 @@ impl Measuring<'_> {
         groups.into_iter().filter(|(_, files)| !files.is_empty()).collect()
     }
 
-    /// One, and all.
+    /// Numbers of threads: one, and all.
     fn threads(&self) -> Vec<NonZeroUsize> {
         let mut threads = vec![NonZeroUsize::MIN, self.suite.processors];
         threads.dedup();
@@ -223,7 +223,7 @@ impl Measuring<'_> {
         }
     }
 
-    /// What a reader has to know of the files.
+    /// Adds notes on the files.
     fn note(&mut self) {
         let unsound = self.subject().unsound;
         let notes = &mut self.collected.notes;

@@ -47,18 +47,18 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const SYSTEM_TABLES: [&str; 4] =
     ["system_tables.sql", "performance_tables.sql", "system_tables_data.sql", "sys_schema.sql"];
 
-/// What a server is started with besides that.
+/// Additional settings for starting a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Custom {
-    /// A copy of the program to run instead, if it needs files beside it.
+    /// A copy of the program to run instead, for a server that needs files beside it.
     pub(crate) program: Option<PathBuf>,
-    /// Options, both while its system tables are created and afterwards.
+    /// Options for creating its system tables and for running it.
     pub(crate) installation: Vec<String>,
-    /// Options afterwards; without any, it has no binary log.
+    /// Options for running it; without any, it has no binary log.
     pub(crate) options: Vec<String>,
     /// A directory with system tables to copy, made by the first server that is started with it.
     pub(crate) seed: Option<PathBuf>,
-    /// Whether there is an administrator for connections by the socket, [`ADMINISTRATOR`].
+    /// Whether to create the account [`ADMINISTRATOR`] for connections through the socket.
     pub(crate) administrator: bool,
 }
 

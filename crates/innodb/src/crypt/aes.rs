@@ -33,7 +33,7 @@ pub struct Aes {
 #[error("not a key of 128, 192 or 256 bits")]
 pub struct KeyLength;
 
-/// Derives a key of MariaDB: a stored block, encrypted with the key of the key file.
+/// Derives a MariaDB key: encrypts a stored block with the key from the key file.
 ///
 /// # Errors
 /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
@@ -78,7 +78,7 @@ impl Aes {
     /// Decrypts the whole blocks of `data` in CBC mode; bytes after the last whole block stay.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn cbc_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         match whole_blocks(data) {
             [] => Ok(()),
@@ -92,7 +92,7 @@ impl Aes {
     /// Encrypts the whole blocks of `data` in CBC mode; bytes after the last whole block stay.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn cbc_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         match whole_blocks(data) {
             [] => Ok(()),
@@ -106,7 +106,7 @@ impl Aes {
     /// Encrypts or decrypts `data` of any length in CTR mode; `counter` is one big-endian number.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn ctr(&self, counter: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         let context = EncryptionContext::Iv128(FixedLength::from(*counter));
         self.ctr.less_safe_encrypt(data, context).map(drop).map_err(|_| CipherFault)
@@ -135,7 +135,7 @@ impl Aes {
     /// Source: formats, "Page encryption" of MySQL.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn mysql_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         if let Some(tail) = overlapping_tail(data) {
             self.cbc_open(iv, tail)?;
@@ -146,7 +146,7 @@ impl Aes {
     /// Encrypts `data` as MySQL does, see [`Self::mysql_open`].
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn mysql_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         self.cbc_seal(iv, data)?;
         match overlapping_tail(data) {
@@ -161,7 +161,7 @@ impl Aes {
     /// Source: formats, "Page encryption" of MariaDB.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn mariadb_cbc_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         self.mask_rest(iv, data)?;
         self.cbc_open(iv, data)
@@ -170,7 +170,7 @@ impl Aes {
     /// Encrypts `data` as MariaDB does in `aes_cbc`, see [`Self::mariadb_cbc_open`].
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn mariadb_cbc_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         self.mask_rest(iv, data)?;
         self.cbc_seal(iv, data)

@@ -91,7 +91,7 @@ impl PageLayout {
     #[must_use]
     pub fn index(page: &[u8], table: &AriaTable) -> Option<Self> {
         let log_bytes = if table.transactional { LSN_BYTES + TRANSACTION_BYTES } else { 0 };
-        // Encrypted pages need a number for their initialisation vector, even without a log.
+        // Encrypted pages have the number for their initialisation vector, even without a log.
         let before = if table.encrypted { log_bytes.max(LSN_BYTES) } else { log_bytes };
         let version_bytes = if table.encrypted { VERSION_BYTES } else { 0 };
         let header_bytes = before.checked_add(version_bytes)?.checked_add(KEY_FIELDS_BYTES)?;
@@ -110,8 +110,8 @@ impl PageLayout {
         self.sealed.len() < BLOCK
     }
 
-    /// Whether the fields of a data page that are never encrypted are those of a page: its type, its flags and, where it has
-    /// rows, the bytes left for more.
+    /// Whether the fields that stay readable in a data page are valid: its type, its flags and, on pages with rows, the
+    /// free bytes.
     ///
     /// Source: `ma_blockrec.h` (`PAGE_TYPE_MASK`, `PAGE_CAN_BE_COMPACTED`, `EMPTY_SPACE_OFFSET`).
     #[must_use]
@@ -122,9 +122,10 @@ impl PageLayout {
         page_type == BLOB_PAGE || (page_type < BLOB_PAGE && usize::from(page.le16(10).unwrap_or(0)) < page.len())
     }
 
-    /// The same of an index page whose length was found to be right: the number of its index and its flags.
+    /// Whether the readable fields of an index page of valid length are valid: the number of its index and its flags.
     ///
-    /// Source: `maria_def.h` (`MARIA_MAX_KEY`, `MARIA_DELETE_KEY_NR`, `KEYPAGE_FLAG_ISNOD`, `KEYPAGE_FLAG_HAS_TRANSID`).
+    /// Source: `maria_def.h` (`MARIA_MAX_KEY`, `MARIA_DELETE_KEY_NR`, `KEYPAGE_FLAG_ISNOD`,
+    /// `KEYPAGE_FLAG_HAS_TRANSID`).
     #[must_use]
     pub fn is_index_header(&self, page: &[u8]) -> bool {
         const MOST_INDEXES: u8 = 128;
@@ -180,7 +181,7 @@ pub struct AriaPages {
 }
 
 impl AriaPages {
-    /// `key` comes from the key file: id 1, or 2 for temporary tables if there is one.
+    /// `key` is the key with id 1 from the key file, or id 2 for temporary tables if the file has one.
     ///
     /// # Errors
     /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
@@ -192,7 +193,7 @@ impl AriaPages {
     /// Decrypts `page` in place; its key version stays, so that it can be encrypted again.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn open(&self, mode: PageMode, layout: &PageLayout, page_no: u32, page: &mut [u8]) -> Result<(), CipherFault> {
         let iv = self.iv(page_no, page);
         let sealed = page.get_mut(layout.sealed.clone()).unwrap_or_default();
@@ -205,7 +206,7 @@ impl AriaPages {
     /// Encrypts a decrypted page to identical bytes: the page number and log sequence number stay.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn seal(&self, mode: PageMode, layout: &PageLayout, page_no: u32, page: &mut [u8]) -> Result<(), CipherFault> {
         let iv = self.iv(page_no, page);
         let open = page.get_mut(layout.sealed.clone()).unwrap_or_default();

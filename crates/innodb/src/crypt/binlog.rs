@@ -92,7 +92,7 @@ impl MySqlHeader {
     /// at offset 0 of the decrypted stream shows whether it was the right one.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn unwrap(&self, master_key: &[u8; MASTER_KEY_BYTES]) -> Result<MySqlStream, CipherFault> {
         self.stream_key(master_key)?.stream()
     }
@@ -184,7 +184,7 @@ impl MySqlStream {
     /// counter mode. Offset 0 of the stream is offset 512 of the file.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn apply(&self, offset: u64, data: &mut [u8]) -> Result<(), CipherFault> {
         const BLOCK_BYTES: u64 = 16;
         let block = offset.checked_div(BLOCK_BYTES).unwrap_or(0);
@@ -247,7 +247,7 @@ impl MariaDbEvents {
         Ok(Self { key: Aes::new(key)?, nonce, mode })
     }
 
-    /// Decrypts the event at `offset` (bytes from the start of the file) in target.
+    /// Decrypts the event at `offset` (bytes from the start of the file) in place.
     ///
     /// # Errors
     /// [`CipherFault`] if `event` is shorter than the common header.
@@ -255,7 +255,7 @@ impl MariaDbEvents {
         self.pieces(offset, as_u64(event.len())).open(event)
     }
 
-    /// Encrypts the event at `offset` in target. Decrypting and encrypting gives identical bytes.
+    /// Encrypts the event at `offset` in place. Decrypting and encrypting gives identical bytes.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -271,7 +271,7 @@ impl MariaDbEvents {
         let bytes = self.nonce.iter().chain(position.range(0, 4));
         iv.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         if self.mode == EventMode::Percona {
-            // A single block cannot fail.
+            // Encrypting a single block cannot fail.
             let _ = self.key.ecb_seal(&mut iv);
         }
         EventPieces { events: self, iv, chain: iv, done: 0, event_bytes }
@@ -375,9 +375,8 @@ impl EventPieces<'_> {
     }
 }
 
-/// Keeps the length of an event readable: the event is encrypted or decrypted from its fifth byte
-/// on, with its first four bytes stored in the target of the length meanwhile. The steps are the
-/// same in both directions.
+/// Encrypts or decrypts an event from its fifth byte on, so that its length stays readable: the first four bytes take
+/// the place of the length meanwhile. The steps are the same in both directions.
 fn with_length_moved(
     event: &mut [u8],
     crypt: impl FnOnce(&mut [u8]) -> Result<(), CipherFault>,

@@ -35,7 +35,7 @@ impl fmt::Debug for Lockstep {
     }
 }
 
-/// One run: whole blocks to encrypt in slot, and their initialisation vector.
+/// One run: whole blocks to encrypt in place, and their initialisation vector.
 #[derive(Debug)]
 pub struct Run<'b> {
     /// Initialisation vector of the first block.

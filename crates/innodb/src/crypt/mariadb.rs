@@ -35,7 +35,7 @@ use crate::{
 /// MariaDB's crypt data on page 0 of a tablespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CryptData {
-    /// 0: pages are not to be encrypted, 1: they are.
+    /// 0: pages are not encrypted; 1: they are.
     pub scheme: u8,
     /// Makes the page key of this tablespace differ from that of others. Not a secret.
     pub iv: Block,
@@ -95,7 +95,7 @@ impl PageKey {
     /// Restores a page key from [`expose`](Self::expose).
     ///
     /// # Errors
-    /// [`KeyLength`], never seen.
+    /// [`KeyLength`], never in practice.
     pub fn from_bytes(bytes: &Block) -> Result<Self, KeyLength> {
         Ok(Self { aes: Aes::new(bytes)?, bytes: Zeroizing::new(*bytes) })
     }
@@ -109,7 +109,7 @@ impl PageKey {
     /// The same key, prepared for the runs of [`seal_prepare`].
     ///
     /// # Errors
-    /// [`KeyLength`], never seen.
+    /// [`KeyLength`], never in practice.
     pub fn lockstep(&self) -> Result<Lockstep, KeyLength> {
         Lockstep::new(self.bytes.as_slice())
     }

@@ -16,13 +16,13 @@ pub mod wrapped;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenFault {
-    /// The page has no mark of encryption: of MySQL its type, of MariaDB the version of its key.
+    /// The page is not marked as encrypted: MySQL marks it by type, MariaDB by key version.
     #[error("not an encrypted page")]
     NotEncrypted,
     /// A length in the page's header does not fit the page.
     #[error("the stored length does not fit the page")]
     Length,
-    /// MySQL: with no file system block size does the page decompress (page compression version 1).
+    /// MySQL, page compression version 1: the page does not decompress with any file system block size.
     #[error("the page decompresses with no stored length")]
     NoLength,
     /// The cipher library failed.

@@ -79,7 +79,7 @@ impl WrappedKey {
     /// magic stays, and so does the checksum, which is that of the clear key.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen with information that [`Self::parse`] accepts; `info` is then
+    /// [`CipherFault`], never in practice with information that [`Self::parse`] accepts; `info` is then
     /// unchanged.
     pub(crate) fn rewrap(info: &mut [u8], key: &TablespaceKey, master: &MasterKey) -> Result<(), CipherFault> {
         let (magic, ..) = Encryption::mysql_names(info).ok_or(CipherFault)?;
@@ -233,7 +233,7 @@ impl TablespaceKey {
     /// Prepares encryption and decryption.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn cipher(&self) -> Result<PageCipher, CipherFault> {
         let (key, iv) = self.key_and_iv.split_at(MASTER_KEY_BYTES);
         // Servers use only the first half of the stored vector; confirmed on testdata.
@@ -244,7 +244,7 @@ impl TablespaceKey {
     /// Prepares the encryption of many pages in lockstep.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn sealer(&self) -> Result<PageSealer, CipherFault> {
         let (key, iv) = self.key_and_iv.split_at(MASTER_KEY_BYTES);
         let iv = *iv.first_chunk::<BLOCK>().ok_or(CipherFault)?;

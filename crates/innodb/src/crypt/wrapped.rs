@@ -185,7 +185,7 @@ fn replace(
     Ok(WrappedKey::rewrap(info.unwrap_or_default(), key, master)?)
 }
 
-/// Whether a password decrypts a log, as far as the log has content.
+/// Whether a password decrypts a log, as far as the log has any content.
 fn opens(password: &[u8; MASTER_KEY_BYTES], log: &[u8]) -> Result<bool, CipherFault> {
     Ok(StreamKey::derive(password)?.opens(log)?.unwrap_or(true))
 }

@@ -28,8 +28,7 @@ pub enum Checksum {
     ZipCrc32,
     /// Adler-32 of a ROW_FORMAT=COMPRESSED page.
     ZipInnodb,
-    /// No known checksum matches: damaged, or an encrypted page whose checksum is that of the clear
-    /// page.
+    /// No known checksum matches: the page is damaged, or it is encrypted and its checksum is that of the clear page.
     Mismatch,
 }
 

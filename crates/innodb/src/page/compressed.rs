@@ -20,7 +20,7 @@ pub(crate) fn compressed_bytes(page: &[u8]) -> Option<usize> {
 }
 
 /// Whether the header has the fields of a compressed page of MySQL, or of an encrypted one of MariaDB's older format,
-/// whatever its type says.
+/// regardless of the page type.
 pub(crate) fn is_described(page: &[u8]) -> bool {
     const INSTEAD_OF_CHECKSUM: u32 = 0xdead_beef;
     let original = page.be16(30).map(|count| as_usize(u64::from(count)));

@@ -73,14 +73,14 @@ impl SpaceFlags {
         self.0 & 0x800 != 0
     }
 
-    /// MySQL: temporary.
+    /// MySQL: a temporary tablespace.
     #[must_use]
     pub const fn mysql_temporary(self) -> bool {
         self.0 & 0x1000 != 0
     }
 
-    /// MySQL 5.7: `ibtmp1`, or a session's temporary table with ROW_FORMAT=COMPRESSED. `false` if a
-    /// bit is set that MariaDB 10.1 used otherwise.
+    /// MySQL 5.7: `ibtmp1`, or a session's temporary table with ROW_FORMAT=COMPRESSED. `false` if a bit is set that has
+    /// another meaning in MariaDB 10.1.
     ///
     /// Source: `fsp0types.h` of 5.7 (`FSP_FLAGS_POS_TEMPORARY`); `ibtmp1` of Percona Server 5.7.22
     /// has 0x1000.

@@ -29,7 +29,7 @@ pub enum PageState {
     Mislabelled,
     /// Not encrypted.
     Clear(ClearClass),
-    /// The body looks random, and nothing proves what it is: the header is damaged, or this is not an InnoDB page.
+    /// The body looks random and nothing proves what it is: the header is damaged, or this is not an InnoDB page.
     Unrecognised,
 }
 
@@ -38,10 +38,10 @@ pub enum PageState {
 pub struct PageContext {
     /// Format of the tablespace.
     pub family: Family,
-    /// Whether page 0 has MariaDB crypt data. Without it, bytes 26..30 of a page of the older
-    /// format can be something else than a key version.
+    /// Whether page 0 has MariaDB crypt data. Without it, bytes 26..30 of a page of the older format may not be a key
+    /// version.
     pub crypt_data: bool,
-    /// Whether it is a temporary tablespace of MySQL, which does not clear its pages before use. MariaDB does.
+    /// Whether it is a temporary tablespace of MySQL, which does not clear pages there before use. MariaDB does.
     pub temporary: bool,
 }
 
@@ -75,14 +75,15 @@ pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
     Judged { state, key_version }
 }
 
-/// Whether a page has fewer bytes than any page that a server writes: an empty one with a damaged byte holds no data.
+/// Whether the page has fewer non-zero bytes than any page that a server writes: an empty page with a damaged byte
+/// holds no data.
 fn is_nearly_empty(page: &[u8]) -> bool {
     const BYTES: usize = 2;
     page.iter().filter(|byte| **byte != 0).take(BYTES.saturating_add(1)).count() <= BYTES
 }
 
-/// Whether a page that its header calls clear looks like ciphertext and is not sound as a clear page: the field that
-/// would call it encrypted is damaged.
+/// Whether a page without an encryption mark looks like ciphertext and is not valid as a clear page: the field that
+/// marks it is damaged.
 pub(crate) fn is_unmarked_ciphertext(page: &[u8], header: &PageHeader, family: Family) -> bool {
     if family == Family::MariaDbLegacy && header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED {
         return true;
@@ -92,7 +93,7 @@ pub(crate) fn is_unmarked_ciphertext(page: &[u8], header: &PageHeader, family: F
     looks_random(first_bytes(page)).unwrap_or_else(short) && !is_sound_and_clear(page, header, family)
 }
 
-/// Whether a checksum, or the page that it decompresses to, proves that the page is clear.
+/// Whether the checksum, or the decompressed page, proves that the page is clear.
 fn is_sound_and_clear(page: &[u8], header: &PageHeader, family: Family) -> bool {
     if family == Family::MariaDbFullCrc32 {
         return mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
@@ -109,21 +110,20 @@ fn is_sound_and_clear(page: &[u8], header: &PageHeader, family: Family) -> bool 
     }
 }
 
-/// Bytes of the ROW_FORMAT=COMPRESSED page at the start of a page, or of a slot for copies of pages, if one is there and
-/// is sound.
+/// Length of the valid ROW_FORMAT=COMPRESSED page at the start of a page or doublewrite slot; `None` if there is none.
 pub(crate) fn sound_row_compressed(slot: &[u8]) -> Option<usize> {
     const PAGE_BYTES: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
     PAGE_BYTES.into_iter().find(|bytes| *bytes <= slot.len() && checksum::zip(slot.range(0, *bytes)).is_ok())
 }
 
-/// State of a page that its header calls encrypted.
+/// State of a page whose header says encrypted.
 fn state_of_claimed(page: &[u8], header: &PageHeader, family: Family) -> PageState {
     if is_blank(page) {
         return PageState::Unrecognised;
     }
     let damaged = !ciphertext_may_hold(page, family);
     if looks_random(ciphertext(page, header, family)) != Some(false) {
-        // A clear page with a damaged header can be compressed, and look random, too.
+        // A clear page with a damaged header can be compressed, and then looks random too.
         return if damaged { PageState::Unrecognised } else { PageState::Encrypted };
     }
     let random = looks_random(first_bytes(page)).unwrap_or_else(|| damaged || compressed::is_described(page));
@@ -134,7 +134,7 @@ fn state_of_claimed(page: &[u8], header: &PageHeader, family: Family) -> PageSta
     }
 }
 
-/// Whether the checksum over the ciphertext of a page holds, if its format has one.
+/// Whether the checksum over the ciphertext of a page matches, if its format has one.
 fn ciphertext_may_hold(page: &[u8], family: Family) -> bool {
     let holds = |layout| mariadb::ciphertext_holds(page, layout);
     match family {
@@ -146,12 +146,12 @@ fn ciphertext_may_hold(page: &[u8], family: Family) -> bool {
     }
 }
 
-/// The first bytes of the body, without the zeros after them. A compressed page is followed by zeros and by remains of
-/// its earlier versions, neither of which can be judged.
+/// The first bytes of the body, without the zeros after them. Zeros and remains of earlier versions follow a compressed
+/// page; neither can be judged.
 fn first_bytes(page: &[u8]) -> &[u8] {
     let body = page.range(HEADER_BYTES, HEADER_BYTES.saturating_add(MIN_BYTES));
     let end = body.iter().rposition(|byte| *byte != 0).map_or(0, |at| at.saturating_add(1));
-    // A few zeros at the end are as random as other bytes.
+    // A few zeros at the end may be ciphertext.
     if body.len().saturating_sub(end) < 4 { body } else { body.range(0, end) }
 }
 
@@ -230,7 +230,7 @@ fn key_version(page: &[u8], header: &PageHeader, context: PageContext) -> Option
     };
     let unproven = || !context.crypt_data && looks_random(ciphertext(page, header, context.family)) != Some(true);
     let proven = || matches!(checksum::zip(page), Checksum::ZipCrc32 | Checksum::ZipInnodb);
-    // The checksum of a page that is encrypted is that of the clear page.
+    // The checksum of an encrypted page is that of the clear page.
     let doubtful = context.family == Family::MariaDbLegacy && (unproven() || proven());
     (version != 0 && !doubtful).then_some(KeyVersion(version))
 }

@@ -165,11 +165,11 @@ pub fn clear_class(page: &[u8], page_type: PageType, family: Family) -> ClearCla
     if data { ClearClass::Data } else { ClearClass::Structural }
 }
 
-/// Whether there is data after the fields of a bookkeeping page. In a temporary tablespace MySQL does not clear a page
-/// before use, so earlier content of the buffer pool, rows of any table, is written with it.
+/// Whether there is data after the fields of a bookkeeping page. MySQL does not clear a page of a temporary tablespace
+/// before use, so it also writes what was in the buffer pool before: rows of any table.
 ///
 /// Source: `fsp0fsp.cc` (`fsp_init_file_page_low`), `trx0rseg.h` (`TRX_RSEG_UNDO_SLOTS`), `page0page.h`; seen on MySQL
-/// 5.7.22, 8.0.33 and 9.7 that were killed twice: rows of encrypted tables in `ibtmp1` and `#innodb_temp`.
+/// 5.7.22, 8.0.33 and 9.7, each killed twice: rows of encrypted tables in `ibtmp1` and `#innodb_temp`.
 pub(crate) fn holds_remains(page: &[u8], page_type: PageType) -> bool {
     const DESCRIPTORS: usize = 150;
     const ROLLBACK_SLOTS: usize = 72;
@@ -181,7 +181,7 @@ pub(crate) fn holds_remains(page: &[u8], page_type: PageType) -> bool {
     let end = bytes.saturating_sub(8);
     let field = |at: usize| usize::from(page.be16(at).unwrap_or_default());
     let unused = match page_type.0 {
-        // As many descriptors of 40 bytes as there are extents in a page's number of pages, and the place of a key.
+        // A page describes as many pages as it has bytes, with 40 bytes per extent; space for a key follows.
         8 | 9 => DESCRIPTORS.saturating_add(bytes.saturating_mul(5) / 8).saturating_add(128)..end,
         6 => ROLLBACK_SLOTS.saturating_add(bytes / 4)..end,
         5 => BITMAP.saturating_add(bytes / 2)..end,
@@ -189,7 +189,7 @@ pub(crate) fn holds_remains(page: &[u8], page_type: PageType) -> bool {
         _ => return false,
     };
     let unused = page.range(unused.start, unused.end);
-    // One damaged byte is no remains of a row.
+    // A single damaged byte does not count as remains of a row.
     !all_zero(unused) && unused.iter().filter(|byte| **byte != 0).nth(ROW_BYTES).is_some()
 }
 

@@ -1,7 +1,7 @@
-//! The blocks of MySQL's redo log, and of MariaDB's before 10.8: where their fields are, and whether a block is valid.
+//! The blocks of MySQL's redo log, and of MariaDB's before 10.8: offsets of their fields, and whether a block is valid.
 //!
-//! A file is a header of four blocks and then blocks of the log. LSNs count every byte of a block, also its header and its
-//! checksum, so a block's number follows from its LSN.
+//! A file is a header of four blocks followed by the blocks of the log. LSNs also count the bytes of block headers and
+//! checksums, so a block's number follows from its LSN.
 //!
 //! Source: formats, "Redo" of MySQL and MariaDB; `log0constants.h`. The number from the LSN confirmed on MySQL 9.7 and
 //! MariaDB 10.5.
@@ -20,15 +20,15 @@ pub const BLOCK_HEADER_BYTES: usize = 12;
 pub const CHECKSUM: usize = 508;
 /// Offset of the number of bytes in a block that are in use.
 pub(crate) const DATA_LENGTH: usize = 4;
-/// Set in that number if the block is encrypted: MySQL only.
+/// Bit of that number that marks an encrypted block: MySQL only.
 pub(crate) const ENCRYPTED: u16 = 0x8000;
-/// Offset of the first group of records that begins in a block.
+/// Offset of the field that says where the first record group of a block begins.
 pub(crate) const FIRST_GROUP: usize = 6;
-/// The bits of a block's number, which counts from 1.
+/// Bits of a block's number, which starts at 1.
 pub(crate) const NUMBERS: u32 = 0x3fff_ffff;
-/// Set in a block's number if the block was the first of a write.
+/// Bit of a block's number that marks the first block of a write.
 pub(crate) const FLUSH_BIT: u32 = 0x8000_0000;
-/// Stored if checksums are switched off (`innodb_log_checksums`).
+/// Stored instead of a checksum if checksums are switched off (`innodb_log_checksums`).
 const NO_CHECKSUM: u32 = 0xdead_beef;
 
 /// Blocks of a file's header.
@@ -59,18 +59,17 @@ pub(crate) fn number_at(lsn: Lsn) -> Option<u32> {
     u32::try_from(block).ok()?.checked_add(1)
 }
 
-/// The number that a block has.
 pub(crate) fn number(block: &[u8]) -> Option<u32> {
     block.be32(0).map(|number| number & !FLUSH_BIT)
 }
 
-/// Bytes of a block that are in use, and its header.
+/// Bytes of a block that are in use, including its header.
 pub(crate) fn data_bytes(block: &[u8]) -> Option<u16> {
     block.be16(DATA_LENGTH).map(|bytes| bytes & !ENCRYPTED)
 }
 
 /// Whether the CRC-32C at the end of a block matches. With `may_lack` (`innodb_log_checksums=OFF`) a block without a
-/// checksum passes too.
+/// checksum is valid too.
 #[must_use]
 pub fn block_holds(block: &[u8], may_lack: bool) -> bool {
     match block.be32(CHECKSUM) {

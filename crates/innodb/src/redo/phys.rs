@@ -1,4 +1,4 @@
-//! The log of MariaDB 10.8 and newer: its checkpoints, where an LSN is in the file, and whether a mini-transaction is valid.
+//! The log of MariaDB 10.8 and newer: its checkpoints, file offsets of LSNs, and whether a mini-transaction is valid.
 //!
 //! The log is one stream of bytes that wraps around the file after the header. A mini-transaction does not record its
 //! position; a sequence byte distinguishes two consecutive passes over the file.
@@ -24,7 +24,6 @@ pub(crate) const FIRST_LSN: usize = 8;
 pub(crate) const KEY_ID: usize = 48;
 /// Offset of the checksum of the bytes before it.
 pub(crate) const HEADER_CHECKSUM: usize = 508;
-/// Bytes of a nonce.
 pub(crate) const NONCE_BYTES: usize = 8;
 /// Bytes of the checksum at the end of a mini-transaction.
 pub(crate) const CHECKSUM_BYTES: usize = 4;
@@ -56,7 +55,7 @@ impl Checkpoint {
         (sound && plausible).then_some(Self { lsn, end })
     }
 
-    /// The newest valid one that the log has now.
+    /// Reads the newest valid checkpoint of a log.
     pub(crate) fn newest<R: ReadAt + ?Sized>(log: &R, first: Lsn) -> io::Result<Option<Self>> {
         let mut newest = None;
         for offset in Self::OFFSETS {
@@ -66,13 +65,13 @@ impl Checkpoint {
         Ok(newest)
     }
 
-    /// The newer of two; the second if both are equally new, as the server chooses.
+    /// The newer of two checkpoints; the second if both are equally new, as in the server.
     pub(crate) fn newer(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         let Some(found) = other else { return one };
         one.filter(|one| one.lsn > found.lsn).or(Some(found))
     }
 
-    /// Its bytes in the header.
+    /// Encodes the checkpoint as in the header.
     pub(crate) fn bytes(&self) -> [u8; Self::BYTES] {
         let mut block = [0; Self::BYTES];
         let (fields, checksum) = block.split_at_mut(Self::CHECKSUM);
@@ -121,9 +120,9 @@ impl Geometry {
 pub(crate) enum Fault {
     /// A zero where a record should start.
     Nothing,
-    /// A one there, which no server writes.
+    /// A one where a record should start; no server writes that.
     NoRecord,
-    /// The records have no end within the maximum length, or within the file.
+    /// The records do not end within the maximum length, or within the file.
     Endless,
     /// Sequence byte of an earlier or later pass over the file.
     Sequence,

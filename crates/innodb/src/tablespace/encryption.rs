@@ -36,7 +36,7 @@ pub enum Encryption {
     MariaDb {
         /// 0: pages are not to be encrypted, 1: they are.
         scheme: u8,
-        /// Key id.
+        /// 0: pages are not encrypted; 1: they are.
         key_id: u32,
         /// Lower bound of the pages' key versions.
         min_key_version: KeyVersion,
@@ -48,7 +48,7 @@ pub enum Encryption {
     PerconaKeyring {
         /// Magic of the record.
         magic: String,
-        /// 0: pages are not to be encrypted, 1: they are.
+        /// 0: pages are not encrypted; 1: they are.
         #[serde(default = "encrypting")]
         scheme: u8,
     },
@@ -88,9 +88,9 @@ pub enum Disagreement {
     FlagWithoutInfo,
     /// There is encryption information, but the flag is not set.
     InfoWithoutFlag,
-    /// There are bytes in the place of the information, but not valid information.
+    /// There are bytes in place of the information, but they are not valid information.
     UnknownInfo,
-    /// MariaDB: ENCRYPTED=YES or NO, but the scheme says the opposite.
+    /// MariaDB: ENCRYPTED=YES or NO contradicts the scheme.
     SchemeAgainstMode,
 }
 
@@ -103,7 +103,7 @@ const fn encrypting() -> u8 {
 }
 
 impl Encryption {
-    /// Parses the information at offset `at` of page 0: each family has its own.
+    /// Parses the information at offset `at` of page 0, in the format of the family.
     pub(crate) fn parse(page: &[u8], flags: SpaceFlags, at: usize, family: Family) -> (Self, Option<Disagreement>) {
         let info = page.range(at, page.len());
         let mariadb = page.range(at.saturating_add(MARIADB_SHIFT), page.len());
@@ -124,7 +124,7 @@ impl Encryption {
         (Self::None, nothing_found(info, mariadb, flags))
     }
 
-    /// Parses MySQL's information, also that in a redo log's header.
+    /// Parses MySQL's information, also from a redo log's header.
     pub(crate) fn mysql(info: &[u8], flags: SpaceFlags) -> Option<Self> {
         let (magic, master_key_id, server_uuid) = Self::mysql_names(info)?;
         Some(Self::MySql { magic, master_key_id, server_uuid, flag_set: flags.mysql_encryption() })

@@ -69,7 +69,7 @@ impl TablespaceKind {
         }
     }
 
-    /// Whether the server makes it anew at each start.
+    /// Whether the server recreates it at each start.
     #[must_use]
     pub const fn is_temporary(self) -> bool {
         matches!(self, Self::GlobalTemporary | Self::SessionTemporary)
@@ -112,7 +112,7 @@ pub struct Page0 {
 const FSP_HEADER: usize = 38;
 const FSP_HEADER_END: usize = 112;
 const FLAGS: usize = 54;
-/// Of the page header; the FSP header begins with it, too.
+/// In the page header; the FSP header begins with it, too.
 const SPACE_ID: usize = 34;
 /// Offset of the array of extent descriptors, on page 0 and every other descriptor page.
 pub(crate) const XDES_ARRAY: u64 = 150;
@@ -139,9 +139,9 @@ impl Page0 {
         Self::from_page(page, &header, flags)
     }
 
-    /// As [`Self::parse`]. If the checksum fails, also tries each single bit of the space id, the sizes and the flags,
-    /// and uses the one that corrects the checksum: with a wrong value all pages would be misread. The page still
-    /// counts as damaged.
+    /// As [`Self::parse`]. If the checksum fails, also tries to flip each single bit of the space id, the sizes and the
+    /// flags, and keeps the change that corrects the checksum: a wrong value would make every page unreadable. The page
+    /// still counts as damaged.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -218,8 +218,8 @@ impl Page0 {
     }
 }
 
-/// Whether a page 0 has one of today's checksums: quicker than to try the older ones too, and a page without any proves
-/// nothing.
+/// Whether a page 0 has one of the current checksums. This is faster than trying the older ones too, and a page without
+/// a checksum proves nothing.
 fn has_crc32(bytes: &[u8]) -> bool {
     let flags = SpaceFlags(bytes.be32(FLAGS).unwrap_or_default());
     let page_bytes = flags.physical_page_bytes().map_or(0, |bytes| as_usize(u64::from(bytes)));
@@ -259,8 +259,8 @@ fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -
     }
 }
 
-/// Whether MySQL may have written encryption information here: its flag is set, or the page is not marked as MariaDB marks
-/// it. Anybody can write a magic.
+/// Whether MySQL may have written encryption information here: its flag is set, or the page lacks MariaDB's marks. A
+/// magic alone proves nothing, because anyone can write one.
 const fn may_be_mysql(header: &PageHeader, flags: SpaceFlags) -> bool {
     flags.mysql_encryption() || header.previous != u32::MAX
 }

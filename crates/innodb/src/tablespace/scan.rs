@@ -289,7 +289,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the key version of an encrypted page is not known to be damaged: the checksum of the newer format covers it.
+    /// Whether the key version of an encrypted page can be trusted: in the full_crc32 format a checksum covers it.
     fn names_its_key(&self, page: &[u8]) -> bool {
         let layout = Layout::FullCrc32 { compression: 0 };
         self.context.family != Family::MariaDbFullCrc32 || mariadb::ciphertext_holds(page, layout)

@@ -3,7 +3,8 @@
 //! A page's checksum is seeded with its number, so it also proves the page's position. Not proven:
 //! the header of an index file; pages of tables made with `PAGE_CHECKSUM=0` and not encrypted,
 //! which have no checksum and of which only the header is judged; data files of other row formats
-//! than PAGE, which have no pages; the bytes after the used ones in index pages; `aria_log.*`, which is never encrypted.
+//! than PAGE, which have no pages; the bytes after the used ones in index pages; `aria_log.*`, which is never
+//! encrypted.
 //!
 //! Source: formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum
 //! from `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and
@@ -27,12 +28,12 @@ use crate::{
     },
 };
 
-/// The header of a table's index file (`.MAI`), which is needed to read its data file (`.MAD`).
+/// The header of a table's index file (`.MAI`), which is required to read its data file (`.MAD`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AriaHeader {
     /// Description of the table.
     pub table: AriaTable,
-    /// A temporary table, which may have its own key, and has no checksums unless encrypted.
+    /// A temporary table. It may have its own key, and has no checksums unless it is encrypted.
     temporary: bool,
     /// Whether pages have checksums, encrypted or not.
     page_checksums: bool,
@@ -76,7 +77,7 @@ impl AriaHeader {
         const KEY_START_IN_BASE: usize = 16;
         const OPTION_TEMPORARY: u16 = 16;
         const OPTION_PAGE_CHECKSUM: u16 = 2048;
-        // Crashed, crashed in a repair. That a table was changed since its last repair (1) stays noted when it is closed:
+        // Crashed, and crashed during repair. Bit 1, changed since the last repair, stays set when the table is closed:
         // seen on MariaDB 10.11.
         const NOT_CLOSED: u16 = 2 | 4;
         let mut table = recognise_table(head)?;
@@ -100,7 +101,7 @@ impl AriaHeader {
         })
     }
 
-    /// With what the report of the table's other file proves of its key: one key seals both.
+    /// Adds what the report of the table's other file proves about the key, which both files share.
     #[must_use]
     pub fn with_other_file(self, other: &FileReport) -> Self {
         let doubted = other.findings.iter().any(|finding| matches!(finding.check, Check::Key | Check::KeyOpens));
@@ -150,7 +151,7 @@ pub fn verify_data<R: ReadAt + ?Sized>(
 ) -> Result<FileReport, ScanError> {
     let mut tally = Tally::default();
     if header.disagreement {
-        // The damage is in the index file.
+        // The fault is in the index file, not in this one.
         tally.find(None, None, Check::Unknown, format!("the header of its index file is damaged: {DISAGREEMENT}"));
     } else {
         header.judge_key_info(&mut tally);
@@ -350,7 +351,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         }
     }
 
-    /// Source: `ma_pagecrc.c`: tables without checksums store one of two values instead; a bitmap page can do so in all.
+    /// Judges a page that is not encrypted. Tables without checksums store one of two values instead, and bitmap pages
+    /// can do so in any table. Source: `ma_pagecrc.c`.
     fn judge_clear(&self, role: Role, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
         const NONE_IN_BITMAP: u32 = 0xffff_fffe;
         const NONE_IN_PAGE: u32 = 0xffff_ffff;
@@ -370,12 +372,12 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         Judged::Bad(Check::Checksum, format!("checksum is {stored:08x}, expected {computed:08x}"))
     }
 
-    /// A page that was never written is zero. In a closed table only an unused page may be.
+    /// Judges an all-zero page. In a closed table only unused pages may be zero.
     fn judge_zero(&mut self, number: u64, role: Role) -> Judged {
         let in_use = match role {
             Role::Bitmap => {
                 self.bitmap.clear();
-                // The bitmap is written before the pages after it.
+                // The bitmap is written before the pages it describes.
                 number.saturating_add(1).saturating_mul(as_u64(self.block_bytes())) < self.header.data_bytes
             }
             Role::Data => self.in_use(number),
@@ -387,8 +389,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         Judged::Empty
     }
 
-    /// Source: `ma_bitmap.c` (`_ma_bitmap_get_page_bits`): three bits for each page after the
-    /// bitmap page, little-endian; 0 is a page not in use.
+    /// Whether the bitmap marks a page as in use: three bits for each page after the bitmap page, little-endian; 0 is
+    /// unused. Source: `ma_bitmap.c` (`_ma_bitmap_get_page_bits`).
     fn in_use(&self, number: u64) -> bool {
         let bits = number.saturating_sub(self.bitmap_no).saturating_sub(1).saturating_mul(3);
         let pair = self.bitmap.le16(as_usize(bits >> 3)).unwrap_or(0);
@@ -440,7 +442,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     }
 }
 
-/// Whether the fields at the beginning of a page are those of one.
+/// Whether the readable fields at the start of a page are valid.
 fn is_page(role: Role, layout: &PageLayout, page: &[u8]) -> bool {
     match role {
         Role::Bitmap => true,
@@ -449,7 +451,7 @@ fn is_page(role: Role, layout: &PageLayout, page: &[u8]) -> bool {
     }
 }
 
-/// The page number in checksums and initialisation vectors: the server also uses its low 32 bits.
+/// The page number in checksums and initialisation vectors: as in the server, only its low 32 bits.
 fn low(number: u64) -> u32 {
     u32::try_from(number & 0xffff_ffff).unwrap_or(0)
 }

@@ -33,7 +33,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the file can be read, with the keys at hand or without any, and nothing is wrong with it.
+    /// Whether the file can be read, with the available keys or without any, and has no fault.
     #[must_use]
     pub const fn is_sound(self) -> bool {
         matches!(self, Self::Clear | Self::Ok)
@@ -201,7 +201,7 @@ pub enum RequiredKey {
 }
 
 impl RequiredKey {
-    /// Whether a keyring or a key file holds it: not the public key of bootstrap, nor that of a `.cfp` file.
+    /// Whether a keyring or a key file holds it. The bootstrap key is public, and a transfer key is in a `.cfp` file.
     #[must_use]
     pub const fn is_in_a_store(&self) -> bool {
         match self {
@@ -234,14 +234,14 @@ impl FileReport {
         Tally::default().finish(None)
     }
 
-    /// Adds that the file is shorter than other files say.
+    /// Records that the file is shorter than other files say.
     pub fn shorten(&mut self, file_bytes: u64, detail: impl Into<String>) {
         self.verdict = self.verdict.max(Verdict::Truncated);
         let finding = Finding { unit: None, offset: Some(file_bytes), check: Check::FileSize, detail: detail.into() };
         self.findings.push(finding);
     }
 
-    /// Adds that this is sound and still not the file that its name says.
+    /// Records that the file is valid but is not the one its name says.
     pub fn misplace(&mut self, detail: impl Into<String>) {
         self.verdict = self.verdict.max(Verdict::Damaged);
         let finding = Finding { unit: None, offset: Some(0), check: Check::Header, detail: detail.into() };
@@ -286,7 +286,7 @@ impl Tally {
         self.push(Finding { unit, offset, check, detail: detail.into() });
     }
 
-    /// Adds a finding made before.
+    /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
         match finding.check {
             Check::FileSize | Check::PartialUnit => self.truncated = true,

@@ -155,7 +155,7 @@ fn unhex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// The keys that open a sample, by its name.
+/// The keys that decrypt a sample, by its name.
 pub(crate) fn keys_of(name: &str) -> SampleKeys {
     let file = name.rsplit('/').next().expect("a name");
     match file {

@@ -40,7 +40,7 @@ struct Section {
     notes: Vec<String>,
 }
 
-/// A table of what single operations took or cost.
+/// A table of latencies or costs of single operations.
 struct Operations {
     title: &'static str,
     headings: [&'static str; 6],

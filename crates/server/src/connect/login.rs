@@ -35,7 +35,7 @@ pub(crate) fn request_head(capabilities: u32) -> Vec<u8> {
     head
 }
 
-/// Source: MySQL's "Protocol::HandshakeResponse41".
+/// Encodes a login request. Source: MySQL's "Protocol::HandshakeResponse41".
 pub(crate) fn login_request(
     user: &str,
     capabilities: u32,
@@ -61,7 +61,7 @@ pub(crate) fn login_request(
             [("_client_name", "sealant"), ("_client_version", env!("CARGO_PKG_VERSION")), ("program_name", "sealant")];
         let mut encoded = Vec::new();
         for text in attributes.iter().flat_map(|(key, value)| [key, value]) {
-            // All of them are shorter than 251 bytes.
+            // All of these are shorter than 251 bytes.
             encoded.push(u8::try_from(text.len()).unwrap_or(0));
             encoded.extend_from_slice(text.as_bytes());
         }

@@ -60,7 +60,7 @@ pub struct Options {
     pub tls: TlsOptions,
     /// Permits [`TlsMode::Off`] over TCP. Everything is then sent in clear text.
     pub allow_plaintext_tcp: bool,
-    /// Permits to send the password itself over TLS to an unverified server that asks for it. An impostor would learn
+    /// Permits sending the password itself over TLS to an unverified server that asks for it. An impostor would learn
     /// it.
     pub password_to_unverified: bool,
     /// Timeout of each step: TCP, greeting, TLS, login. The system's resolver has its own timeout.
@@ -118,7 +118,7 @@ pub struct Connection {
 
 impl Connection {
     /// Connects and authenticates, and sets up the session: a statement timeout, and read-only unless `changes` is set.
-    /// Servers too old for these settings do without.
+    /// Servers too old for these settings run without them.
     ///
     /// # Errors
     /// [`Error`]. There is no fallback: if TLS is requested but not available, that is an error before the account name

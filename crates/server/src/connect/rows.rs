@@ -47,7 +47,8 @@ pub(super) fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&0xfe) && packet.len() < 9
 }
 
-/// Source: MySQL's "Protocol::ColumnDefinition41": catalog, schema, table, original table, name.
+/// The name in a column definition. Source: MySQL's "Protocol::ColumnDefinition41": catalog, schema, table, original
+/// table, name.
 pub(super) fn column_name(packet: &[u8]) -> Option<String> {
     let mut bytes = Bytes::new(packet);
     for _ in 0..4 {

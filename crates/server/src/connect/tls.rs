@@ -262,8 +262,8 @@ pub fn tls_failure(error: &rustls::Error) -> Error {
         E::AlertReceived(AlertDescription::ProtocolVersion) => {
             Error::TlsTooOld { reason: "alert protocol_version".to_owned() }
         }
-        // The error packet "Bad handshake", whose length happens to be the number of a TLS record: what MySQL before
-        // 5.7.28 answers whose builds with yaSSL know no TLS 1.2. Seen on 5.7.22.
+        // The error packet "Bad handshake": its length happens to match a TLS record type. MySQL builds with yaSSL
+        // before 5.7.28, which lack TLS 1.2, answer this. Seen on 5.7.22.
         E::InvalidMessage(InvalidMessage::UnknownProtocolVersion) => {
             Error::TlsTooOld { reason: "it answers that the handshake is bad".to_owned() }
         }

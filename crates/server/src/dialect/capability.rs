@@ -1,4 +1,4 @@
-//! What servers can do, and since which version: the one table of it, which `docs/compatibility.md` prints.
+//! Features of servers and their first versions. `docs/compatibility.md` is generated from this table.
 //!
 //! Sources: MySQL manual, "InnoDB Data-at-Rest Encryption" of 5.7 and 8.0 and the release notes of 8.0; MariaDB
 //! documentation, "Data-at-Rest Encryption" and "FLUSH". Seen on 5.7.22: 5.7 encrypts nothing but tables. Percona's own
@@ -6,7 +6,7 @@
 
 use crate::version::{Flavor, ServerVersion};
 
-/// Something that servers can do since some version.
+/// A feature that servers have since some version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// Encryption of tables with their own file; master keys can be rotated.
@@ -70,15 +70,15 @@ pub enum Capability {
     AdminTls,
     /// TLS 1.2 and its cipher suites.
     Tls12,
-    /// A variable that restricts TLS versions.
+    /// A variable that restricts the permitted TLS versions.
     SetTlsVersions,
-    /// TLS 1.2 and 1.3 alone by default.
+    /// Only TLS 1.2 and 1.3 are enabled by default.
     OnlyTls12And13,
-    /// A certificate that is generated in memory, if no file is named.
+    /// A certificate that is generated in memory if no file is set.
     CertificateInMemory,
     /// Replicas that refuse an unencrypted source even if its certificate is not verified.
     ReplicaEnforcesTls,
-    /// Clients for which `ssl` in an option file is more than a preference.
+    /// Clients that enforce `ssl` in an option file instead of treating it as a preference.
     ClientEnforcesTls,
     /// The variable `block_encryption_mode`.
     BlockEncryptionMode,
@@ -90,13 +90,13 @@ pub enum Capability {
     SensitiveVariables,
     /// `CREATE UNDO TABLESPACE`.
     CreateUndo,
-    /// A redo log in the format that a backup follows.
+    /// A redo log in the format that `sealant backup` can follow.
     FollowRedo,
     /// Core dumps without the buffer pool.
     CoreWithoutBufferPool,
     /// `secure_file_priv = NULL`, which disables reading and writing files.
     SecureFilePrivNull,
-    /// Statements named after masters and slaves are gone.
+    /// Removal of the statements named after masters and slaves.
     WithoutMasterStatements,
 }
 
@@ -112,9 +112,9 @@ pub fn dotted_version((major, minor, patch): VersionTriple) -> String {
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What it is about.
+    /// The capability.
     pub capability: Capability,
-    /// As documents call it.
+    /// Its name in documents.
     pub title: &'static str,
     /// First version of MySQL and Percona Server with it; `None` if there is none.
     pub mysql: Option<VersionTriple>,
@@ -180,7 +180,7 @@ pub const CAPABILITIES: [Row; 44] = [
 ];
 
 impl Capability {
-    /// The first version of that fork with it; `None` if it has none.
+    /// The first version of that fork with the capability; `None` if it has none.
     #[must_use]
     pub fn since(self, flavor: Flavor) -> Option<VersionTriple> {
         let row = CAPABILITIES.iter().find(|row| row.capability == self)?;
@@ -189,13 +189,13 @@ impl Capability {
 }
 
 impl ServerVersion {
-    /// Whether this server can do that.
+    /// Whether this server has the capability.
     #[must_use]
     pub fn can(&self, capability: Capability) -> bool {
         capability.since(self.flavor).is_some_and(|since| self.numbers() >= since)
     }
 
-    /// Whether this is MySQL or Percona Server and can do that, with the statements and variables of that family.
+    /// Whether this is MySQL or Percona Server and has the capability, with that family's statements and variables.
     #[must_use]
     pub fn mysql_can(&self, capability: Capability) -> bool {
         self.flavor.is_mysql_like() && self.can(capability)

@@ -1,4 +1,4 @@
-//! Variables that switch encryption at rest: the one table of them. And how a statement encrypts a table.
+//! The table of all variables that enable encryption at rest, and the table option for encryption.
 
 use crate::version::Flavor;
 
@@ -46,24 +46,24 @@ const SWITCHES: [(&str, Encrypts); 14] = [
     ("aria_encrypt_tables", Encrypts::AriaTables),
 ];
 
-/// Names of all variables that switch encryption at rest.
+/// Names of all variables that enable encryption at rest.
 pub fn all_switches() -> impl Iterator<Item = &'static str> {
     SWITCHES.iter().map(|(name, _)| *name)
 }
 
-/// Names of the variables that encrypt this.
+/// Names of the variables that encrypt `what`.
 #[must_use]
 pub fn switches(what: Encrypts) -> Vec<&'static str> {
     SWITCHES.iter().filter(|(_, encrypts)| *encrypts == what).map(|(name, _)| *name).collect()
 }
 
-/// Variables that encrypt everything that a new server writes, logs and temporary files included. The system tablespace is not:
-/// Percona Server encrypts its own only while it is created.
+/// Variables that encrypt everything that a new server writes, including logs and temporary files. The system
+/// tablespace is not included: Percona Server encrypts it only when it is created.
 pub fn switches_of_everything() -> impl Iterator<Item = &'static str> {
     SWITCHES.iter().filter(|(_, encrypts)| *encrypts != Encrypts::SystemTablespace).map(|(name, _)| *name)
 }
 
-/// The option of `CREATE TABLE` that encrypts the table, or keeps it in the clear.
+/// The option of `CREATE TABLE` that encrypts the table, or keeps it clear.
 #[must_use]
 pub const fn table_option(flavor: Flavor, encrypted: bool) -> &'static str {
     match (flavor, encrypted) {

@@ -1,8 +1,8 @@
 //! Queries on InnoDB's dictionary for changes to tablespaces, by version.
 //!
-//! MySQL 8.0 renamed the views of 5.7 (`INNODB_SYS_…`), and has a column for encryption since 8.0.13; before, it is bit
-//! 13 of the flags. MariaDB kept the old names. Source: MySQL manual, "INFORMATION_SCHEMA InnoDB Tables"; seen on MySQL
-//! 5.7.22, 8.0.33 and 9.7, MariaDB 10.11 to 11.8.
+//! MySQL 8.0 renamed the views of 5.7 (`INNODB_SYS_…`), and added a column for encryption in 8.0.13; before that, bit
+//! 13 of the flags shows it. MariaDB kept the old names. Source: MySQL manual, "INFORMATION_SCHEMA InnoDB Tables"; seen
+//! on MySQL 5.7.22, 8.0.33 and 9.7, MariaDB 10.11 to 11.8.
 
 use crate::version::{Flavor, ServerVersion};
 
@@ -27,15 +27,15 @@ pub struct Dictionary {
     pub undo: Option<&'static str>,
 }
 
-/// Tablespaces that MariaDB's background threads have not encrypted yet: `count`, and the name of the `first`. Those not
-/// started have no row in the second view.
+/// Tablespaces that MariaDB's background threads have not encrypted yet: `count`, and the name of the `first`. Those
+/// not started have no row in the second view.
 pub const MARIADB_UNFINISHED: &str = "SELECT COUNT(*) AS count, MIN(s.NAME) AS first \
      FROM information_schema.INNODB_SYS_TABLESPACES s \
      LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
      WHERE s.NAME <> 'innodb_temporary' AND (e.SPACE IS NULL OR e.MIN_KEY_VERSION = 0 \
      OR e.ROTATING_OR_FLUSHING = 1)";
 
-/// Pages that MariaDB's background threads have read in the tablespaces they work on.
+/// Pages that MariaDB's background threads have read so far in the tablespaces they are working on.
 pub const MARIADB_PAGES_READ: &str =
     "SELECT SUM(KEY_ROTATION_PAGE_NUMBER) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION";
 
@@ -67,7 +67,7 @@ const MYSQL: Dictionary = Dictionary {
     ),
 };
 
-/// Before 8.0.14 no view has the state of undo tablespaces.
+/// Before 8.0.14, no view shows the state of undo tablespaces.
 const OLDER_MYSQL: Dictionary = Dictionary {
     clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_TABLESPACES \
             WHERE NOT FLAG & 8192 AND SPACE_TYPE IN ('Single', 'General')",
@@ -79,7 +79,7 @@ const OLDER_MYSQL: Dictionary = Dictionary {
     ..MYSQL
 };
 
-/// Older servers have no such views, and do not encrypt.
+/// Older servers lack these views, and do not encrypt.
 const MYSQL_57: Dictionary = Dictionary {
     clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_SYS_TABLESPACES \
             WHERE NOT FLAG & 8192 AND SPACE_TYPE IN ('Single', 'General')",

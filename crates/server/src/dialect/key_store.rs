@@ -20,7 +20,7 @@ pub const PLUGIN_QUERY: &str = "plugins";
 
 /// MariaDB's key file.
 pub const MARIADB_KEYS: &str = "file_key_management_filename";
-/// The password of MariaDB's key file, or after [`PASSWORD_FILE`] the path of a file with it.
+/// The password of MariaDB's key file or, with the prefix [`PASSWORD_FILE`], the path of a file with the password.
 pub const MARIADB_PASSWORD: &str = "file_key_management_filekey";
 /// The keyring of MySQL's plug-in `keyring_file`.
 pub const KEYRING_PLUGIN_FILE: &str = "keyring_file_data";
@@ -30,14 +30,14 @@ pub const VAULT_CONFIGURATION: &str = "keyring_vault_config";
 /// Prefix of a value of [`MARIADB_PASSWORD`] that is a path.
 pub const PASSWORD_FILE: &str = "FILE:";
 
-/// MySQL's plug-in for a keyring file, of 5.7 and 8.0.
+/// MySQL's plug-in for a keyring file, in 5.7 and 8.0.
 pub const KEYRING_PLUGIN_LIBRARY: &str = "keyring_file.so";
 /// MariaDB's plug-in for a key file.
 pub const MARIADB_PLUGIN: &str = "file_key_management";
-/// Its library in the directory of plug-ins.
+/// Its library in the plug-in directory.
 pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 
-/// Options of a server that load its plug-in for a keyring file.
+/// Options that make MySQL load its plug-in for a keyring file.
 #[must_use]
 pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
     vec![
@@ -46,7 +46,7 @@ pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
     ]
 }
 
-/// Options of MariaDB that load its plug-in for a key file, with a file that has its password.
+/// Options that make MariaDB load its plug-in for a key file, and read its password from a file.
 #[must_use]
 pub fn mariadb_plugin_options(keys: &Path, password_file: Option<&Path>) -> Vec<String> {
     let mut options = vec![
@@ -58,7 +58,7 @@ pub fn mariadb_plugin_options(keys: &Path, password_file: Option<&Path>) -> Vec<
     options
 }
 
-/// What is in a file that a variable names.
+/// Content of a file that a variable names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFile {
     /// Keys of MariaDB.
@@ -79,7 +79,7 @@ impl KeyFile {
     }
 }
 
-/// Every variable of a plug-in that names a file, and what the file holds.
+/// Every plug-in variable that names a file, and what the file holds.
 pub const KEY_FILE_VARIABLES: [(&str, KeyFile); 5] = [
     (MARIADB_KEYS, KeyFile::MariaDbKeys),
     (MARIADB_PASSWORD, KeyFile::MariaDbPassword),
@@ -96,7 +96,7 @@ pub fn named_file<'v>(variable: &str, value: &'v str) -> Option<&'v str> {
     is_path(path).then_some(path)
 }
 
-/// A component without a file has `<NONE>` or similar instead of a path.
+/// Whether the text is a path: a component without a file reports `<NONE>` or similar instead.
 fn is_path(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('<')
 }
@@ -131,7 +131,7 @@ impl<'a> Component<'a> {
         })
     }
 
-    /// Whether it serves keys. A component that failed to initialize is loaded, but disabled.
+    /// Whether it provides keys. A component that failed to initialize is loaded, but disabled.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.status.eq_ignore_ascii_case("Active")
@@ -145,21 +145,22 @@ pub fn plugin_type(flavor: Flavor) -> &'static str {
     if flavor.is_mysql_like() { "KEYRING" } else { "ENCRYPTION" }
 }
 
-/// The active component or plug-in, and its files as this host's paths.
+/// The active component or plug-in, and its files as paths on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveKeyStore {
     /// `component_keyring_file`, `keyring_file`, `file_key_management` and others.
     pub name: String,
     /// The file with its keys, if it has one.
     pub file: Option<PathBuf>,
-    /// The file with the password of MariaDB's key file. A password that is not in a file exists only in the server.
+    /// The file with the password of MariaDB's key file. Otherwise only the server knows the password.
     pub password: Option<PathBuf>,
     /// Whether it accepts no new keys.
     pub read_only: bool,
 }
 
 impl ActiveKeyStore {
-    /// Asks a server; `None` if nothing that holds keys is active. `datadir` is the data directory's path on this host.
+    /// Queries a server; `None` if no component or plug-in with keys is active. `datadir` is the data directory's path
+    /// on this host.
     ///
     /// # Errors
     /// Those of [`Connection::query`]. If the status of components is refused, only plug-ins count.

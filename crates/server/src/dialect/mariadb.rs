@@ -259,7 +259,7 @@ pub(super) const QUERIES: &[Entry] = &[
         before: (10, 5, 0),
         ..ENTRY
     },
-    // Engine-independent statistics: smallest and largest values of columns.
+    // Engine-independent statistics: minimum and maximum values of columns.
     Entry {
         name: "histograms",
         sql: "SELECT db_name AS `schema`, table_name AS `table`, column_name AS `column` FROM mysql.column_stats",

@@ -105,7 +105,7 @@ pub(super) const SESSION_TLS: &str = "SELECT THREAD_ID AS `thread_id`, \
      FROM performance_schema.status_by_thread \
      WHERE VARIABLE_NAME IN ('Ssl_version', 'Ssl_cipher') GROUP BY THREAD_ID";
 
-/// Columns of `SHOW SLAVE STATUS`, of which the families name the first differently.
+/// Columns of `SHOW SLAVE STATUS`; the families name the first one differently.
 pub(super) const fn channel_columns(name: &'static str) -> [(&'static str, &'static str); 9] {
     [
         (name, "channel"),

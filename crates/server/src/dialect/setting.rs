@@ -22,8 +22,8 @@ pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting 
     Setting { statement: format!("SET GLOBAL {variable} = {value}"), line: Some(format!("{variable} = {plain}")) }
 }
 
-/// Makes a server with [`Capability::ReloadTls`] reload its certificates. Not written to the binary log: replicas have
-/// their own certificates.
+/// Makes a server with [`Capability::ReloadTls`] reload its certificates. The statement is not written to the binary
+/// log, because replicas have their own certificates.
 #[must_use]
 pub fn reload_tls(flavor: Flavor) -> &'static str {
     if flavor.is_mysql_like() { "ALTER INSTANCE RELOAD TLS" } else { "FLUSH NO_WRITE_TO_BINLOG SSL" }

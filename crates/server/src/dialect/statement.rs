@@ -1,14 +1,14 @@
-//! Statements that administer a server, and the words of those on replication, which differ between versions.
+//! Statements for server administration, and replication keywords, which differ between versions.
 //!
-//! Sources: MySQL manual, "ALTER INSTANCE Statement", "SHOW REPLICA STATUS", "CHANGE REPLICATION SOURCE TO" (`SLAVE` and
-//! `MASTER` are gone in 8.4); MariaDB documentation, "SHOW REPLICA STATUS", "CHANGE MASTER TO".
+//! Sources: MySQL manual, "ALTER INSTANCE Statement", "SHOW REPLICA STATUS", "CHANGE REPLICATION SOURCE TO" (8.4
+//! removed `SLAVE` and `MASTER`); MariaDB documentation, "SHOW REPLICA STATUS", "CHANGE MASTER TO".
 
 use super::capability::Capability;
 use crate::version::ServerVersion;
 
 /// Wraps the keys of all tablespaces with a new master key; MySQL only.
 pub const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
-/// Starts binary and relay logs with a new key; MySQL only. The server keeps it out of its binary log.
+/// Starts new binary and relay logs with a new key; MySQL only. The server does not write it to its binary log.
 pub const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
 /// Writes every changed page. On MySQL, only debug builds have this variable.
 pub const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
@@ -21,7 +21,7 @@ pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
-/// [`binary_log_status`] of MariaDB, and of MySQL before 8.4.
+/// [`binary_log_status`] on MariaDB, and on MySQL before 8.4.
 pub const SHOW_MASTER_STATUS: &str = "SHOW MASTER STATUS";
 pub(super) const MYSQL_CHANNEL: &str = "Channel_Name";
 pub(super) const MARIADB_CHANNEL: &str = "Connection_name";
@@ -29,8 +29,8 @@ pub(super) const SHOW_REPLICA_STATUS: &str = "SHOW REPLICA STATUS";
 pub(super) const SHOW_SLAVE_STATUS: &str = "SHOW SLAVE STATUS";
 pub(super) const SHOW_ALL_SLAVES_STATUS: &str = "SHOW ALL SLAVES STATUS";
 
-/// Lists these global variables: `Variable_name`, `Value`. A server that does not have one omits it, where `SELECT @@name`
-/// would fail.
+/// Lists these global variables: `Variable_name`, `Value`. Variables that the server does not have are omitted; `SELECT
+/// @@name` would fail.
 #[must_use]
 pub fn show_variables(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
@@ -43,7 +43,7 @@ pub fn channel_column(version: &ServerVersion) -> &'static str {
     if version.flavor.is_mysql_like() { MYSQL_CHANNEL } else { MARIADB_CHANNEL }
 }
 
-/// Lists the channels of a replica with all their columns, one row each.
+/// Lists the channels of a replica with all columns, one row each.
 #[must_use]
 pub fn replica_status(version: &ServerVersion) -> &'static str {
     match version.flavor.is_mysql_like() {
@@ -53,24 +53,24 @@ pub fn replica_status(version: &ServerVersion) -> &'static str {
     }
 }
 
-/// Tells where the binary log ends: file, position.
+/// Shows the end of the binary log: file, position.
 #[must_use]
 pub fn binary_log_status(version: &ServerVersion) -> &'static str {
     if version.can(Capability::WithoutMasterStatements) { "SHOW BINARY LOG STATUS" } else { SHOW_MASTER_STATUS }
 }
 
-/// Words that a version uses in statements on replication.
+/// Keywords of a version for replication statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicationTerms {
-    /// How the statement that changes a channel begins.
+    /// Start of the statement that changes a channel.
     pub change: &'static str,
-    /// The prefix of its options, without `_`.
+    /// Prefix of its options, without `_`.
     pub prefix: &'static str,
-    /// The word for a replica after `START`, `STOP` and `RESET`.
+    /// Keyword for a replica after `START`, `STOP` and `RESET`.
     pub replica: &'static str,
 }
 
-/// The words of a version.
+/// The keywords of a version.
 #[must_use]
 pub fn replication_terms(version: &ServerVersion) -> ReplicationTerms {
     let replica = if version.mysql_can(Capability::ShowReplica) { "REPLICA" } else { "SLAVE" };

@@ -1,4 +1,4 @@
-//! Client options in option files: where to connect, as whom, and how the server proves its identity.
+//! Client options in option files: server, account, and how the server is verified.
 
 use std::{
     fs,
@@ -43,11 +43,11 @@ pub struct ClientOptions {
     pub ssl_key: Option<PathBuf>,
     /// `ssl-mode`. `PREFERRED` counts as `REQUIRED`: there is no fallback.
     pub ssl_mode: Option<TlsMode>,
-    /// What is wrong in the files, without being an error.
+    /// Problems in the files that are not errors.
     pub warnings: Vec<Warning>,
 }
 
-/// The groups that this client reads, as the servers' programs read `[client]` and their own name.
+/// The groups that this client reads; like the servers' programs, it reads `[client]` and its own name.
 pub const CLIENT_GROUPS: [&str; 2] = ["client", "sealant"];
 
 impl ClientOptions {
@@ -110,7 +110,8 @@ impl ClientOptions {
         Ok(())
     }
 
-    /// TLS options of both families. What they require is enforced, or the file is refused; none is silently ignored.
+    /// TLS options of both families. Their requirements are enforced, or the file is refused; no option is silently
+    /// ignored.
     ///
     /// Source: MySQL manual, "Command Options for Encrypted Connections"; MariaDB documentation, "Securing Connections
     /// for Client and Server"; `mariadb_defaults` of MariaDB Connector/C.

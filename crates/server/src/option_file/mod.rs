@@ -59,7 +59,7 @@ pub struct Entry {
 /// Permission bits that a file with a secret should not have.
 const READABLE_BY_OTHERS: u32 = 0o077;
 
-/// A problem that does not prevent reading.
+/// A problem that does not prevent the file from being read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -71,7 +71,7 @@ pub enum Warning {
         /// Its permission bits.
         mode: u32,
     },
-    /// A file is writable by everybody: the servers ignore it, and this reader too.
+    /// A file is writable by everybody. Servers ignore such files, and so does this reader.
     WorldWritable {
         /// Path of the file.
         file: PathBuf,
@@ -85,7 +85,7 @@ pub enum Warning {
         /// What is wrong, without the line's content.
         reason: String,
     },
-    /// Options before the first group, which nobody reads.
+    /// Options before the first group, which no program reads.
     NoGroup {
         /// Path of the file.
         file: PathBuf,
@@ -118,7 +118,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Whether others than its owner may read a file with a password. None if it cannot be looked at.
+    /// Warns if others than the owner may read a file with a password. `None` if the file cannot be examined.
     pub(crate) fn readable_secret(file: &Path) -> Option<Self> {
         let metadata = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
         let mode = metadata.mode() & 0o7777;

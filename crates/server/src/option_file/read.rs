@@ -1,4 +1,4 @@
-//! Reads option files with what they include.
+//! Reads option files and the files that they include.
 
 use std::{
     collections::BTreeSet,

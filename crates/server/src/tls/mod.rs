@@ -1,4 +1,4 @@
-//! TLS for two purposes: secure connections (rustls with this crate's verifier), and probes that must understand every
+//! TLS for two purposes: secure connections (rustls with this crate's verifier), and probes that must support every
 //! version (own messages).
 
 use std::fmt;

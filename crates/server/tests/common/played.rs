@@ -1,4 +1,4 @@
-//! Parts of the classic protocol, for listeners that play a server.
+//! Parts of the classic protocol, for listeners that imitate a server.
 
 use std::io::Read;
 

@@ -26,7 +26,7 @@ const LEFT_OUT: [&str; 3] = [".*", LOST_AND_FOUND, TEMPORARY_DIRECTORY];
 /// Names in the directories of databases that are not sent.
 const LEFT_OUT_OF_DATABASES: [&str; 7] =
     ["#sql-temptable-*", GALERA_CACHE, "*.err", "*.pid", "*.sock", "*.pem", STAGING];
-/// Beginnings of such names.
+/// Prefixes of such names.
 const BEGINNINGS_LEFT_OUT: [&str; 2] = [GALERA_PAGE, MANIFEST];
 
 /// Maximum length of an index of binary logs.

@@ -1,4 +1,4 @@
-//! Backups of each host by their receipts, and the restores of them.
+//! Backups of each host by their receipts, and restores of them.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,8 @@ impl<'a> HostBackups<'a> {
     }
 }
 
-/// Judges the backups of each host. Receipts that cannot be read are UNKNOWN; without receipts the check does not apply.
+/// Judges the backups of each host. Receipts that cannot be read are UNKNOWN; without receipts the check does not
+/// apply.
 pub(super) fn for_each_host<'a>(
     cx: &'a Context<'_>,
     mut judge: impl FnMut(&HostBackups<'a>, &mut Verdict),

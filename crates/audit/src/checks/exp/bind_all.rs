@@ -38,7 +38,7 @@ const PORTS: &[(&str, &str, &str)] = &[
     ("administrative port", "admin_port", "admin_address"),
 ];
 
-/// Where a member says that others reach it. It listens on every address whatever that says (MySQL 9.7).
+/// The address that a group member announces. It listens on every address regardless of this value (MySQL 9.7).
 const GROUPS_ADDRESS: &str = "group_replication_local_address";
 const FIREWALL: &str = "let a firewall admit only the other members of the group: no server option binds that port to \
     an address, and group_replication_ip_allowlist closes connections only after accepting them; with \

@@ -26,7 +26,7 @@ fn no_member() -> Verdict {
     Verdict::not_applicable("the plug-in group_replication is not active")
 }
 
-/// Changes settings that members have to have in common, and that are read when the group starts.
+/// Changes settings that all members must share, and that are read when the group starts.
 ///
 /// A member accepts a new value at any time and shows it, but keeps using the old one. After all members have stopped,
 /// there is no group to join: it must be bootstrapped again. Run on MySQL 9.7.
@@ -38,7 +38,8 @@ fn while_all_are_out(sql: &SqlFacts, set: Remedy) -> Remedy {
         .note("on every member, the primary last to stop and first to start; the others start without bootstrap_group")
 }
 
-/// Changes what a member refuses to change in its group; the group stays. Run on MySQL 9.7 (error 3093).
+/// Changes a setting that a member refuses to change while in its group; the group continues. Run on MySQL 9.7 (error
+/// 3093).
 pub(super) fn while_out(sql: &SqlFacts, set: Remedy) -> Remedy {
     match members(sql) {
         _ if group(sql).is_none() => set,
@@ -63,7 +64,7 @@ fn restarted(set: Remedy) -> Remedy {
         .and(Remedy::statement("SET GLOBAL group_replication_bootstrap_group = OFF"))
 }
 
-/// Settings of recovery are read by the next recovery, except where the group's messages go by them.
+/// The next recovery reads its settings, except where they also apply to the group's messages.
 fn set_recovery(sql: &SqlFacts, set: Remedy) -> Remedy {
     let stack = sql.variable_or_none("group_replication_communication_stack");
     if stack.is_some_and(|stack| stack.eq_ignore_ascii_case("MYSQL")) { while_all_are_out(sql, set) } else { set }

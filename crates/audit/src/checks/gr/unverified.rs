@@ -44,11 +44,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// What has to be true before members can check names.
+/// Precondition for verifying host names between members.
 const CERTIFICATES: &str =
     "every member has a certificate from one authority, its ssl_ca, with the host name that the others use for it";
 
-/// Without an authority of its own the recovery that checks cannot connect to any donor, and no member can join.
+/// Without a CA of its own, verified recovery cannot connect to any donor, and no member can join.
 fn verify_recovery(sql: &SqlFacts, name: &str) -> Remedy {
     let authority = "group_replication_recovery_ssl_ca";
     let is_set = |name: &str| sql.variable_or_none(name).is_some_and(|value| !value.is_empty());

@@ -77,7 +77,7 @@ fn is_open(directory: &DirectoryFact) -> bool {
     current && directory.mode & 0o006 != 0
 }
 
-/// Directories with files of a server. Without a server to ask, one that a link leads to may belong to anybody.
+/// Directories with files of a server. Without a server to query, a directory behind a link may belong to anyone.
 fn directories_with_data(files: &FileFacts) -> BTreeSet<&Path> {
     let of_server = files.files.iter().filter(|file| file.content.is_of_a_server());
     of_server.filter_map(|file| Path::new(&file.path).parent()).collect()

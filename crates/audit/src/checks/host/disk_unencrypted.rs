@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((found.len(), found[0].status), (1, Fail));
         assert!(found[0].message.contains("LUKS volume data, which holds data without encryption: segment 1"));
         assert_eq!(on(vec![disk("dm-0", &["cipher-cbc"])]).statuses(&CHECK), [Pass]);
-        // What is clear in the upper volume is not on the disk.
+        // Plaintext in the upper volume is encrypted by the lower one.
         assert_eq!(on(vec![disk("dm-1", &["cipher-null"]), disk("dm-0", &[])]).statuses(&CHECK), [Pass]);
     }
 

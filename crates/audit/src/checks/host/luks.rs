@@ -1,4 +1,4 @@
-//! Common parts of the two checks of LUKS headers: relevant volumes, and the findings that belong to each check.
+//! Common parts of the two checks of LUKS headers: relevant volumes, and the findings of each check.
 
 use luks::Code;
 

@@ -21,7 +21,7 @@ checks! {
     runs_as_root,
 }
 
-/// Facts about the server's host; the host of a copied directory is not relevant.
+/// Facts about the server's host. The host of a copied directory is irrelevant.
 ///
 /// # Errors
 /// [`Unseen`] if they were not collected.

@@ -70,7 +70,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     counts.close(cx, verdict)
 }
 
-/// The result of `--deep` with the server's own keys: none if a KMS or Vault has the keys, or none were found.
+/// The result of `--deep` with the server's own keys; `None` if a KMS or Vault has the keys, or none were found.
 fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
     let remote = |sql| keyring(sql).is_ok_and(|keyring| keyring.is_some_and(|keyring| !keyring.is_local_file()));
     let proof = cx.facts.files.as_ref()?.proof.as_ref()?;
@@ -106,7 +106,7 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Files whose page 0 is damaged, but not where it holds the key: `rest-page-damaged` reports them.
+/// Files whose page 0 is damaged, but not in the part that holds the key: `rest-page-damaged` reports them.
 fn opened_despite_damage<'a>(cx: &'a Context<'_>, proof: &'a Proof) -> HashSet<&'a str> {
     let damaged = proof.unsound.iter().filter(|file| file.verdict == Proven::BadKeyInfo && !file.locked);
     damaged.map(|file| file.path.as_str()).filter(|path| is_opened(cx, path)).collect()
@@ -478,7 +478,7 @@ mod tests {
             made.judge(&CHECK)
         };
         assert_eq!(judged(proof(7, Vec::new()))[0].status, Pass);
-        // The key opens what page 0 holds: the damage is elsewhere on it, which `rest-page-damaged` says.
+        // The key opens the record on page 0: the damage is elsewhere on the page, and `rest-page-damaged` reports it.
         let mut made = proven(Some(true));
         made.0.files.as_mut().unwrap().proof = Some(proof(0, vec![unsound("demo/t.ibd", Proven::BadKeyInfo)]));
         assert_eq!(made.statuses(&CHECK), [Pass]);

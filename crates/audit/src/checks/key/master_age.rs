@@ -96,7 +96,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// What the register knows about the newest key: when it was created by a rotation, or at least since when it exists.
+/// Judges the newest key by the register: when a rotation created it, or since when it has existed at least.
 fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Option<Ruling> {
     let register = cx.facts.register.as_ref()?.as_ref().ok()?;
     let newest = newest_number(cx)?;

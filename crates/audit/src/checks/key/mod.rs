@@ -276,9 +276,9 @@ fn wrapped<'a>(cx: &'a Context<'_>, live: bool) -> Vec<Wrapped<'a>> {
     wanted.into_iter().filter(|file| of_log(file)).filter_map(wrapped_file).collect()
 }
 
-/// The redo log files whose headers count. The log has one key, which each file with a checkpoint has wrapped by the
-/// master key of its time. Older files, and reused ones, which keep the header of their earlier use until they have a
-/// checkpoint, are opened with the key in the newest; no server re-wraps theirs (seen on 9.7.4).
+/// The redo log files whose headers count. The log has one key; each file with a checkpoint stores it wrapped by the
+/// master key of that time. The newest header is enough for older files, and for reused ones, which keep their previous
+/// header until they get a checkpoint. No server re-wraps those (seen on 9.7.4).
 fn newest_redo_headers<'a>(files: &[&'a FileFact]) -> BTreeMap<&'a Path, &'a FileFact> {
     let mut newest: BTreeMap<&Path, &FileFact> = BTreeMap::new();
     for file in files.iter().filter(|file| redo_key(file).is_some()) {

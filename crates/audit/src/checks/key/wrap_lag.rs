@@ -36,8 +36,8 @@ pub(crate) const CHECK: Check = Check {
 const ROTATED: &str =
     "it rotates, and waits until page 0 of every tablespace and the header of the redo log are on disk";
 
-/// How long after a rotation page 0 may still be in the server's memory alone. A server without load writes it within
-/// seconds, one under load with its next checkpoints.
+/// How long after a rotation page 0 may exist only in the server's memory. An idle server writes it within seconds, a
+/// busy one with its next checkpoints.
 ///
 /// Source: seen on 5.7.22 and 9.7.4.
 const FLUSH_SECONDS: u64 = 600;
@@ -119,7 +119,7 @@ fn owner(space: &Wrapped<'_>) -> String {
     space.uuid.map_or_else(|| "no uuid".to_owned(), str::to_ascii_lowercase)
 }
 
-/// Whether the latest rotation alone is missing. The key of bootstrap is public, however new the next one is.
+/// Whether only the latest rotation is missing. The bootstrap key never counts, because it is public.
 fn is_one_behind(space: &Wrapped<'_>, newest: &BTreeMap<String, u32>) -> bool {
     space.id != 0 && newest.get(&owner(space)).is_some_and(|newest| newest.saturating_sub(space.id) == 1)
 }

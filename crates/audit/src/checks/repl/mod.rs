@@ -36,12 +36,12 @@ pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
     order("STOP").and(order("START"))
 }
 
-/// The word for it in statements.
+/// The keyword for a replica in statements.
 pub(super) fn replica(sql: &SqlFacts) -> &'static str {
     replication_terms(&sql.identity.version).replica
 }
 
-/// The name of a channel in a statement: directly after `SLAVE`, and at its end.
+/// The name of a channel in a statement: the part directly after `SLAVE`, and the part at the end.
 fn named(sql: &SqlFacts, channel: &str) -> (String, String) {
     let quoted = channel.replace('\'', "''");
     match (channel.is_empty(), sql.is_mariadb()) {

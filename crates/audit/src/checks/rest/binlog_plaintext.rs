@@ -111,8 +111,8 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     }
 }
 
-/// A member that joins a group gets what no binary log has any more by the clone plug-in, which the others need, too: without
-/// it none can join after a purge (error 13467, run on MySQL 9.7).
+/// A member that joins after a purge needs the clone plug-in, on every member, to get changes that no binary log holds
+/// any more: without it none can join (error 13467, run on MySQL 9.7).
 fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
     if group(sql).is_none() {
         return purge;
@@ -125,7 +125,7 @@ fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
     let active = active.is_ok_and(|plugins| plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("clone")));
     let purge = match active {
         true => purge,
-        // Of any donor a clone would take the data (`clone-unverified`).
+        // Without a CA, clone would accept data from any donor (`clone-unverified`).
         false => Remedy::statement(clone).and(set_variable(sql, "clone_ssl_ca", &path_of_ca(sql))).and(purge),
     };
     purge.note(

@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Seen on MySQL 5.7.22: they stay clear whether the table is created encrypted, altered, or indexed later.
+/// These tables stay clear whether the table is created encrypted, altered, or indexed later: seen on MySQL 5.7.22.
 fn never(sql: &SqlFacts) -> Remedy {
     Remedy::advice(format!(
         "{} encrypts no full-text index, whatever the statement: drop the index, put the data directory onto an \

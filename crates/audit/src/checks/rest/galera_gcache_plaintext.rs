@@ -85,12 +85,12 @@ fn in_memory(cache: &Artefact<'_>) -> bool {
     cache.disk == Some(&DiskLayer::Memory)
 }
 
-/// Where the cache is unless `gcache.dir` says otherwise.
+/// Default path of the cache, without `gcache.dir`.
 fn in_datadir(sql: &SqlFacts) -> String {
     Path::new(&sql.identity.datadir).join(GALERA_CACHE).to_string_lossy().into_owned()
 }
 
-/// A node that begins a new cache elsewhere leaves the old one where it was.
+/// A node whose cache moves leaves the old cache in its previous directory.
 fn fix(facts: &Facts, sql: &SqlFacts, cache: &str) -> Remedy {
     let knows = sql
         .variable_or_none("wsrep_provider_options")

@@ -133,7 +133,7 @@ fn log_file<'f>(facts: &'f Facts, sql: &SqlFacts) -> Option<&'f FileFact> {
     facts.files.as_ref()?.at(&path)
 }
 
-/// General logs that were left, although none is written now.
+/// General log files left over from earlier, while none is written now.
 fn left_behind(facts: &Facts) -> Vec<&FileFact> {
     let files = facts.files.iter().flat_map(|files| &files.files);
     files

@@ -62,7 +62,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Why logs from before they were disabled may exist without having been found.
+/// Why old logs, from before logging was disabled, may exist without having been found.
 fn old_logs_unseen(facts: &Facts, sql: &SqlFacts) -> Option<Unseen> {
     let path = sql.variable_or_none("slow_query_log_file").or_else(|| sql.variable_or_none("log_slow_query_file"));
     let remedy = access::reading(path.unwrap_or("the slow log"));
@@ -93,7 +93,7 @@ fn of_file(facts: &Facts, file: &FileFact) -> Ruling {
     ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
 }
 
-/// It is written, but its file was not found.
+/// The slow log, if it is written but its file was not found.
 fn slow_log(sql: &SqlFacts, seen: &Verdict) -> Option<Ruling> {
     let file = sql.variable_or_none("log_output").is_none_or(|output| output.to_ascii_uppercase().contains("FILE"));
     let on = sql.variable_on("slow_query_log") == Ok(true);

@@ -168,12 +168,12 @@ pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> 
     Some(with_evidence(Ruling::pass(artefact, grade, summary).severity(Severity::Info), first.evidence(cx.facts)))
 }
 
-/// What is said of clear text that only an encrypted disk protects.
+/// Description of clear text that only an encrypted disk protects.
 fn disk_only(layer: &str) -> String {
     format!("covered by the disk only ({layer}), see PCI DSS 3.5.1.2")
 }
 
-/// What encrypts the disk of a file.
+/// The encrypting layer of the disk below a file.
 fn disk_layer<'f>(facts: &'f Facts, file: &FileFact) -> Option<&'f str> {
     match facts.host.as_ref()?.layer_of(&file.path)? {
         DiskLayer::Encrypted { by } => Some(by),

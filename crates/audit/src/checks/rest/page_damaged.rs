@@ -55,7 +55,7 @@ const fn is_damage(verdict: Proven) -> bool {
     matches!(verdict, Proven::Damaged | Proven::Truncated | Proven::BadKeyInfo)
 }
 
-/// `opened`: a key opens what page 0 holds.
+/// `opened`: a key opens the record on page 0.
 fn one(file: &UnsoundFile, opened: bool) -> Ruling {
     let unit = unit_name(file.kind);
     let message = match file.verdict {

@@ -68,10 +68,10 @@ fn directories_seen(cx: &Context<'_>) -> bool {
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
 
-/// Channels of Group Replication, whose relay logs have their names.
+/// Channels of Group Replication; the names of their relay logs contain these.
 const GROUPS_CHANNELS: [&str; 2] = ["group_replication_applier", "group_replication_recovery"];
 
-/// Before the relay logs of a group's member may go.
+/// Condition for removing the relay logs of a group member.
 const ALL_APPLIED: &str =
     "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status";
 

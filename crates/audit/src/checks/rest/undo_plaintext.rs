@@ -53,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
 }
 
-/// Whether only MySQL itself reports it as encrypted, which it does before the pages are.
+/// Whether only MySQL itself reports it as encrypted; it does so before the pages are encrypted.
 fn only_said(cx: &Context<'_>, space: &Artefact<'_>) -> bool {
     let by_word = space.bytes.is_none() && space.doubt.is_none() && space.reported == Some(State::Encrypted);
     by_word && mariadb(cx) != Some(true) && space.disk_encryption().is_none()

@@ -36,7 +36,7 @@ impl Found {
 
 /// A dump, an archive, a compressed or encrypted stream.
 pub(super) fn container(file: &Candidate<'_>) -> Option<Content> {
-    // A damaged log of the server can begin like anything.
+    // A damaged server log can begin with any bytes.
     if file.role != Role::Backup && server_file::log_base(file.name).is_some() {
         return None;
     }
@@ -115,7 +115,7 @@ fn archive(walk: impl FnOnce(&mut dyn FnMut(Member) -> bool) -> std::io::Result<
         }
         members < MEMBERS && !(sum.readable == Some(true) && sum.holds_keys)
     };
-    // Of a truncated or damaged archive, the members before the damage are judged.
+    // The members before the damage count in a truncated or damaged archive.
     let _ = walk(&mut visit);
     sum
 }

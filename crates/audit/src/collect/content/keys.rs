@@ -73,8 +73,9 @@ pub(super) fn pem(file: &Candidate<'_>) -> Option<Content> {
     labels.iter().any(|label| harmless.contains(label)).then_some(Content::Structure)
 }
 
-/// A file of identities as `age-keygen` writes it. Identities on hardware (`AGE-PLUGIN-`) are none: they open nothing
-/// without it. Of kinds that `agefile` does not support, such as `AGE-SECRET-KEY-PQ-`, the recipients are not known.
+/// A file of identities as `age-keygen` writes it. Hardware identities (`AGE-PLUGIN-`) do not count, because they
+/// decrypt nothing without the hardware. For kinds that `agefile` does not support, such as `AGE-SECRET-KEY-PQ-`, the
+/// recipients are unknown.
 pub(super) fn age_identity(file: &Candidate<'_>) -> Option<Content> {
     if !contains(file.head, IDENTITY_PREFIX.as_bytes()) {
         return None;

@@ -1,6 +1,6 @@
 //! Files of `sealant backup`: receipts, their signatures, the description of a repository, records of restores.
 //!
-//! They are text, but hold no rows. `docs/formats/backup.md` is their format.
+//! They are text, but hold no rows. `docs/formats/backup.md` describes their format.
 
 use archive::names::{self, SIGNATURE};
 use archive::prune::Declaration;

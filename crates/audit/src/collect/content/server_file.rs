@@ -39,8 +39,8 @@ pub(super) fn by_content(file: &Candidate<'_>) -> Option<Content> {
     as_kind(file, stronger_than_content(file).unwrap_or(kind))
 }
 
-/// The first slot of a doublewrite file may contain the first page of a tablespace, and other files with a damaged beginning
-/// may look like another kind.
+/// Files whose name is more reliable than their content: the first slot of a doublewrite file may contain the first
+/// page of a tablespace, and files with a damaged start may look like another kind.
 fn stronger_than_content(file: &Candidate<'_>) -> Option<FileKind> {
     if is_doublewrite(file) {
         return Some(FileKind::Doublewrite);

@@ -1,8 +1,8 @@
-//! What the figures in memory say of CBC.
+//! What the figures in memory show about CBC.
 
 use crate::{ExperimentRecord, disk::CipherSet};
 
-/// The sentence, with the least and the most of the ratios of XTS to CBC; none if there are none in both directions.
+/// A sentence with the lowest and highest ratio of XTS to CBC; `None` without ratios for both directions.
 pub(super) fn of_cbc(sets: &[CipherSet], experiments: &[ExperimentRecord]) -> Option<String> {
     let is_cbc = |name: &str| sets.iter().any(|set| set.is_cbc() && set.to_string() == name);
     let range = |verb: &str| {

@@ -1,4 +1,4 @@
-//! The disk that is measured on.
+//! The disk to measure on.
 
 use std::{
     ffi::OsStr,
@@ -14,22 +14,22 @@ use crate::{
     disk::{Disk, FioLoad, device_mapper},
 };
 
-/// A disk or an image that nobody uses.
+/// An unused disk or image.
 #[derive(Debug)]
 pub struct FreeDisk {
-    /// As it was given.
+    /// The path as the user gave it.
     pub named: PathBuf,
     pub(super) fio: FioLoad,
-    /// Without it nothing is measured on the disk, nor written to it.
+    /// Whether the kernel has device-mapper. Without it, the disk is neither measured nor written to.
     pub(super) has_device_mapper: bool,
     bytes: u64,
 }
 
 impl FreeDisk {
-    /// The disk `named`, with `fio` from `PATH` if none is named, which runs for `span` each time.
+    /// Opens the disk `named`. `fio` comes from `PATH` unless it is given, and runs for `span` each time.
     ///
     /// # Errors
-    /// [`Error::Luks`] if somebody uses it, or data is on it and `destroys_unknown_data` is false; [`Error::NoFio`],
+    /// [`Error::Luks`] if it is in use, or holds data and `destroys_unknown_data` is false; [`Error::NoFio`],
     /// [`Error::NoProgram`].
     pub fn find(named: &Path, fio: Option<&OsStr>, span: Duration, destroys_unknown_data: bool) -> Result<Self, Error> {
         let host = Host::this();
@@ -50,7 +50,7 @@ impl FreeDisk {
         Ok(Self { named: named.to_owned(), fio: FioLoad { program, span }, has_device_mapper, bytes })
     }
 
-    /// What the disk is.
+    /// Description of the disk.
     pub(super) fn note(&self, disk: &Disk) -> String {
         let block = Block::find(&Host::this(), disk.path()).ok().flatten();
         let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));
@@ -67,7 +67,7 @@ impl FreeDisk {
         )
     }
 
-    /// The version that `fio` says.
+    /// The version that `fio` reports.
     pub(super) fn version(&self) -> Option<String> {
         let text = process::version_text(&self.fio.program, &["--version"]).ok()?;
         let text = text.trim();

@@ -1,4 +1,4 @@
-//! What lies between clients and the server, and the ways through it.
+//! The network between clients and the server, and the routes through it.
 
 use std::{path::Path, time::Duration};
 
@@ -65,7 +65,7 @@ impl Network {
         missing: &mut Vec<String>,
     ) -> Result<Vec<Route<'s>>, Error> {
         let mut routes = vec![self.route(test_bed, PLAIN, ClientKind::Driver(Security::Plain))];
-        // What a key costs does not depend on the way.
+        // The cost of a key does not depend on the route.
         let pairs =
             if self.round_trip == 0 { test_bed.pairs.as_slice() } else { test_bed.pairs.get(..1).unwrap_or_default() };
         for (key, pair) in pairs {
@@ -85,7 +85,7 @@ impl Network {
         Ok(routes)
     }
 
-    /// The command-line client, where only the processor counts.
+    /// Routes with the command-line client, measured only where the processor dominates.
     fn programs<'s>(&self, test_bed: &'s TestBed<'_>) -> Vec<Route<'s>> {
         let Some((program, mariadb)) = test_bed.client.as_ref().filter(|_| self.round_trip == 0) else {
             return Vec::new();
@@ -98,7 +98,7 @@ impl Network {
         client_options(*mariadb, &test_bed.certificates.ca).into_iter().map(route).collect()
     }
 
-    /// For clients that do no TLS themselves.
+    /// Routes for clients without TLS.
     pub(super) fn clear_routes<'s>(&self, test_bed: &'s TestBed<'_>) -> Vec<Route<'s>> {
         let mut routes = vec![self.route(test_bed, PLAIN, ClientKind::Driver(Security::Plain))];
         routes.extend(self.proxied());

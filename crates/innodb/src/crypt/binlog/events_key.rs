@@ -69,7 +69,7 @@ impl EventsKey {
     /// Prepares encryption and decryption.
     ///
     /// # Errors
-    /// [`KeyLength`], never seen.
+    /// [`KeyLength`], never in practice.
     pub fn events(&self, mode: EventMode) -> Result<MariaDbEvents, KeyLength> {
         MariaDbEvents::new(&self.key, self.nonce, mode)
     }

@@ -66,7 +66,7 @@ impl StreamKey {
     /// Prepares encryption and decryption.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn stream(&self) -> Result<MySqlStream, CipherFault> {
         let (key, start) = self.key_and_start.split_at(MASTER_KEY_BYTES);
         let start = *start.first_chunk().ok_or(CipherFault)?;
@@ -84,7 +84,7 @@ impl MySqlHeader {
     /// Unwraps the password and derives the log's key, see [`Self::unwrap`].
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn stream_key(&self, master_key: &[u8; MASTER_KEY_BYTES]) -> Result<StreamKey, CipherFault> {
         StreamKey::derive(&*self.password(master_key)?)
     }

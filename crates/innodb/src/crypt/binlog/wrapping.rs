@@ -21,7 +21,7 @@ impl MySqlHeader {
         Ok(password)
     }
 
-    /// The password, if a given key unwraps it, or it was given itself. Nothing here shows whether it is the right one.
+    /// The password, unwrapped with an available key or given unwrapped. Nothing here shows whether it is right.
     pub(crate) fn password_of(&self, keys: &dyn KeySource) -> Option<Zeroizing<[u8; PASSWORD_BYTES]>> {
         if let Some(password) = keys.unwrapped(&self.password) {
             return password.first_chunk().map(|password| Zeroizing::new(*password));

@@ -16,24 +16,23 @@ use crate::{
     },
 };
 
-/// Decrypts the records of a mini-transaction in record.
+/// Decrypts the records of a mini-transaction in place.
 ///
 /// # Errors
-/// [`CipherFault`], never seen.
+/// [`CipherFault`], never in practice.
 pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
     open_in(cipher, nonce, records, &mut ScratchBuffer::default())
 }
 
-/// Encrypts decrypted records in record, to their original bytes.
+/// Encrypts decrypted records in place, to their original bytes.
 ///
 /// # Errors
-/// [`CipherFault`], never seen.
+/// [`CipherFault`], never in practice.
 pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
     seal_in(cipher, nonce, records, &mut ScratchBuffer::default())
 }
 
-/// Reusable buffer for the ciphertext of a mini-transaction, since most are short. Wiped when
-/// dropped.
+/// Reusable buffer for the ciphertext of a mini-transaction; most are short. Wiped on drop.
 #[derive(Default)]
 pub(crate) struct ScratchBuffer(Zeroizing<Vec<u8>>);
 
@@ -83,7 +82,7 @@ fn as_one(
     }
     transform(&iv, stream)?;
     let (mut rest, mut at) = (stream.as_slice(), 0);
-    // A list of ranges would take many times the memory of short records.
+    // Iterates instead of collecting ranges, which would take many times the memory of short records.
     while let Some(record) = record_at(records, at) {
         at = record.end;
         let to = records.get_mut(record.payload..record.end).ok_or(CipherFault)?;

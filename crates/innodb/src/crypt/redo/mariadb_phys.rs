@@ -14,18 +14,18 @@ use crate::{
     },
 };
 
-/// Decrypts the records of a mini-transaction in record.
+/// Decrypts the records of a mini-transaction in place.
 ///
 /// # Errors
-/// [`CipherFault`], never seen. Records that name no page stay as they are.
+/// [`CipherFault`], never in practice. Records that name no page stay as they are.
 pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
     one_by_one(nonce, records, |iv, body| cipher.open(iv, body))
 }
 
-/// Encrypts decrypted records in record, to their original bytes.
+/// Encrypts decrypted records in place, to their original bytes.
 ///
 /// # Errors
-/// [`CipherFault`], never seen.
+/// [`CipherFault`], never in practice.
 pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
     one_by_one(nonce, records, |iv, body| cipher.seal(iv, body))
 }

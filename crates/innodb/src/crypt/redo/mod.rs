@@ -29,7 +29,7 @@ use crate::{
 pub struct LogKeyInfo {
     /// Number of the key in the key file, always 1.
     pub key_id: u32,
-    /// Version of the key; blocks of 10.4 to 10.7 name their log_key.
+    /// Version of the key; blocks of 10.4 to 10.7 name their own.
     pub key_version: KeyVersion,
     /// Encrypting this block with the key gives the key of the log.
     pub message: Block,
@@ -54,7 +54,7 @@ impl LogKeyInfo {
     }
 }
 
-/// The log's log_key key in one mode: AES-128, whatever the length of the key in the key file.
+/// The log's own key in one mode: AES-128, whatever the length of the key in the key file.
 ///
 /// No log stores the mode. There is no sample in `aes_ctr`: confirmed for the newest format on
 /// files of MariaDB 10.11 and 11.8, not confirmed for the older ones.
@@ -63,7 +63,7 @@ pub struct LogCipher {
     mode: Mode,
 }
 
-/// The log's log_key key, for transfer to a host that encrypts the log again. Wiped on drop.
+/// The log's own key, for transfer to a host that encrypts the log again. Wiped on drop.
 #[derive(Clone)]
 pub struct LogKey(Zeroizing<Block>);
 
@@ -91,7 +91,7 @@ impl LogKey {
     /// Prepares encryption and decryption.
     ///
     /// # Errors
-    /// [`KeyLength`], never seen.
+    /// [`KeyLength`], never in practice.
     pub fn cipher(&self, mode: Mode) -> Result<LogCipher, KeyLength> {
         Ok(LogCipher { aes: Aes::new(self.0.as_slice())?, mode })
     }

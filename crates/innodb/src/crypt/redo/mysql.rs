@@ -34,7 +34,7 @@ impl BlockCipher {
     /// `key` is the log's unwrapped key.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn new(key: &TablespaceKey) -> Result<Self, CipherFault> {
         Ok(Self { cipher: key.cipher()? })
     }
@@ -42,7 +42,7 @@ impl BlockCipher {
     /// Decrypts a block in place and clears its mark; its checksum is then that of the block.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn open(&self, block: &mut [u8]) -> Result<(), CipherFault> {
         let body = block.get_mut(BLOCK_HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
         self.cipher.aes.mysql_open(&self.cipher.iv, body)?;
@@ -53,7 +53,7 @@ impl BlockCipher {
     /// Encrypts a decrypted block in place, to its original bytes.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen.
+    /// [`CipherFault`], never in practice.
     pub fn seal(&self, block: &mut [u8]) -> Result<(), CipherFault> {
         let body = block.get_mut(BLOCK_HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
         self.cipher.aes.mysql_seal(&self.cipher.iv, body)?;

@@ -32,7 +32,7 @@ pub fn frame(bytes: &[u8]) -> Framing {
     frame_within(bytes, &mut unlimited)
 }
 
-/// As [`frame`], but each record costs one of `work`, and the search stops at 0.
+/// As [`frame`], but each record takes one from `work`, and the search stops at 0.
 pub(crate) fn frame_within(bytes: &[u8], work: &mut usize) -> Framing {
     let mut at = 0_usize;
     loop {
@@ -185,8 +185,7 @@ impl PageId {
     }
 }
 
-/// Whether a record is for the same page as the one before it. `follows`: the record before was for
-/// a page.
+/// Whether a record changes the same page as the one before it. `follows` says whether that one changed a page.
 pub(crate) const fn same_page(first: u8, follows: bool) -> bool {
     first & 0x80 != 0 && follows
 }
@@ -253,7 +252,7 @@ pub fn contents(records: &[u8]) -> Option<Contents> {
 /// End of the last write to the page.
 enum LastWrite {
     At(usize),
-    /// No further record for the page may follow.
+    /// No further record for the page is allowed.
     None,
 }
 

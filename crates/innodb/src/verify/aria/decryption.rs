@@ -1,7 +1,7 @@
 //! Decrypts the pages of an encrypted table, and decides what failures say about its keys.
 //!
-//! A key that decrypts any page of the table, at its place or at another, is the right one: what it does not decrypt is
-//! damaged. So is a page that asks for a key which no page can have, or whose readable fields are not those of a page.
+//! A key that decrypts any page of the table, at its own position or at another, is the right one: pages it does not
+//! decrypt are damaged. So are pages that name an impossible key version, or whose readable fields are not valid.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     verify::{Check, MAX_FINDINGS, RequiredKey, Tally, aria::Judged},
 };
 
-/// Id of the key for system data, and for all tables that are not temporary.
+/// Id of the key for system data and all tables that are not temporary.
 const SYSTEM_KEY: u32 = 1;
 /// Id of the key for temporary data, if there is one.
 ///
@@ -21,13 +21,13 @@ const SYSTEM_KEY: u32 = 1;
 const TEMPORARY_KEY: u32 = 2;
 /// Maximum number of key versions in one table: pages with further versions are not decrypted.
 const MAX_VERSIONS: usize = 64;
-/// Versions of a key are counted: one this far beyond another that opens pages was never made.
+/// Versions count up from 1, so a version this far above one that decrypts pages cannot exist.
 const MAX_ROTATIONS: u32 = 1 << 16;
-/// Versions that are tried if a page asks for one that is not available.
+/// Versions to try if the version that a page names is not available.
 const TRIED_VERSIONS: u32 = 16;
-/// Failed pages that are tried at other places, if none decrypts at its own.
+/// Number of failed pages to try at other positions, if no page decrypts at its own.
 const MISPLACED_PAGES: usize = 8;
-/// Places at which each is tried.
+/// Number of positions to try for each.
 const TRIED_PAGES: u32 = 64;
 
 /// The keys of one table, by version.
@@ -43,28 +43,28 @@ pub(super) struct Decryption<'k> {
 #[derive(Default)]
 struct Version {
     pages: Option<AriaPages>,
-    /// Pages that decrypt, here or in the other file of the table.
+    /// Pages that decrypt, in this file or in the table's other one.
     opened: u64,
     /// Pages counted as encrypted that failed to decrypt.
     failed: u64,
-    /// The first of these: damaged if another page decrypts.
+    /// The first failures. These pages are damaged if another page decrypts.
     failures: Vec<Failure>,
 }
 
 struct Failure {
     number: u64,
-    /// Whether the fields that are never encrypted are those of a page.
+    /// Whether the unencrypted fields are valid.
     is_page: bool,
 }
 
-/// A page that is to be decrypted.
+/// A page to decrypt.
 pub(super) struct SealedPage<'p> {
     pub(super) number: u64,
-    /// The number in its checksum and initialisation vector.
+    /// The page number in its checksum and initialisation vector.
     pub(super) page_no: u32,
     pub(super) layout: &'p PageLayout,
     pub(super) bytes: &'p [u8],
-    /// Whether the fields that are never encrypted are those of a page.
+    /// Whether the unencrypted fields are valid.
     pub(super) is_page: bool,
 }
 
@@ -123,7 +123,7 @@ impl<'k> Decryption<'k> {
         }
     }
 
-    /// Notes that a page of the table decrypts with this version.
+    /// Records that a page of the table decrypts with this version.
     fn prove(&mut self, version: KeyVersion) {
         if let Some(version) = self.versions.get_mut(&version) {
             bump(&mut version.opened);
@@ -140,7 +140,7 @@ impl<'k> Decryption<'k> {
         self.versions.insert(asked, Version { pages, ..Version::default() });
     }
 
-    /// The mode in which the key of this version decrypts the page.
+    /// The mode in which this version of the key decrypts the page.
     fn opens(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<PageMode> {
         let pages = self.versions.get(&version)?.pages.as_ref()?;
         let modes = [PageMode::Cbc, PageMode::Ctr];
@@ -151,13 +151,13 @@ impl<'k> Decryption<'k> {
         })
     }
 
-    /// Another version that decrypts the page, of those that decrypted one before.
+    /// Another version that decrypts the page, among those that decrypted one before.
     fn other_version(&self, asked: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<KeyVersion> {
         let proven = self.versions.iter().filter(|(version, state)| **version != asked && state.opened > 0);
         proven.map(|(version, _)| *version).find(|version| self.opens(*version, page_no, layout, page).is_some())
     }
 
-    /// Judges a page that claims not to be encrypted.
+    /// Judges a page that is not marked as encrypted.
     fn unsealed(&self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
         if layout.checksum(page_no, page) == PageLayout::stored_checksum(page) {
             return Judged::Bad(Check::ClearUnit, "clear page in an encrypted table".to_owned());
@@ -168,7 +168,7 @@ impl<'k> Decryption<'k> {
         }
     }
 
-    /// Pages whose key version is missing: their version field may be damaged.
+    /// Pages whose key version is not available: the version field may be damaged.
     pub(super) fn doubtful(&self) -> Vec<u64> {
         let absent = self.versions.values().filter(|state| self.keys.has_mariadb() && state.pages.is_none());
         absent.flat_map(|state| state.failures.iter().map(|failure| failure.number)).collect()
@@ -186,7 +186,7 @@ impl<'k> Decryption<'k> {
         Some(other_opens(asked, other))
     }
 
-    /// A version that no page asks for, and decrypts this one.
+    /// A version that no page names but that decrypts this page.
     fn unused_version(&mut self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<KeyVersion> {
         (1..=TRIED_VERSIONS).map(KeyVersion).find(|version| {
             if self.versions.contains_key(version) || self.keys.mariadb(self.key_id, *version).is_none() {
@@ -197,22 +197,22 @@ impl<'k> Decryption<'k> {
         })
     }
 
-    /// Pages that failed under their own number, of versions that are available and decrypted none.
+    /// Pages that failed at their own position, of available versions that decrypted no page.
     pub(super) fn unopened(&self) -> Vec<u64> {
         let none = self.versions.values().filter(|state| state.pages.is_some() && state.opened == 0);
         none.flat_map(|state| state.failures.iter().take(MISPLACED_PAGES).map(|failure| failure.number)).collect()
     }
 
-    /// Tries a page of [`Self::unopened`] under the first page numbers of the file: pages of a table may have been exchanged.
+    /// Tries a page of [`Self::unopened`] at the first positions of the file: pages of a table may have been swapped.
     pub(super) fn try_other_pages(&mut self, layout: &PageLayout, page: &[u8]) {
         let asked = layout.key_version(page);
-        // A few bytes can be right by chance.
+        // Few encrypted bytes can match by chance.
         if !layout.is_short() && (0..TRIED_PAGES).any(|number| self.opens(asked, number, layout, page).is_some()) {
             self.prove(asked);
         }
     }
 
-    /// Decides what the pages that failed to decrypt mean, and names the key the table needs.
+    /// Decides whether the pages or the key are at fault for failures, and names the key the table needs.
     pub(super) fn conclude(&mut self, tally: &mut Tally, block_bytes: u64) -> Option<RequiredKey> {
         let record = self.record?;
         let proven = self.versions.iter().filter(|(_, state)| state.opened > 0).map(|(version, _)| version.0).max();
@@ -257,7 +257,7 @@ const NEVER_MADE: &str = "asks for a key version far beyond the one that opens o
 const NO_PAGE: &str = "the fields that are never encrypted are not those of a page";
 
 impl Version {
-    /// Reports the failed pages that have a fault of their own; the others are left for the key.
+    /// Reports the failed pages that have a fault of their own; the others are left to the key.
     fn fail(&mut self, tally: &mut Tally, block_bytes: u64, fault: impl Fn(&Failure) -> Option<(Check, &'static str)>) {
         let mut bad = 0_u64;
         for failure in &self.failures {
@@ -266,7 +266,7 @@ impl Version {
             let offset = failure.number.saturating_mul(block_bytes);
             tally.find(Some(failure.number), Some(offset), check, detail);
         }
-        // With a right key, those beyond the list are bad, too.
+        // If the key is right, failures beyond the list are bad pages, too.
         let bad = if self.opened > 0 { self.failed } else { bad };
         self.failed = self.failed.saturating_sub(bad);
         tally.units.encrypted = tally.units.encrypted.saturating_sub(bad);

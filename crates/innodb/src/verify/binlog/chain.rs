@@ -52,10 +52,9 @@ pub(super) struct Chain {
     pub(super) tally: Tally,
     pub(super) rules: Rules,
     pub(super) budget: Budget,
-    /// Number of the next event.
     unit: u64,
     described: bool,
-    /// The server that started the log never leaves it with its format description alone.
+    /// The server that started the log always writes more than the format description.
     continues: bool,
     /// A server of the MySQL family started the log.
     pub(super) mysql: bool,
@@ -124,7 +123,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Judges a log without any event. A server that begins one writes the magic and then the format description.
+    /// Judges a log without any event. A server that starts a log writes the magic and then the format description.
     pub(super) fn expect_event<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) {
         if self.tally.units.total == 0 && !self.tally.has_findings() {
             self.tally.unproven();
@@ -276,10 +275,10 @@ impl Chain {
         let rules = found.map(|found| found.rules((!first).then_some(self.rules)));
         let old = found.is_some_and(|found| !found.has_checksum);
         let fault = match rules {
-            // Without checksums only the format description event at the start of the server's own
-            // log has a valid one.
+            // Without checksums, only the format description event at the start of the server's own log has a valid
+            // one.
             Some(rules) if !old && !first && !rules.checksums => None,
-            // A damaged server version can look like that of a server without checksums.
+            // A damaged server version can look like one of a server without checksums.
             Some(_) if old && self.checksums_seen(log, at)? != Some(true) => None,
             Some(_) => self.checksum(log, at, event)?,
             None => {
@@ -393,8 +392,8 @@ impl Chain {
         Ok(is_one.then(|| StartEncryption { at, next: at.saturating_add(u64::from(event.bytes)), sound }))
     }
 
-    /// Counts one event by its state in the file, or as bad with its fault. `resync`: the length
-    /// that the event gives, and the position where the walk continues instead.
+    /// Counts one event by its state in the file, or as bad with its fault. `resync` is the length that the event
+    /// gives, and the position where the walk continues instead.
     fn note<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
@@ -443,13 +442,12 @@ impl Chain {
         bump(&mut self.tally.units.bad);
     }
 
-    /// Number of the next event.
     pub(super) const fn unit(&self) -> u64 {
         self.unit
     }
 }
 
-/// The low 32 bits of a position, which are all that an event stores.
+/// The low 32 bits of a position: events store no more.
 pub(super) fn low(position: u64) -> u32 {
     u32::try_from(position & 0xffff_ffff).unwrap_or(0)
 }

@@ -37,7 +37,7 @@ pub(super) struct Description {
     /// The checksum algorithm of the events that follow; 0 none, 1 CRC-32.
     algorithm: u8,
     relay: bool,
-    /// Whether its server writes a second event into every log at once, which may be the one that begins the encryption.
+    /// Whether its server writes a second event into every log at once. That event may start the encryption.
     pub(super) continues: bool,
     /// Written by a server of the MySQL family, whose start-encryption events are those of Percona
     /// Server 5.7.
@@ -56,8 +56,8 @@ impl Description {
         let mariadb = version.contains("MariaDB") || number >= [10, 0, 0];
         let has_checksum = number >= if mariadb { [5, 3, 0] } else { [5, 6, 1] };
         let relay = header.flags & RELAY_LOG != 0;
-        // The GTIDs so far. MySQL 5.6 writes them only with `gtid_mode`, and a replica of MariaDB begins a relay log before
-        // it has anything to store.
+        // The second event lists the GTIDs so far. MySQL 5.6 writes it only with `gtid_mode`, and a MariaDB replica
+        // starts a relay log before it has any event to store.
         let continues = number >= [5, 7, 0] && !relay;
         Some(Self { has_checksum, algorithm, relay, continues, mysql: !mariadb })
     }
@@ -75,7 +75,7 @@ impl Description {
         Rules { checksums: self.has_checksum && self.algorithm == 1, relay, positions: self.has_checksum && !relay }
     }
 
-    /// The checksum algorithm, if this program does not know it.
+    /// The checksum algorithm, if it is unknown to this program.
     pub(super) const fn unknown_algorithm(self) -> Option<u8> {
         if self.has_checksum && self.algorithm > 1 { Some(self.algorithm) } else { None }
     }

@@ -99,9 +99,8 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     Ok(Outcome { key: Some(key), checkpoint_lsn, end_lsn: None })
 }
 
-/// Number that the first block must have. The header has that of the log's first pass over the
-/// file, so the first block may be whole passes ahead or, if it lies after the end of the log,
-/// behind.
+/// Number that the first block must have. The header names the number in the log's first pass over the file. The first
+/// block may be a whole number of passes after that or, if it lies after the end of the log, before it.
 fn first_number<R: ReadAt + ?Sized>(
     source: &R,
     head: &Head<'_>,

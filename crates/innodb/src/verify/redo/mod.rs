@@ -133,7 +133,7 @@ struct Outcome {
     end_lsn: Option<Lsn>,
 }
 
-/// Verifies a file that never held a log. If blocks follow an empty header, the header is lost.
+/// Verifies a file that never held a log. If blocks follow the empty header, the header is lost.
 fn blank<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     if !all_zero(job.head.bytes) {
         job.tally.find(None, Some(0), Check::Header, "the first block is all zero, but there are others");

@@ -108,10 +108,10 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     Ok(Outcome { key: keys.asked, checkpoint_lsn, end_lsn: None })
 }
 
-/// Checks, in a log whose files are written in turn, that the header belongs to the blocks after it: the newest pass
-/// begins where the header says, and blocks that it has not overwritten yet are older by a whole number of files. A
-/// header from another file names another pass. Several first blocks are compared, since a pass begins with them and
-/// one alone may be damaged.
+/// Checks that the header belongs to the blocks after it, in a log whose files form a ring: the newest pass begins
+/// where the header says, and blocks that it has not overwritten yet are older by a whole number of passes. The header
+/// of another file names another pass. Several first blocks are compared, because a pass begins with them and a single
+/// one may be damaged.
 ///
 /// Source: `log0log.cc` of 5.7 (`log_group_write_buf` writes the header before the first block of a file).
 fn check_start(head: &Head<'_>, tally: &mut Tally) {

@@ -44,7 +44,7 @@ pub trait Owners: Sync {
     /// The tablespace, if it is known.
     fn owner(&self, space: SpaceId) -> Option<Owner>;
 
-    /// All tablespaces of that number: of several servers, or of several backups of one.
+    /// All tablespaces with that number: of several servers, or of several backups of one.
     fn owners(&self, space: SpaceId) -> Vec<Owner> {
         self.owner(space).into_iter().collect()
     }
@@ -139,8 +139,8 @@ fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, buffers:
     judgement
 }
 
-/// Whether the key has opened a page, although that is damaged: the copy of its checksum, which is encrypted, is the same as
-/// the one in the header, which is not.
+/// Whether the key decrypted a page that fails other checks: the checksum in its trailer, which is encrypted, equals
+/// the one in its header, which is not.
 fn is_opened(page: &[u8]) -> bool {
     const TRAILER_BYTES: usize = 8;
     page.be32(0).is_some_and(|sum| sum != 0 && page.be32(page.len().saturating_sub(TRAILER_BYTES)) == Some(sum))

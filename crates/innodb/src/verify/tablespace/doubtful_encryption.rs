@@ -1,7 +1,7 @@
-//! A damaged page 0 that neither says "clear" nor has a valid record of a key.
+//! A damaged page 0 that does not say whether the tablespace is encrypted.
 //!
-//! One flipped bit in the flags or in the record makes an unencrypted tablespace look like an encrypted one whose key
-//! is lost. The other pages decide: if all examined pages are sound without decryption, no key is missing.
+//! One flipped bit in the flags or in the record makes a clear tablespace look like an encrypted one whose key is lost.
+//! The other pages decide: if all examined pages are valid without decryption, no key is missing.
 
 use files::ReadAt;
 
@@ -26,14 +26,14 @@ use crate::{
     },
 };
 
-/// The first pages, which every tablespace uses, and as many again from all over the file.
+/// Examines this many first pages, which every tablespace uses, and as many from all over the file.
 const PAGES: u64 = 32;
 
-/// Takes the doubt from a page 0 if the other pages prove that the tablespace is clear.
+/// Clears the encryption of a doubtful page 0 if the other pages prove that the tablespace is clear.
 pub(crate) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 {
     let says_encrypted = match page0.encryption {
         Encryption::MySql { flag_set: true, .. } => false,
-        // Tables that are not encrypted have a record as well; one bit of it says whether they are.
+        // Tables that are not encrypted have a record as well; one bit of it says so.
         Encryption::MariaDb { .. } => page0.declares_encryption() || page0.disagreement.is_some(),
         _ => page0.disagreement.is_some(),
     };
@@ -46,7 +46,7 @@ pub(crate) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 
     page0
 }
 
-/// Whether all pages that are looked at are sound and clear, and some of them would be encrypted otherwise.
+/// Whether all examined pages are valid and clear, and some of them would otherwise be encrypted.
 fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
     let page_bytes = u64::from(page0.physical_page_bytes);
     let Some(pages) = length(source).ok().and_then(|bytes| bytes.checked_div(page_bytes)) else { return false };
@@ -81,7 +81,7 @@ fn copies<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> [(u64, u64); 2] {
     }
 }
 
-/// `None` for a page without content.
+/// Whether a page is valid and clear; `None` if it has no content.
 fn is_sound_and_clear(page0: &Page0, page: &[u8], buffers: &mut PageBuffers) -> Option<bool> {
     if all_zero(page) {
         return None;
@@ -92,7 +92,7 @@ fn is_sound_and_clear(page0: &Page0, page: &[u8], buffers: &mut PageBuffers) -> 
     }
     if page.be16(24) == Some(PageType::PAGE_COMPRESSED.0) {
         let layout = Layout::Legacy { row_compressed: false };
-        // The tablespace that a damaged page 0 names proves nothing.
+        // Another space id proves nothing, because page 0 is damaged.
         let plain = mariadb::test_clear(page, layout, page0.space_id, &mut buffers.rebuilt);
         return Some(matches!(plain, Plain::Holds | Plain::NoChecksum | Plain::Fails(PlainFault::SpaceId(_))));
     }
@@ -101,7 +101,7 @@ fn is_sound_and_clear(page0: &Page0, page: &[u8], buffers: &mut PageBuffers) -> 
     Some(!mysql::is_encrypted(page) && !judgement.is_bad())
 }
 
-/// Pages that MariaDB encrypts in no tablespace.
+/// Pages that MariaDB never encrypts in any tablespace.
 fn is_always_clear(page: &[u8]) -> bool {
     let page_type = PageType(page.be16(24).unwrap_or_default());
     matches!(page_type, PageType::FSP_HDR | PageType::XDES | PageType::RTREE)

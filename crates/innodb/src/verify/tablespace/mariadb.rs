@@ -70,7 +70,7 @@ impl<'a> MariaDbDecryptor<'a> {
                 self.remember(mode);
                 return DecryptOutcome::Opened;
             }
-            // Encrypted again for the other mode, or for the caller.
+            // Undoes the decryption, for the other mode or for the caller.
             if mariadb::seal(page, layout, mode, space, &key).is_err() {
                 return DecryptOutcome::Failed;
             }
@@ -176,7 +176,7 @@ impl TablespaceVerifier<'_> {
             judgement.bad(Check::EncryptedUnit, "encrypted, in a tablespace whose pages are clear");
             return judgement;
         }
-        // Only the newer format covers the version with a checksum.
+        // Only the full_crc32 format covers the version with a checksum.
         let asked = decryptor.crypt.min_key_version;
         if outcome == DecryptOutcome::NoKey
             && matches!(layout, Layout::Legacy { .. })

@@ -38,7 +38,7 @@ pub use part::Part;
 
 use self::{head::Decryptor, judgement::Judgement};
 
-/// What is known besides the content of the file.
+/// Context of a file besides its content.
 pub struct Options<'a> {
     /// Available keys.
     pub keys: &'a dyn KeySource,
@@ -253,12 +253,12 @@ impl<'a> TablespaceVerifier<'a> {
         }
     }
 
-    /// Counts pages that were judged in an earlier run, and have not changed since.
+    /// Counts pages that an earlier run judged and that have not changed since.
     pub fn count_unchanged(&self, pages: u64, part: &mut Part) {
         part.count_unchanged(pages, self.is_encrypted());
     }
 
-    /// Takes over from an earlier run the lowest LSN of the pages that the key decrypted.
+    /// Takes over the lowest LSN of decrypted pages from an earlier run.
     pub fn opened_from(&self, lsn: Lsn) {
         self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
     }

@@ -52,7 +52,8 @@ impl TablespaceVerifier<'_> {
         judgement
     }
 
-    /// What shows that a page is encrypted although its type says otherwise: a key, or the bytes alone.
+    /// Why a page counts as encrypted although its type says otherwise: a key decrypts it, or its bytes look like
+    /// ciphertext.
     fn proof_of_damaged_type(&self, page: &[u8], header: &PageHeader, buffers: &mut PageBuffers) -> Option<String> {
         if let Some(PageType(page_type)) = self.decryptable_type(page, buffers) {
             return Some(format!("it can be decrypted as type {page_type}"));
@@ -61,7 +62,7 @@ impl TablespaceVerifier<'_> {
         by_bytes.then(|| "it looks encrypted, and has no valid checksum of a clear page".to_owned())
     }
 
-    /// The type as which a key decrypts an encrypted page that names another.
+    /// The encrypted page type with which a key decrypts a page that names another type.
     fn decryptable_type(&self, page: &[u8], buffers: &mut PageBuffers) -> Option<PageType> {
         let Decryptor::MySql { cipher, .. } = &self.decryptor else { return None };
         let types = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];

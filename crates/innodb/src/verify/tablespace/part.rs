@@ -99,7 +99,7 @@ impl Part {
         if tally.units.encrypted > 0 {
             self.mixed.conclude(("is in the clear", "are in the clear"), page_bytes, tally);
         }
-        // These are a leak in any file, even if nothing around them is encrypted.
+        // Clear copies are a leak in any file, even if nothing around them is encrypted.
         let phrases = (
             "holds a clear copy of a page of an encrypted tablespace",
             "hold clear copies of pages of encrypted tablespaces",

@@ -21,7 +21,7 @@ const PAGE_SIZES: [u64; 7] = [16384, 4096, 8192, 32768, 65536, 2048, 1024];
 /// Pages read for each size.
 const PAGES: u64 = 64;
 
-/// What the pages look like with one page size.
+/// Statistics of the pages under one page size.
 #[derive(Clone, Copy, Debug, Default)]
 struct PageSizeProbe {
     page_bytes: u64,
@@ -33,7 +33,7 @@ struct PageSizeProbe {
     oldest: Option<Lsn>,
 }
 
-/// What is known about a file besides its content.
+/// Context of a file besides its content.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileState {
     /// A server has it open: page 0 may not be written yet.
@@ -112,7 +112,7 @@ fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Res
         found.oldest = found.oldest.map_or(Some(header.lsn), |oldest| Some(oldest.min(header.lsn)));
         let full_crc32 = mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
         let legacy = header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED;
-        // These pages store the checksum of the page before compression.
+        // Compressed pages store the checksum of the page before compression.
         let compressed = matches!(header.page_type, PageType::COMPRESSED | PageType::PAGE_COMPRESSED);
         if mysql::is_encrypted(page) || legacy || (full_crc32 && header.checksum != 0) {
             bump(&mut found.encrypted);
@@ -125,14 +125,14 @@ fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Res
     Ok(found)
 }
 
-/// Zeros, or the first page that MySQL up to 5.7 writes with the file: only number, space id and
-/// flags.
+/// Whether page 0 was never written: zeros, or the first page that MySQL up to 5.7 creates the file with, which has
+/// only number, space id and flags.
 fn is_unwritten(head: &[u8]) -> bool {
     const FSP_HEADER_END: usize = 112;
     const SMALLEST_PAGE: usize = 1024;
     let page_0 = head.be16(24) == Some(0) && head.be32(4) == Some(0);
     let trailers = head.range(FSP_HEADER_END, head.len()).chunks(SMALLEST_PAGE).map(|part| {
-        // Checksum and LSN at the end of a page of any size.
+        // Ignores the checksum and LSN at the end of a page of any size.
         part.iter().filter(|byte| **byte != 0).count()
     });
     all_zero(head) || (page_0 && trailers.sum::<usize>() <= 8)
