@@ -118,6 +118,11 @@ fn rows(server: &Server) -> String {
 
 /// Changes after the backup, over several logs, the last of which drops the table.
 fn an_error_is_undone(case: &Case) {
+    // MariaDB writes long statements beside their rows; positions after them must be right.
+    case.server.sql("CREATE TABLE shop.texts (t LONGTEXT)").expect("a table is made");
+    for _ in 0..3 {
+        case.server.sql(&format!("INSERT INTO shop.texts VALUES ('{}')", "y".repeat(40_000))).expect("changed");
+    }
     case.backups.backup(&["run"]).is(0);
     case.server.sql("INSERT INTO shop.orders (note) VALUES ('four')").expect("changed");
     let first = case.archive();
@@ -266,6 +271,70 @@ fn what_is_followed_survives_kills_and_what_is_purged_is_a_gap() {
     let refused = ended(&mut case.backups.restore_command("1", &case.backups.path("gap"), &options));
     refused.is(1).says("logs are missing before");
     assert!(!case.backups.path("gap").exists(), "nothing is restored");
+}
+
+#[test]
+fn a_restart_is_no_loss_and_strange_objects_hide_nothing() {
+    let Some(mut case) = Case::mysql() else { return };
+    case.backups.backup(&["run"]).is(0);
+    case.archive();
+    // Only the beginning of a log is new, and what is archived whole may be purged.
+    case.server.sql("FLUSH BINARY LOGS").expect("flushed");
+    case.archive();
+    case.server.sql("FLUSH BINARY LOGS").expect("flushed");
+    case.archive();
+    let newest = case.server.value("SHOW BINARY LOG STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name");
+    case.server.sql(&format!("PURGE BINARY LOGS TO '{newest}'")).expect("purged");
+    case.archive();
+
+    let says = case.backups.path("follower");
+    let follower = fs::File::create(&says).expect("a file");
+    let mut follower = case.backups.command(&["binlogs", "--follow"]).stderr(follower).spawn().expect("it starts");
+    let archived = |case: &Case, what: &str| {
+        let parts =
+            || case.backups.objects().iter().filter(|path| path.to_string_lossy().contains("/binlogs/")).count();
+        let before = parts();
+        for number in 0..40 {
+            let row = format!("INSERT INTO shop.orders (note) VALUES ('{what}-{number}')");
+            case.server.sql(&row).expect("changed");
+        }
+        wait_until(what, limit(60), || if parts() > before { Ok(()) } else { Err("nothing is archived") });
+    };
+    archived(&case, "before the restart");
+    case.server.stop().expect("it stops");
+    std::thread::sleep(Duration::from_secs(3));
+    case.server.restart_with(&[]).expect("it starts again");
+    archived(&case, "after the restart");
+    let stopped = std::process::Command::new("kill").arg(follower.id().to_string()).status().expect("kill runs");
+    assert!(stopped.success() && follower.wait().expect("it ends").success(), "{:?}", fs::read_to_string(&says));
+    let said = fs::read_to_string(&says).expect("text");
+    assert!(!said.contains("lost"), "{said}");
+    let expected = rows(&case.server);
+    case.archive();
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('newest')").expect("changed");
+    case.archive();
+
+    // Whoever may put objects adds some.
+    let host = case.backups.object("hosts/db1/binlogs");
+    let receipts = fs::read_dir(&host).expect("an archive").next().expect("a server").expect("readable").path();
+    let receipts = receipts.join("receipts");
+    fs::write(receipts.join("99999999.json"), "x").expect("written");
+    fs::create_dir_all(host.join("other/receipts")).expect("made");
+    fs::write(host.join("other/receipts/00000001.json"), "x").expect("written");
+    let (into, _) = case.restore("despite", &["--to-end"]);
+    assert_eq!(rows(&case.start(&into)), format!("{expected},newest"));
+    let checked = case.backups.backup(&["check", "all", "--objects"]).is(3).json.to_string();
+    assert!(checked.contains("99999999") && checked.contains("binlogs/other"), "{checked}");
+
+    // Whoever may delete objects hides what was archived: nothing is restored beyond.
+    for name in ["00000002.json", "00000002.sig"] {
+        fs::remove_file(receipts.join(name)).expect("removed");
+    }
+    let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
+    options.extend(["--mysqld", text(&case.mysqld), "--to-end"]);
+    let refused = case.backups.restore("1", &case.backups.path("hidden"), &options);
+    refused.is(1).says("logs are missing before").says("receipts between 1 and 3 are missing");
 }
 
 #[test]

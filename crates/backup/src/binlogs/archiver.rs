@@ -601,3 +601,18 @@ impl Pauses {
         pause
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_goes_on_if_it_has_the_gtids_of_those_before() {
+        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        let mysql = |archived: &str, before: &str| goes_on(&format!("{UUID}:{archived}"), &format!("{UUID}:{before}"));
+        assert!(mysql("1-9", "1-9") && mysql("1-9", "1-12") && goes_on("", &format!("{UUID}:1-3")));
+        assert!(!mysql("1-9", "1-3") && !goes_on(&format!("{UUID}:1-9"), ""));
+        assert!(goes_on("0-1-9,2-1-4", "0-1-9,2-1-4") && goes_on("0-1-9,2-1-4", "0-7-10"), "a domain may be removed");
+        assert!(!goes_on("0-1-9", "0-1-3") && !goes_on("0-1-9", "") && !goes_on("0-1-9", "5-1-1"));
+    }
+}

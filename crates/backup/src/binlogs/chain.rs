@@ -203,3 +203,54 @@ fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
     let next = next.map_or_else(String::new, |next| format!(" and {}:{}", next.file, next.start));
     format!("binary logs are missing between {}:{}{next}: {}", gap.from.file, gap.from.offset, gap.reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipt(number: u64, previous: Option<Digest>, file: &str) -> BinlogReceipt {
+        let text = format!(
+            r#"{{"schema":"sealant.binlog-receipt/1","repo":"r","host":"db1","server":"7","version":"8.0","number":{number},
+            "written":"2026-11-27T01:00:00Z","segments":[{{"file":"{file}","start":4,"end":900,"sha256":"{}","bytes":9,
+            "event_bytes":896,"events":3,"first":1,"last":2}}],"end":{{"file":"{file}","offset":900}},"gtid":"",
+            "recipients":[],"tool":"sealant"}}"#,
+            "0".repeat(64)
+        );
+        BinlogReceipt { previous, ..serde_json::from_str(&text).unwrap() }
+    }
+
+    fn archive(receipts: &[(BinlogReceipt, Digest)]) -> Archive {
+        let mut archive = Archive {
+            host: "db1".to_owned(),
+            server: "7".to_owned(),
+            receipts: Vec::new(),
+            joins: Vec::new(),
+            newest: None,
+            gaps: Vec::new(),
+            breaks: Vec::new(),
+            is_signed: false,
+        };
+        for (receipt, digest) in receipts {
+            archive.add(receipt.clone(), format!("receipt {}", receipt.number), *digest);
+        }
+        archive
+    }
+
+    fn gaps(archive: &Archive) -> Vec<bool> {
+        archive.segments().map(|(_, is_gap)| is_gap).skip(1).collect()
+    }
+
+    #[test]
+    fn a_hidden_receipt_is_a_gap_although_the_next_one_begins_a_log() {
+        let [one, two, three] = [b"1", b"2", b"3"].map(|bytes| Digest::compute(bytes));
+        let first = (receipt(1, None, "b.000001"), one);
+        let second = (receipt(2, Some(one), "b.000002"), two);
+        let third = (receipt(3, Some(two), "b.000003"), three);
+        let whole = archive(&[first.clone(), second, third.clone()]);
+        assert!(whole.breaks.is_empty());
+        assert_eq!(gaps(&whole), [false, false]);
+        let hidden = archive(&[first, third]);
+        assert_eq!(hidden.breaks.len(), 1);
+        assert_eq!(gaps(&hidden), [true]);
+    }
+}

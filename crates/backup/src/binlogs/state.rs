@@ -88,3 +88,37 @@ impl StateFile {
             .map_err(BackupError::io(&self.path, "cannot be written"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use archive::receipt::Object;
+
+    use super::*;
+
+    #[test]
+    fn parts_of_a_transaction_that_has_not_ended_are_dropped() {
+        let segment = |file: &str, start, end| Segment {
+            file: file.to_owned(),
+            start,
+            end,
+            object: Object { sha256: Digest::compute(b"part"), bytes: 9 },
+            event_bytes: 1,
+            events: 1,
+            first: 1,
+            last: 1,
+        };
+        let kept = |parts: &[Segment], file: &str, offset| {
+            let end = BinlogPosition { file: file.to_owned(), offset };
+            let mut state = ArchiveState { pending: parts.to_vec(), end, ..ArchiveState::default() };
+            state.drop_partial_transactions();
+            state.pending.len()
+        };
+        let parts = [segment("b.000001", 4, 500), segment("b.000001", 500, 900), segment("b.000001", 900, 1300)];
+        assert_eq!(kept(&parts, "b.000001", 500), 1);
+        assert_eq!(kept(&parts, "b.000001", 1300), 3);
+        // The next log is to be read from its beginning.
+        assert_eq!(kept(&parts, "b.000002", 4), 3);
+        let next = [parts[0].clone(), segment("b.000002", 4, 700)];
+        assert_eq!(kept(&next, "b.000002", 4), 1);
+    }
+}
