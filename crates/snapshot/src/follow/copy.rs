@@ -7,11 +7,11 @@ use std::{
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use files::{
@@ -82,8 +82,8 @@ pub(super) struct Counts {
     pub(super) reread_pages: AtomicU64,
     /// Pages that were read twice with the same result and cannot be checked: the key or checksum is missing.
     pub(super) unproven_pages: AtomicU64,
-    /// Number of waits for the first page of a new tablespace.
-    pauses: AtomicU64,
+    /// Time of the first wait for the first page of a new tablespace.
+    waiting_since: OnceLock<Instant>,
     /// LSN of the newest change of a page.
     pub(super) newest_lsn: AtomicU64,
     /// Damaged pages of the original: path and page number.
@@ -187,8 +187,8 @@ impl Copier<'_> {
     /// after other pages, so this waits for it for a short time.
     fn head(&self, from: &File, item: &Item) -> Result<Vec<u8>, Error> {
         const PAUSE: Duration = Duration::from_millis(50);
-        /// Limit for all files together.
-        const PAUSES: u64 = 60;
+        /// Limit for all files together: a server without other work writes them within two seconds.
+        const LIMIT: Duration = Duration::from_secs(5);
         loop {
             let mut head = vec![0; 65536];
             let filled = item.read(from, 0, &mut head)?;
@@ -196,7 +196,7 @@ impl Copier<'_> {
             let is_table = item.to.extension().is_some_and(|suffix| suffix == "ibd");
             let is_mysql = matches!(self.pages_of, PagesOf::MySql(_));
             let is_ready = !is_mysql || !is_table || Page0::parse(&head).is_ok();
-            if is_ready || self.counts.pauses.fetch_add(1, Ordering::Relaxed) >= PAUSES {
+            if is_ready || self.counts.waiting_since.get_or_init(Instant::now).elapsed() >= LIMIT {
                 return Ok(head);
             }
             thread::sleep(PAUSE);
