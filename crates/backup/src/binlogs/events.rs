@@ -127,7 +127,7 @@ fn begin_of(archive: &Archive, from: &BinlogPosition, time: i64) -> Option<usize
     let found: Vec<_> = parts.filter(|(_, ((segment, _), _))| begins(segment)).collect();
     let was_there = |epoch: &Option<Timestamp>| epoch.is_none_or(|epoch| epoch.as_second() <= time);
     let live = found.iter().rev().find(|(_, (_, epoch))| was_there(epoch));
-    live.or(found.first()).map(|(number, _)| *number)
+    live.or_else(|| found.first()).map(|(number, _)| *number)
 }
 
 /// Position at which an event begins. A server leaves out events, such as the one that starts MariaDB's encryption, so the

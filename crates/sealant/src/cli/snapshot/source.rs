@@ -61,7 +61,7 @@ fn provider_help() -> String {
 
 fn account_help() -> String {
     format!(
-        "Account on the server at --socket for the provider follow; needs on {} [default: from the option \
+        "Account on the server at --socket for the provider follow; needs, on {} [default: from the option \
          files, or the name of the current user]",
         ::snapshot::follow::PRIVILEGES
     )
