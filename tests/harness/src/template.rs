@@ -65,14 +65,22 @@ fn create(kind: Kind, binaries: &Binaries, options: &[String], dir: &Path) -> Re
     if kind == Kind::MySql56 {
         return copy(&binaries.basedir.join("data/mysql"), dir);
     }
-    fs::create_dir_all(dir).map_err(Error::file(dir))?;
+    // A server that starts removes the temporary tables of all servers in its directory for temporary files.
+    let tmp = dir.with_extension("tmp");
+    for dir in [dir, &tmp] {
+        fs::create_dir_all(dir).map_err(Error::file(dir))?;
+    }
     let mut command = Command::new(&binaries.daemon);
     command.arg("--no-defaults").args(installation(kind, binaries, dir)).args(options);
-    if kind.is_mariadb() {
+    command.arg(format!("--tmpdir={}", tmp.display()));
+    let made = if kind.is_mariadb() {
         let script = system_tables(&binaries.messages)?;
-        return run(command.arg("--bootstrap"), &script, limit(SECONDS)).map(drop);
-    }
-    run(command.arg("--initialize-insecure"), b"", limit(SECONDS)).map(drop)
+        run(command.arg("--bootstrap"), &script, limit(SECONDS))
+    } else {
+        run(command.arg("--initialize-insecure"), b"", limit(SECONDS))
+    };
+    let _ = fs::remove_dir_all(&tmp);
+    made.map(drop)
 }
 
 /// SQL that creates MariaDB's system tables, for `--bootstrap`.

@@ -101,7 +101,7 @@ impl Daemon {
     ) -> Result<Self, Error> {
         let version = version_of(server)?;
         let mariadb = version.contains("MariaDB");
-        let mut installation = installation(server, directory);
+        let mut installation = installation(server, directory)?;
         installation.extend(custom.installation.iter().cloned());
         let program = custom.program.as_deref().unwrap_or(server);
         let data = directory.join("data");
@@ -222,14 +222,18 @@ pub(crate) fn version_of(server: &Path) -> Result<String, Error> {
         .ok_or_else(|| failed(server, "is not a server: it does not print its version"))
 }
 
-/// Options with the paths of the server's installation and its data directory; and the user that owns its files.
-fn installation(server: &Path, directory: &Path) -> Vec<String> {
+/// Options with the paths of the server's installation and of its own directories, and the user that owns its files.
+fn installation(server: &Path, directory: &Path) -> Result<Vec<String>, Error> {
+    // A server that starts removes the temporary tables of all servers in its directory for temporary files.
+    let tmp = directory.join("tmp");
+    fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
     let mut options = Installation::around(server).options();
     options.push(option("datadir", &directory.join("data")));
+    options.push(option("tmpdir", &tmp));
     if rustix::process::geteuid().is_root() {
         options.push("--user=root".to_owned());
     }
-    options
+    Ok(options)
 }
 
 fn create(server: &Path, program: &Path, installation: &[String], mariadb: bool) -> Result<(), Error> {
