@@ -223,6 +223,53 @@ fn an_error_on_mariadb_is_undone() {
     }
 }
 
+/// The settings of a server's channels, as its directory has them.
+fn channels(server: &Server) -> String {
+    if server.kind() == Kind::MySql97 {
+        let columns = "Channel_name, ' ', Host, ' ', User_name, ' ', Enabled_auto_position";
+        let query = format!("SELECT GROUP_CONCAT({columns} ORDER BY Channel_name) FROM mysql.slave_master_info");
+        return server.value(&query).expect("channels");
+    }
+    let names = ["master.info", "master-second.info", "multi-master.info", "relay-log.info"];
+    names.map(|name| fs::read_to_string(server.datadir().join(name)).expect(name)).concat()
+}
+
+/// A replica has channels of its own when its logs are replayed.
+fn a_replica_keeps_its_channels(case: &Case) {
+    let own = if case.server.kind() == Kind::MySql97 {
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'up.invalid', SOURCE_USER = 'one', SOURCE_AUTO_POSITION = 1; \
+         CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'up.invalid', SOURCE_USER = 'two', SOURCE_AUTO_POSITION = 1 \
+         FOR CHANNEL 'second'"
+    } else {
+        "CHANGE MASTER TO MASTER_HOST = 'up.invalid', MASTER_USER = 'one', MASTER_USE_GTID = slave_pos; \
+         CHANGE MASTER 'second' TO MASTER_HOST = 'up.invalid', MASTER_USER = 'two', MASTER_USE_GTID = slave_pos"
+    };
+    case.server.sql(own).expect("channels are made");
+    let expected = channels(&case.server);
+    case.backups.backup(&["run"]).is(0);
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('four'); FLUSH BINARY LOGS").expect("changed");
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('five')").expect("changed");
+    case.archive();
+    let (into, _) = case.restore("replica", &["--to-end", "--prove"]);
+    let restored = case.start(&into);
+    assert_eq!(rows(&restored), "secret-marker-1,two,three,four,five");
+    assert_eq!(channels(&restored), expected);
+}
+
+#[test]
+fn a_replica_of_mysql_keeps_its_channels() {
+    if let Some(case) = Case::mysql() {
+        a_replica_keeps_its_channels(&case);
+    }
+}
+
+#[test]
+fn a_replica_of_mariadb_keeps_its_channels() {
+    if let Some(case) = Case::mariadb() {
+        a_replica_keeps_its_channels(&case);
+    }
+}
+
 #[test]
 fn what_is_followed_survives_kills_and_what_is_purged_is_a_gap() {
     let Some(case) = Case::mysql() else { return };

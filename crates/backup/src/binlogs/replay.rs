@@ -3,27 +3,18 @@
 //! A private server gets the logs as relay logs, in memory: they are in the clear, and would be rows on a disk that may not
 //! be encrypted. So they come in portions, each of whole transactions, and the server is started for each.
 
-use std::{
-    fs,
-    io::Write,
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+mod applier;
+
+use std::{ops::ControlFlow, path::Path};
 
 use agefile::Identity;
 use archive::binlog::{BinlogPosition, FIRST_EVENT};
 use binlog::{Body, EventType, Limits, LogFile, event::Query, replica};
-use innodb::{binlog::MAGIC_CLEAR, server_file};
+use innodb::server_file;
 use jiff::Timestamp;
-use server::{
-    ServerVersion,
-    dialect::statement::{replica_status, replication_terms},
-    program,
-};
 use verify::Keys;
 
+use self::applier::Applier;
 use super::{
     chain::Archive,
     events::{LogEvent, Range, each_event},
@@ -32,17 +23,11 @@ use super::{
 };
 use crate::{
     BackupError, Repository, judge,
-    prove::{Prover, options, private_server::PrivateServer, program::version},
+    prove::{Prover, options, program::version},
 };
 
 /// Bytes of events that are in memory at once, unless a single transaction is longer.
 const PORTION_BYTES: usize = 128 << 20;
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long an applier may say that it does not run, as it does while it starts.
-const STOPPED_LIMIT: Duration = Duration::from_secs(10);
-/// No server has it by chance: a replica leaves out what has its own number.
-const SERVER_ID: &str = "--server-id=4294900001";
-const RELAY: &str = "relay";
 
 /// What is replayed, and on what.
 #[derive(Debug)]
@@ -226,104 +211,4 @@ impl Portions {
             Self { logs: vec![self.head.clone()], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
         std::mem::replace(self, next)
     }
-}
-
-/// Lets servers apply portions.
-struct Applier<'a> {
-    replayer: &'a Replayer<'a>,
-    datadir: &'a Path,
-    version: &'a ServerVersion,
-    found: Vec<String>,
-}
-
-impl Applier<'_> {
-    /// Starts a server, lets it apply a portion, and stops it; returns its GTIDs.
-    fn apply(&self, portion: &Portions) -> Result<String, BackupError> {
-        let prepare = |secrets: &Path| {
-            let logs = write_relay_logs(secrets, portion)?;
-            let mut options = self.found.clone();
-            options.extend([SERVER_ID.to_owned(), program::option("relay-log", &secrets.join(RELAY))]);
-            options.push(program::option("relay-log-index", &index(secrets)));
-            options.extend(["--loose-log-replica-updates=ON", "--loose-log-slave-updates=ON"].map(str::to_owned));
-            if self.version.flavor.is_mysql_like() && portion.has_gtids {
-                // The source was changing to GTIDs, or back, if it has both.
-                let mode = if portion.has_anonymous { "--gtid-mode=ON_PERMISSIVE" } else { "--gtid-mode=ON" };
-                options.extend([mode, "--enforce-gtid-consistency=ON"].map(str::to_owned));
-            }
-            Ok((options, logs))
-        };
-        let Replayer { prover, server_uuid, .. } = self.replayer;
-        let (mut server, logs) = PrivateServer::start_with(self.datadir, self.version, prover, *server_uuid, prepare)?;
-        let end = logs.last().cloned().unwrap_or_default();
-        self.run(&mut server, &end).map_err(|error| match error {
-            BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
-            other => other,
-        })?;
-        let gtid = server.gtids(self.version.flavor)?;
-        server.stop()?;
-        Ok(gtid)
-    }
-
-    fn run(&self, server: &mut PrivateServer, (last, end): &(String, u64)) -> Result<(), BackupError> {
-        let terms = replication_terms(self.version);
-        // Otherwise the applier could not execute statements on accounts.
-        // Not in the binary log, where it would take the GTID of the first transaction.
-        server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
-        let by_position = if self.version.flavor.is_mysql_like() { "" } else { ", MASTER_USE_GTID = no" };
-        server.query(&format!(
-            "{} TO {}_HOST = 'archive', RELAY_LOG_FILE = '{RELAY}.000001', RELAY_LOG_POS = {FIRST_EVENT}{by_position}",
-            terms.change, terms.prefix
-        ))?;
-        server.query(&format!("START {} SQL_THREAD", terms.replica))?;
-        let (mut reached, mut since) = (String::new(), Instant::now());
-        loop {
-            let status = server.rows(replica_status(self.version))?;
-            let value =
-                |names: &[&str]| names.iter().find_map(|name| status.value(0, name)).unwrap_or_default().to_owned();
-            let error = value(&["Last_SQL_Error"]);
-            if !error.is_empty() {
-                return Err(server.failed(&error));
-            }
-            // MariaDB begins a further relay log when it starts, and goes on there.
-            let file = value(&["Relay_Log_File"]);
-            if file > *last || file == *last && value(&["Relay_Log_Pos"]) == end.to_string() {
-                break;
-            }
-            let now = format!("{file}:{}", value(&["Relay_Log_Pos"]));
-            if now != reached {
-                (reached, since) = (now, Instant::now());
-            }
-            let is_running = value(&["Replica_SQL_Running", "Slave_SQL_Running"]) == "Yes";
-            let limit = if is_running { self.replayer.prover.limit } else { STOPPED_LIMIT };
-            if since.elapsed() > limit {
-                let reason = format!("its applier made no progress for {} s at {reached}", limit.as_secs());
-                return Err(server.failed(&reason));
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        server.query(&format!("STOP {}", terms.replica))?;
-        server.query(&format!("RESET {} ALL", terms.replica))?;
-        Ok(())
-    }
-}
-
-fn index(directory: &Path) -> PathBuf {
-    directory.join(format!("{RELAY}.index"))
-}
-
-/// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
-fn write_relay_logs(directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, BackupError> {
-    let (mut names, mut paths) = (Vec::new(), String::new());
-    for (number, log) in (1..).zip(&portion.logs) {
-        let name = format!("{RELAY}.{number:06}");
-        let path = directory.join(&name);
-        let failed = || BackupError::io(&path, "cannot be written");
-        let mut file = fs::File::create(&path).map_err(failed())?;
-        file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(log)).map_err(failed())?;
-        paths.push_str(&format!("{}\n", path.display()));
-        names.push((name, (MAGIC_CLEAR.len() as u64).saturating_add(log.len() as u64)));
-    }
-    let path = index(directory);
-    fs::write(&path, paths).map_err(BackupError::io(&path, "cannot be written"))?;
-    Ok(names)
 }

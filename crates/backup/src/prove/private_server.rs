@@ -212,7 +212,7 @@ impl PrivateServer {
         let Some(connection) = &mut self.connection else { return Ok(Rows::default()) };
         match connection.query(sql) {
             Ok(rows) => Ok(rows),
-            Err(error) => Err(self.failed(&error.to_string())),
+            Err(error) => Err(self.refused(&error.to_string())),
         }
     }
 
@@ -225,6 +225,15 @@ impl PrivateServer {
             Ok(Some(status)) => Err(self.failed(&format!("it did not stop in order ({status})"))),
             Ok(None) | Err(_) => Err(self.failed("it did not stop")),
         }
+    }
+
+    /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of the
+    /// restored server whose relay logs are not here.
+    pub(crate) fn refused(&mut self, reason: &str) -> BackupError {
+        if self.child.try_wait().ok().flatten().is_some() {
+            return self.failed(reason);
+        }
+        BackupError::Prove { program: self.program.clone(), reason: reason.to_owned() }
     }
 
     /// The first error of its log is the reason; if there is none, `otherwise`.
