@@ -4,6 +4,7 @@
 //! be encrypted. So they come in portions, each of whole transactions, and the server is started for each.
 
 mod applier;
+mod clear_pages;
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -14,7 +15,7 @@ use innodb::server_file;
 use jiff::Timestamp;
 use verify::Keys;
 
-use self::applier::Applier;
+use self::{applier::Applier, clear_pages::Before};
 use super::{
     chain::Archive,
     events::{LogEvent, Range, each_event},
@@ -103,7 +104,9 @@ pub(crate) fn replay(
     let datadir = replayer.datadir.canonicalize().map_err(BackupError::io(replayer.datadir, "cannot be found"))?;
     let version = version(&replayer.prover.mysqld)?;
     let report = judge::verify(&datadir, replayer.keys, replayer.prover.streams, &|_| {});
-    let found = options::for_directory(&datadir, &report, version.flavor)?;
+    let found = replayer.prover.options_for(&datadir, &report, version.flavor)?;
+    let encrypts_tables = found.iter().any(|option| option == options::ENCRYPT_TABLES);
+    let before = encrypts_tables.then(|| Before::new(&report));
     let applier = Applier { replayer, datadir: &datadir, version: &version, found };
     let mut portions = Portions::default();
     let mut replayed = Replayed { server: version.to_string(), bytes: 0, gtid: String::new(), rotations: 0 };
@@ -139,6 +142,9 @@ pub(crate) fn replay(
             Ok(ControlFlow::Continue(()))
         })?;
         apply(&mut portions)?;
+    }
+    if let Some(before) = before {
+        before.check(&datadir, replayer.keys, replayer.prover.streams)?;
     }
     replayed.rotations = rotations;
     Ok(replayed)

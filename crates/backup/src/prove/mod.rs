@@ -14,6 +14,7 @@ use std::{
 
 use archive::manifest::Position;
 use serde::Serialize;
+use server::Flavor;
 use verify::{KeyStores, Keys, Report};
 
 use self::private_server::PrivateServer;
@@ -37,6 +38,18 @@ pub struct Prover {
     pub limit: Duration,
     /// Number of threads that verify pages.
     pub streams: u16,
+}
+
+impl Prover {
+    /// Options that the files of a directory demand.
+    pub(crate) fn options_for(
+        &self,
+        datadir: &Path,
+        report: &Report,
+        flavor: Flavor,
+    ) -> Result<Vec<String>, BackupError> {
+        options::for_directory(datadir, report, flavor, !self.stores.key_files.is_empty())
+    }
 }
 
 /// What is known of the directory to prove.
@@ -102,10 +115,10 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
     let datadir = subject.datadir.canonicalize().map_err(BackupError::io(subject.datadir, "cannot be found"))?;
     let version = program::version(&prover.mysqld)?;
     let found = match subject.report {
-        Some(report) => options::for_directory(&datadir, report, version.flavor)?,
+        Some(report) => prover.options_for(&datadir, report, version.flavor)?,
         None => {
             let report = judge::verify(&datadir, subject.keys, prover.streams, &|_| {});
-            options::for_directory(&datadir, &report, version.flavor)?
+            prover.options_for(&datadir, &report, version.flavor)?
         }
     };
     note("the server recovers");
