@@ -12,12 +12,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::Digest;
 use rustix::process::{Signal, geteuid};
 use server::{
     Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program,
 };
 
-use super::{Prover, RecoveredGtids, program::prepare};
+use super::{
+    Prover, RecoveredGtids,
+    program::{KEYRING, prepare},
+};
 use crate::{BackupError, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -60,6 +64,8 @@ pub(crate) struct PrivateServer {
     directory: PathBuf,
     /// Copies of the keys, in memory where the system has such a file system.
     secrets: PathBuf,
+    /// SHA-256 of the copy of the keyring, if there is one.
+    keyring: Option<Digest>,
     program: PathBuf,
     /// The file to remove afterwards.
     made_identity: Option<PathBuf>,
@@ -99,6 +105,7 @@ impl PrivateServer {
         let prepared =
             prepare(&directory, &secrets, version, prover).and_then(|program| Ok((program, options(&secrets)?)));
         let started = prepared.and_then(|(program, (found, made))| {
+            let keyring = keyring_digest(&secrets);
             give(&secrets, user)?;
             give(&directory, user)?;
             if let Some(uuid) = server_uuid.filter(|_| is_made) {
@@ -117,12 +124,12 @@ impl PrivateServer {
             let log = File::create(&log).map_err(BackupError::io(&log, "cannot be written"))?;
             command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
-            Ok((child, program.path, made))
+            Ok((child, program.path, keyring, made))
         });
         let made_identity = is_made.then_some(identity);
-        let (child, program, made) =
+        let (child, program, keyring, made) =
             started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
-        let mut server = Self { child, connection: None, directory, secrets, program, made_identity };
+        let mut server = Self { child, connection: None, directory, secrets, keyring, program, made_identity };
         server.wait(prover.limit)?;
         Ok((server, made))
     }
@@ -216,6 +223,11 @@ impl PrivateServer {
         }
     }
 
+    /// Whether it has written into its copy of the keyring. New keys go with the copy.
+    pub(crate) fn has_new_keys(&self) -> bool {
+        keyring_digest(&self.secrets) != self.keyring
+    }
+
     /// Stops it in order.
     pub(crate) fn stop(mut self) -> Result<(), BackupError> {
         self.connection = None;
@@ -251,6 +263,10 @@ impl Drop for PrivateServer {
         let _ = self.child.wait();
         clean_up(&self.directory, &self.secrets, self.made_identity.as_deref());
     }
+}
+
+fn keyring_digest(secrets: &Path) -> Option<Digest> {
+    keyring::read_file(&secrets.join(KEYRING)).ok().map(|bytes| Digest::compute(&bytes))
 }
 
 /// The program, run as that user, and killed with this process.

@@ -61,6 +61,9 @@ impl Applier<'_> {
             BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
             other => other,
         })?;
+        if server.has_new_keys() {
+            return Err(BackupError::NewKeys { program: prover.mysqld.clone() });
+        }
         let gtid = server.gtids(self.version.flavor)?;
         server.stop()?;
         Ok(gtid)
