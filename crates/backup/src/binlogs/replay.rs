@@ -5,6 +5,7 @@
 
 mod applier;
 mod clear_pages;
+mod outcome;
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -110,10 +111,12 @@ pub(crate) fn replay(
     let applier = Applier { replayer, datadir: &datadir, version: &version, found };
     let mut portions = Portions::default();
     let mut replayed = Replayed { server: version.to_string(), bytes: 0, gtid: String::new(), rotations: 0 };
+    let mut executed = String::new();
     let mut apply = |portions: &mut Portions| -> Result<(), BackupError> {
         let portion = portions.take();
         if portion.transactions > 0 {
-            replayed.gtid = applier.apply(&portion)?;
+            let applied = applier.apply(&portion)?;
+            (replayed.gtid, executed) = (applied.gtid, applied.executed);
             replayed.bytes = replayed.bytes.saturating_add(portion.bytes as u64);
             note(replayed.bytes);
         }
@@ -142,6 +145,9 @@ pub(crate) fn replay(
             Ok(ControlFlow::Continue(()))
         })?;
         apply(&mut portions)?;
+        if let Some(reason) = outcome::difference(replayer.reach, &executed) {
+            return Err(BackupError::Replay { program: replayer.prover.mysqld.clone(), reason });
+        }
     }
     if let Some(before) = before {
         before.check(&datadir, replayer.keys, replayer.prover.streams)?;

@@ -191,6 +191,14 @@ impl PrivateServer {
         })
     }
 
+    /// The GTIDs that it has executed, with those that MariaDB has as a replica.
+    pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, BackupError> {
+        if flavor.is_mysql_like() {
+            return self.gtids(flavor);
+        }
+        self.value("SELECT CONCAT_WS(',', @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos)")
+    }
+
     /// The first value of an answer; empty for NULL.
     fn value(&mut self, sql: &str) -> Result<String, BackupError> {
         Ok(self.query(sql)?.into_iter().flatten().next().flatten().unwrap_or_default())

@@ -31,6 +31,14 @@ const RELAY: &str = "relay";
 /// Name of the channel.
 const CHANNEL: &str = "sealant";
 
+/// What a server has after a portion.
+pub(super) struct Applied {
+    /// Its GTIDs; empty if it has none.
+    pub(super) gtid: String,
+    /// MariaDB: also those that it has executed as a replica.
+    pub(super) executed: String,
+}
+
 /// Lets servers apply portions.
 pub(super) struct Applier<'a> {
     pub(super) replayer: &'a Replayer<'a>,
@@ -40,8 +48,8 @@ pub(super) struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Starts a server, lets it apply a portion, and stops it; returns its GTIDs.
-    pub(super) fn apply(&self, portion: &Portions) -> Result<String, BackupError> {
+    /// Starts a server, lets it apply a portion, and stops it.
+    pub(super) fn apply(&self, portion: &Portions) -> Result<Applied, BackupError> {
         let channel = Channel::new(self.version);
         let prepare = |secrets: &Path| {
             let logs = channel.write_relay_logs(secrets, portion)?;
@@ -65,8 +73,9 @@ impl Applier<'_> {
             return Err(BackupError::NewKeys { program: prover.mysqld.clone() });
         }
         let gtid = server.gtids(self.version.flavor)?;
+        let executed = server.executed(self.version.flavor)?;
         server.stop()?;
-        Ok(gtid)
+        Ok(Applied { gtid, executed })
     }
 
     fn run(
