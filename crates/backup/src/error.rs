@@ -277,6 +277,14 @@ pub enum BackupError {
         /// What it said.
         reason: String,
     },
+    /// Binary logs, which have rows in the clear, cannot be kept in memory for a replay.
+    #[error("{}: binary logs cannot be replayed from memory: {reason}", path.display())]
+    Memory {
+        /// Where a file system in memory has to be.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The server of a replay has made keys, which were lost with it.
     #[error("{}: the replay of the binary logs has made keys that the given keyring does not have", program.display())]
     NewKeys {
@@ -377,6 +385,10 @@ impl BackupError {
                 "restore an older one (`sealant backup list`), or latest, which chooses the newest that fits".to_owned()
             }
             Self::Replay { .. } => "the directory holds the backup, recovered, with a part of the changes: remove it and restore again".to_owned(),
+            Self::Memory { path, .. } => format!(
+                "mount a large enough tmpfs on {}, which in a container is an option such as docker run --shm-size=1g",
+                path.display()
+            ),
             Self::NewKeys { .. } => {
                 "remove the directory, whose files need those keys, and restore again with the newest keyring of the server, or to an \
                  earlier point in time"

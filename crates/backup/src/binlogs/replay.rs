@@ -25,11 +25,11 @@ use super::{
 };
 use crate::{
     BackupError, Repository, judge,
-    prove::{Prover, options, program::version},
+    prove::{Prover, memory, options, program::version},
 };
 
-/// Bytes of events that are in memory at once, unless a single transaction is longer.
-const PORTION_BYTES: usize = 128 << 20;
+/// Bytes of events that are in memory at once, at least and at most, unless a single transaction is longer.
+const PORTION_BYTES: (u64, u64) = (4 << 20, 128 << 20);
 
 /// What is replayed, and on what.
 #[derive(Debug)]
@@ -110,6 +110,7 @@ pub(crate) fn replay(
     let before = encrypts_tables.then(|| Before::new(&report));
     let applier = Applier { replayer, datadir: &datadir, version: &version, found };
     let mut portions = Portions::default();
+    let portion_bytes = portion_bytes(memory::free_bytes(Path::new(memory::DIRECTORY))?);
     let mut replayed = Replayed { server: version.to_string(), bytes: 0, gtid: String::new(), rotations: 0 };
     let mut executed = String::new();
     let mut apply = |portions: &mut Portions| -> Result<(), BackupError> {
@@ -139,7 +140,7 @@ pub(crate) fn replay(
             if transaction.behind() == *end {
                 return Ok(ControlFlow::Break(()));
             }
-            if portions.bytes >= PORTION_BYTES {
+            if portions.bytes >= portion_bytes {
                 apply(&mut portions)?;
             }
             Ok(ControlFlow::Continue(()))
@@ -156,10 +157,22 @@ pub(crate) fn replay(
     Ok(replayed)
 }
 
+/// Temporary files of the server, and what it copies, have to find room besides.
+fn portion_bytes(free: u64) -> usize {
+    let (least, most) = PORTION_BYTES;
+    usize::try_from((free / 4).clamp(least, most)).unwrap_or(usize::MAX)
+}
+
+/// Events of a log.
+struct Log {
+    file: String,
+    bytes: Vec<u8>,
+}
+
 /// Events that are not applied yet, by log.
 #[derive(Default)]
 struct Portions {
-    logs: Vec<Vec<u8>>,
+    logs: Vec<Log>,
     /// The first events of the current log, which describe it.
     head: Vec<u8>,
     file: String,
@@ -174,7 +187,7 @@ impl Portions {
         if self.file != event.file {
             event.file.clone_into(&mut self.file);
             self.head.clear();
-            self.logs.push(Vec::new());
+            self.logs.push(Log { file: self.file.clone(), bytes: Vec::new() });
         }
         match event.kind {
             EventType::FORMAT_DESCRIPTION | EventType::PREVIOUS_GTIDS => {
@@ -194,7 +207,7 @@ impl Portions {
 
     fn push(&mut self, bytes: &[u8]) {
         if let Some(log) = self.logs.last_mut() {
-            log.extend_from_slice(bytes);
+            log.bytes.extend_from_slice(bytes);
             self.bytes = self.bytes.saturating_add(bytes.len());
         }
     }
@@ -205,9 +218,9 @@ impl Portions {
             BackupError::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault })
         };
         if let Some(log) = self.logs.last_mut() {
-            log.truncate(log.len().saturating_sub(event.bytes.len()));
+            log.bytes.truncate(log.bytes.len().saturating_sub(event.bytes.len()));
             for statement in [&b"BEGIN"[..], b"COMMIT"] {
-                log.extend(Query::with_statement(event.bytes, statement).map_err(fault)?);
+                log.bytes.extend(Query::with_statement(event.bytes, statement).map_err(fault)?);
             }
         }
         Ok(())
@@ -219,8 +232,21 @@ impl Portions {
 
     /// What there is; the next portion begins in the same log.
     fn take(&mut self) -> Self {
-        let next =
-            Self { logs: vec![self.head.clone()], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
+        let log = Log { file: self.file.clone(), bytes: self.head.clone() };
+        let next = Self { logs: vec![log], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
         std::mem::replace(self, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portions_leave_room_in_memory() {
+        const MIB: usize = 1 << 20;
+        assert_eq!(portion_bytes(64 << 20), 16 * MIB);
+        assert_eq!(portion_bytes(8 << 20), 4 * MIB);
+        assert_eq!(portion_bytes(u64::MAX), 128 * MIB);
     }
 }

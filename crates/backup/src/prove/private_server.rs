@@ -19,7 +19,7 @@ use server::{
 };
 
 use super::{
-    Prover, RecoveredGtids,
+    Prover, RecoveredGtids, memory,
     program::{KEYRING, prepare},
 };
 use crate::{BackupError, temporary_directory::remove_stale};
@@ -34,9 +34,6 @@ const SOCKET: &str = "s";
 
 /// Of the names of private directories; the process follows.
 const PREFIX: &str = "sealant-prove-";
-/// A file system in memory, so that keys reach no disk.
-const MEMORY: &str = "/dev/shm";
-
 /// Options of every private server. Those with `loose` exist on some versions only.
 const OPTIONS: [&str; 16] = [
     "--skip-networking",
@@ -64,6 +61,8 @@ pub(crate) struct PrivateServer {
     directory: PathBuf,
     /// Copies of the keys, in memory where the system has such a file system.
     secrets: PathBuf,
+    /// The server's log.
+    log: PathBuf,
     /// SHA-256 of the copy of the keyring, if there is one.
     keyring: Option<Digest>,
     program: PathBuf,
@@ -83,13 +82,34 @@ impl PrivateServer {
         server_uuid: Option<&str>,
         found: &[String],
     ) -> Result<Self, BackupError> {
-        let started = Self::start_with(datadir, version, prover, server_uuid, |_| Ok((found.to_vec(), ())));
+        let directory = private_directory(&std::env::temp_dir())?;
+        let secrets = private_directory(Path::new(memory::DIRECTORY)).or_else(|_| private_directory(&directory))?;
+        let options = |_: &Path| Ok((found.to_vec(), ()));
+        let rows = directory.clone();
+        let started = Self::start_in((directory, secrets, rows), datadir, version, prover, server_uuid, options);
         started.map(|(server, ())| server)
     }
 
-    /// The same, with options that need the directory of its secrets, which is in memory if the system has one; what
-    /// `options` writes there is given to the server's user.
-    pub(crate) fn start_with<T>(
+    /// The same, for a server that reads and writes rows outside of its data directory: they, its temporary files and its
+    /// log are in a directory in memory. What `options` writes there is given to the server's user.
+    pub(crate) fn start_in_memory<T>(
+        datadir: &Path,
+        version: &ServerVersion,
+        prover: &Prover,
+        server_uuid: Option<&str>,
+        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), BackupError>,
+    ) -> Result<(Self, T), BackupError> {
+        memory::free_bytes(Path::new(memory::DIRECTORY))?;
+        let directory = private_directory(&std::env::temp_dir())?;
+        let secrets =
+            private_directory(Path::new(memory::DIRECTORY)).inspect_err(|_| clean_up(&directory, &directory, None))?;
+        let rows = secrets.clone();
+        Self::start_in((directory, secrets, rows), datadir, version, prover, server_uuid, options)
+    }
+
+    /// Starts a server with these directories: its own, the one of keys, and the one of its log and temporary files.
+    fn start_in<T>(
+        (directory, secrets, rows): (PathBuf, PathBuf, PathBuf),
         datadir: &Path,
         version: &ServerVersion,
         prover: &Prover,
@@ -98,9 +118,7 @@ impl PrivateServer {
     ) -> Result<(Self, T), BackupError> {
         let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
-        let directory = private_directory(&std::env::temp_dir())?;
-        let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&directory))?;
-        let identity = datadir.join(auto_cnf::NAME);
+        let (identity, log_path) = (datadir.join(auto_cnf::NAME), rows.join("log"));
         let is_made = !identity.exists();
         let prepared =
             prepare(&directory, &secrets, version, prover).and_then(|program| Ok((program, options(&secrets)?)));
@@ -112,16 +130,17 @@ impl PrivateServer {
                 write_identity(&identity, uuid, user)?;
             }
             let mut command = command(&program.path, user);
-            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found).args(&prover.options);
-            command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &directory));
+            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found);
+            // Another place may be given for large temporary files.
+            command.arg(program::option("tmpdir", &rows)).args(&prover.options);
+            command.arg(program::option("datadir", datadir));
             command.arg(program::option("socket", &directory.join(SOCKET)));
             command.arg(program::option("pid-file", &directory.join("pid")));
-            command.arg(program::option("secure-file-priv", &directory));
+            command.arg(program::option("secure-file-priv", &rows));
             if user.0 == 0 {
                 command.arg("--user=root");
             }
-            let log = directory.join("log");
-            let log = File::create(&log).map_err(BackupError::io(&log, "cannot be written"))?;
+            let log = File::create(&log_path).map_err(BackupError::io(&log_path, "cannot be written"))?;
             command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
             Ok((child, program.path, keyring, made))
@@ -129,7 +148,8 @@ impl PrivateServer {
         let made_identity = is_made.then_some(identity);
         let (child, program, keyring, made) =
             started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
-        let mut server = Self { child, connection: None, directory, secrets, keyring, program, made_identity };
+        let log = log_path;
+        let mut server = Self { child, connection: None, directory, secrets, log, keyring, program, made_identity };
         server.wait(prover.limit)?;
         Ok((server, made))
     }
@@ -258,7 +278,7 @@ impl PrivateServer {
 
     /// The first error of its log is the reason; if there is none, `otherwise`.
     pub(crate) fn failed(&self, otherwise: &str) -> BackupError {
-        let log = fs::read(self.directory.join("log")).unwrap_or_default();
+        let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();
         BackupError::Prove { program: self.program.clone(), reason }

@@ -10,7 +10,7 @@ use super::{Found, Restored};
 use crate::{
     BackupError,
     binlogs::{Archive, Reach, Replayed, Replayer, Target, Until, position_of, replay},
-    prove::Prover,
+    prove::{Prover, memory},
 };
 
 /// The archive of the backup's server, and the point to reach.
@@ -43,7 +43,10 @@ impl PointInTime {
     /// # Errors
     /// [`BackupError::Unreachable`] if there is none, or several servers of the host have one and it is not known which it
     /// is; if logs are missing, or the target is not in the archive. [`BackupError::NewerBackup`].
+    /// [`BackupError::Memory`].
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
+        // Before anything is restored in vain.
+        memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let host = found.opened.host();
         let mut archives = Archive::read_all(&found.repository, host, signers)?;
         if let Some(uuid) = found.opened.server_uuid() {

@@ -18,9 +18,13 @@ use server::{
     dialect::statement::{channel_column, replica_status, replication_terms},
     program,
 };
+use verify::size;
 
 use super::{Portions, Replayer};
-use crate::{BackupError, prove::private_server::PrivateServer};
+use crate::{
+    BackupError,
+    prove::{memory, private_server::PrivateServer},
+};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long an applier may say that it does not run, as it does while it starts.
@@ -63,9 +67,9 @@ impl Applier<'_> {
             Ok((options, logs))
         };
         let Replayer { prover, server_uuid, .. } = self.replayer;
-        let (mut server, logs) = PrivateServer::start_with(self.datadir, self.version, prover, *server_uuid, prepare)?;
-        let end = logs.last().cloned().unwrap_or_default();
-        self.run(&mut server, &channel, &end).map_err(|error| match error {
+        let (mut server, logs) =
+            PrivateServer::start_in_memory(self.datadir, self.version, prover, *server_uuid, prepare)?;
+        self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
             BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
             other => other,
         })?;
@@ -82,8 +86,10 @@ impl Applier<'_> {
         &self,
         server: &mut PrivateServer,
         channel: &Channel<'_>,
-        (last, end): &(String, u64),
+        portion: &Portions,
+        logs: &[(String, u64)],
     ) -> Result<(), BackupError> {
+        let (last, end) = logs.last().cloned().unwrap_or_default();
         // Otherwise the applier could not execute statements on accounts.
         // Not in the binary log, where it would take the GTID of the first transaction.
         server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
@@ -93,13 +99,16 @@ impl Applier<'_> {
         loop {
             let status = server.rows(replica_status(self.version))?;
             let value = |names: &[&str]| channel.value(&status, names);
-            let error = value(&["Last_SQL_Error"]);
-            if !error.is_empty() {
-                return Err(server.refused(&error));
-            }
             // MariaDB begins a further relay log when it starts, and goes on there.
             let file = value(&["Relay_Log_File"]);
-            if file > *last || file == *last && value(&["Relay_Log_Pos"]) == end.to_string() {
+            let error = value(&["Last_SQL_Error"]);
+            if !error.is_empty() {
+                let log = logs.iter().zip(&portion.logs).find(|((name, _), _)| *name == file);
+                let position = value(&["Exec_Source_Log_Pos", "Exec_Master_Log_Pos"]);
+                let log = log.map_or("its logs", |(_, log)| log.file.as_str());
+                return Err(server.refused(&fault(&value(&["Last_SQL_Errno"]), &error, log, &position)));
+            }
+            if file > last || file == last && value(&["Relay_Log_Pos"]) == end.to_string() {
                 break;
             }
             let now = format!("{file}:{}", value(&["Relay_Log_Pos"]));
@@ -118,6 +127,14 @@ impl Applier<'_> {
         server.query(&channel.statement("RESET", " ALL"))?;
         Ok(())
     }
+}
+
+/// What is said of an error of an applier. Its text may have values of rows, or whole statements.
+fn fault(number: &str, text: &str, log: &str, position: &str) -> String {
+    let on_table = text.strip_prefix("Could not execute ").and_then(|text| text.split_once(" event on table "));
+    let table = on_table.and_then(|(_, text)| text.split_once(';'));
+    let table = table.map_or_else(String::new, |(table, _)| format!(" on table {table}"));
+    format!("error {number}{table}, behind {log}:{position}")
 }
 
 /// The channel, in the words of a version.
@@ -198,15 +215,21 @@ impl<'v> Channel<'v> {
 
     /// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
     fn write_relay_logs(&self, directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, BackupError> {
+        let place = Path::new(memory::DIRECTORY);
+        let free = memory::free_bytes(place)?;
+        if portion.bytes as u64 > free {
+            let reason = format!("a transaction needs {}, and {} are free", size(portion.bytes as u64), size(free));
+            return Err(BackupError::Memory { path: place.to_path_buf(), reason });
+        }
         let (mut names, mut paths) = (Vec::new(), String::new());
         for (number, log) in (1..).zip(&portion.logs) {
             let name = format!("{}.{number:06}", self.base());
             let path = directory.join(&name);
             let failed = || BackupError::io(&path, "cannot be written");
             let mut file = fs::File::create(&path).map_err(failed())?;
-            file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(log)).map_err(failed())?;
+            file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(&log.bytes)).map_err(failed())?;
             paths.push_str(&format!("{}\n", path.display()));
-            names.push((name, (MAGIC_CLEAR.len() as u64).saturating_add(log.len() as u64)));
+            names.push((name, (MAGIC_CLEAR.len() as u64).saturating_add(log.bytes.len() as u64)));
         }
         let path = directory.join(format!("{}.index", self.base()));
         fs::write(&path, paths).map_err(BackupError::io(&path, "cannot be written"))?;
@@ -249,6 +272,18 @@ mod tests {
         );
         assert_eq!(reset, "RESET SLAVE 'sealant' ALL");
         assert_eq!(of("5.6.51").1, "RESET SLAVE ALL");
+    }
+
+    #[test]
+    fn an_error_shows_no_value() {
+        let text =
+            "Could not execute Write_rows event on table shop.users; Duplicate entry 'alice@example.com' for key";
+        assert_eq!(
+            fault("1062", text, "binlog.000007", "812"),
+            "error 1062 on table shop.users, behind binlog.000007:812"
+        );
+        let text = "Error 'Duplicate entry' on query. Query: 'INSERT INTO t VALUES (\' event on table secret;\')'";
+        assert_eq!(fault("1062", text, "binlog.000007", "812"), "error 1062, behind binlog.000007:812");
     }
 
     #[test]
