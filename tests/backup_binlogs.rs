@@ -208,8 +208,9 @@ fn an_error_is_undone(case: &Case) {
         // A newer backup has what the target excludes: latest means the one before it.
         case.backups.backup(&["run"]).is(0);
         let plan = |backup, target: &[&str]| {
+            let keys: Vec<&str> = case.keys.iter().map(String::as_str).collect();
             let fixed = ["--mysqld", text(&case.mysqld), "--dry-run"];
-            case.backups.restore(backup, &case.backups.path("planned"), &[&fixed, target].concat())
+            case.backups.restore(backup, &case.backups.path("planned"), &[&keys, &fixed[..], target].concat())
         };
         for target in [["--before-gtid", gtid], ["--to-position", &position], ["--to-time", &before.to_string()]] {
             plan("2", &target).is(1).says("backup 2 is newer than the point in time");
