@@ -9,7 +9,7 @@ use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, ended};
+use crate::support::backup::{Backups, ended, files_below};
 use crate::support::schema::has_its_schema;
 
 fn text(path: &Path) -> &str {
@@ -112,6 +112,19 @@ impl Case {
     }
 }
 
+/// Text that the rows of a replay have.
+const REPLAYED: &str = "replayed-marker";
+
+/// Asserts that no file of a table has a replayed row in the clear.
+#[track_caller]
+fn is_sealed(datadir: &Path) {
+    let tables = files_below(datadir).into_iter().filter(|path| path.extension() == Some("ibd".as_ref()));
+    for table in tables {
+        let bytes = fs::read(&table).expect("readable");
+        assert!(!bytes.windows(REPLAYED.len()).any(|window| window == REPLAYED.as_bytes()), "{}", table.display());
+    }
+}
+
 fn rows(server: &Server) -> String {
     server.value("SELECT GROUP_CONCAT(note ORDER BY id) FROM shop.orders").expect("the table is there")
 }
@@ -124,7 +137,7 @@ fn an_error_is_undone(case: &Case) {
         case.server.sql(&format!("INSERT INTO shop.texts VALUES ('{}')", "y".repeat(40_000))).expect("changed");
     }
     case.backups.backup(&["run"]).is(0);
-    case.server.sql("INSERT INTO shop.orders (note) VALUES ('four')").expect("changed");
+    case.server.sql(&format!("INSERT INTO shop.orders (note) VALUES ('{REPLAYED}')")).expect("changed");
     let first = case.archive();
     assert!(first["segments"].as_u64() > Some(0), "{first}");
     case.server.sql("FLUSH BINARY LOGS; UPDATE shop.orders SET note = 'TWO' WHERE id = 2").expect("changed");
@@ -136,7 +149,8 @@ fn an_error_is_undone(case: &Case) {
     case.server
         .sql("INSERT INTO shop.orders (note) VALUES (REPEAT('x', 200)); DROP TABLE shop.orders")
         .expect("changed");
-    case.server.sql("CREATE TABLE shop.later (a INT PRIMARY KEY)").expect("changed");
+    let later = "CREATE TABLE shop.later (a INT PRIMARY KEY, note TEXT)";
+    case.server.sql(&format!("{later}; INSERT INTO shop.later VALUES (1, '{REPLAYED}')")).expect("changed");
     case.archive();
     // Nothing is new.
     assert_eq!(case.archive()["segments"], 0);
@@ -168,11 +182,12 @@ fn an_error_is_undone(case: &Case) {
     fs::write(part, bytes).expect("written");
 
     let dropped = case.dropped();
-    let whole = format!("secret-marker-1,TWO,three,four,{}", "x".repeat(200));
+    let whole = format!("secret-marker-1,TWO,three,{REPLAYED},{}", "x".repeat(200));
     let gtid = dropped["gtid"].as_str().expect("a GTID");
     let (into, json) = case.restore("before", &["--before-gtid", gtid, "--prove"]);
     assert_eq!(json["next_left_out"]["gtid"], gtid, "{json:#}");
     assert_eq!(json["proof"]["bad_pages"], 0, "{json:#}");
+    is_sealed(&into);
     let restored = case.start(&into);
     assert_eq!(rows(&restored), whole);
     assert_eq!(restored.value("SELECT COUNT(*) FROM mysql.user WHERE user = 'app'").expect("accounts"), "1");
@@ -211,8 +226,9 @@ fn an_error_is_undone(case: &Case) {
     }
     let (into, json) = case.restore("end", &["--to-end"]);
     assert_eq!(json["next_left_out"], Value::Null, "{json:#}");
+    is_sealed(&into);
     let restored = case.start(&into);
-    assert_eq!(restored.value("SELECT COUNT(*) FROM shop.later").expect("the last table"), "0");
+    assert_eq!(restored.value("SELECT COUNT(*) FROM shop.later").expect("the last table"), "1");
     restored.sql("SELECT 1 FROM shop.orders").expect_err("it was dropped");
 }
 
@@ -228,6 +244,33 @@ fn an_error_on_mariadb_is_undone() {
     if let Some(case) = Case::mariadb() {
         an_error_is_undone(&case);
     }
+}
+
+/// A replica has channels of its own when its logs are replayed.
+#[test]
+fn a_replica_of_mysql_keeps_its_channels() {
+    let Some(case) = Case::mysql() else { return };
+    let channel = |user| {
+        format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'up.invalid', SOURCE_USER = '{user}', SOURCE_AUTO_POSITION = 1"
+        )
+    };
+    let both = format!("{}; {} FOR CHANNEL 'second'", channel("one"), channel("two"));
+    case.server.sql(&both).expect("channels are made");
+    let channels = |server: &Server| {
+        let columns = "Channel_name, ' ', Host, ' ', User_name, ' ', Enabled_auto_position";
+        let query = format!("SELECT GROUP_CONCAT({columns} ORDER BY Channel_name) FROM mysql.slave_master_info");
+        server.value(&query).expect("channels")
+    };
+    let expected = channels(&case.server);
+    case.backups.backup(&["run"]).is(0);
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('four'); FLUSH BINARY LOGS").expect("changed");
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('five')").expect("changed");
+    case.archive();
+    let (into, _) = case.restore("replica", &["--to-end", "--prove"]);
+    let restored = case.start(&into);
+    assert_eq!(rows(&restored), "secret-marker-1,two,three,four,five");
+    assert_eq!(channels(&restored), expected);
 }
 
 #[test]

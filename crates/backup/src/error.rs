@@ -277,6 +277,26 @@ pub enum BackupError {
         /// The server's error.
         reason: String,
     },
+    /// Binary logs, which have rows in the clear, cannot be kept in memory for a replay.
+    #[error("{}: binary logs cannot be replayed from memory: {reason}", path.display())]
+    Memory {
+        /// Where a file system in memory has to be.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The server of a replay has made keys, which were lost with it.
+    #[error("{}: the replay of the binary logs has made keys that the given keyring does not have", program.display())]
+    NewKeys {
+        /// The server program.
+        program: PathBuf,
+    },
+    /// A replay has written an encrypted table in the clear.
+    #[error("{}: the replay of the binary logs has left pages of the table in the clear", path.display())]
+    ClearPages {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// The binary log of the server cannot be read.
     #[error(transparent)]
     Binlog(#[from] binlog::Error),
@@ -365,6 +385,20 @@ impl BackupError {
                 "restore an older one (`sealant backup list`), or latest, which chooses the newest that fits".to_owned()
             }
             Self::Replay { .. } => "the directory holds the backup, recovered, with a part of the changes: remove it and restore again".to_owned(),
+            Self::Memory { path, .. } => format!(
+                "mount a large enough tmpfs on {}, which in a container is an option such as docker run --shm-size=1g",
+                path.display()
+            ),
+            Self::NewKeys { .. } => {
+                "remove the directory, whose files need those keys, and restore again with the newest keyring of the server, or to an \
+                 earlier point in time"
+                    .to_owned()
+            }
+            Self::ClearPages { .. } => {
+                "remove the directory; for a table that is to be encrypted by a setting, --prove-option=--innodb-encrypt-tables=ON \
+                 gives the replay that setting"
+                    .to_owned()
+            }
             Self::Binlog(error) => return error.hint().map(Cow::into_owned),
             Self::Snapshot(error) => return error.hint().map(Cow::into_owned),
             Self::Transfer(error) => return of_files(error),

@@ -4,27 +4,20 @@
 //! instead of on a disk that may not be encrypted. To limit the memory, they are applied in portions of whole
 //! transactions, each by a new server process.
 
-use std::{
-    fs,
-    io::Write,
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+mod applier;
+mod clear_pages;
+mod outcome;
+
+use std::{ops::ControlFlow, path::Path};
 
 use agefile::Identity;
 use archive::binlog::{BinlogPosition, FIRST_EVENT};
 use binlog::{Body, EventType, Limits, LogFile, event::Query, replica};
-use innodb::{binlog::MAGIC_CLEAR, server_file};
+use innodb::server_file;
 use jiff::Timestamp;
-use server::{
-    ServerVersion,
-    dialect::statement::{replica_status, replication_terms},
-    program,
-};
 use verify::Keys;
 
+use self::{applier::Applier, clear_pages::Before};
 use super::{
     chain::Archive,
     events::{LogEvent, Range, each_event},
@@ -33,17 +26,11 @@ use super::{
 };
 use crate::{
     BackupError, Repository, judge,
-    prove::{Prover, options, private_server::PrivateServer, program::version},
+    prove::{Prover, memory, options, program::version},
 };
 
-/// Bytes of events in memory at once, unless a single transaction is longer.
-const PORTION_BYTES: usize = 128 << 20;
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long an applier may report that it does not run: it does while it starts.
-const STOPPED_LIMIT: Duration = Duration::from_secs(10);
-/// A number that no server has by chance: a replica skips events with its own number.
-const SERVER_ID: &str = "--server-id=4294900001";
-const RELAY: &str = "relay";
+/// Bytes of events that are in memory at once, at least and at most, unless a single transaction is longer.
+const PORTION_BYTES: (u64, u64) = (4 << 20, 128 << 20);
 
 /// What to replay, and on which directory.
 #[derive(Debug)]
@@ -119,14 +106,19 @@ pub(crate) fn replay(
     let datadir = replayer.datadir.canonicalize().map_err(BackupError::io(replayer.datadir, "cannot be found"))?;
     let version = version(&replayer.prover.mysqld)?;
     let report = judge::verify(&datadir, replayer.keys, replayer.prover.streams, &|_| {});
-    let found = options::for_directory(&datadir, &report, version.flavor)?;
+    let found = replayer.prover.options_for(&datadir, &report, version.flavor)?;
+    let encrypts_tables = found.iter().any(|option| option == options::ENCRYPT_TABLES);
+    let before = encrypts_tables.then(|| Before::new(&report));
     let applier = Applier { replayer, datadir: &datadir, version: &version, found };
     let mut portions = Portions::default();
+    let portion_bytes = portion_bytes(memory::free_bytes(Path::new(memory::DIRECTORY))?);
     let mut replayed = Replayed { server: version.to_string(), bytes: 0, gtid: String::new(), rotations: 0 };
+    let mut executed = String::new();
     let mut apply = |portions: &mut Portions| -> Result<(), BackupError> {
         let portion = portions.take();
         if portion.transactions > 0 {
-            replayed.gtid = applier.apply(&portion)?;
+            let applied = applier.apply(&portion)?;
+            (replayed.gtid, executed) = (applied.gtid, applied.executed);
             replayed.bytes = replayed.bytes.saturating_add(portion.bytes as u64);
             note(replayed.bytes);
         }
@@ -149,22 +141,40 @@ pub(crate) fn replay(
             if transaction.end_position() == *end {
                 return Ok(ControlFlow::Break(()));
             }
-            if portions.bytes >= PORTION_BYTES {
+            if portions.bytes >= portion_bytes {
                 apply(&mut portions)?;
             }
             Ok(ControlFlow::Continue(()))
         })?;
         apply(&mut portions)?;
+        if let Some(reason) = outcome::difference(replayer.reach, &executed) {
+            return Err(BackupError::Replay { program: replayer.prover.mysqld.clone(), reason });
+        }
+    }
+    if let Some(before) = before {
+        before.check(&datadir, replayer.keys, replayer.prover.streams)?;
     }
     replayed.rotations = rotations;
     Ok(replayed)
 }
 
-/// Events to apply, by log.
+/// Temporary files of the server, and what it copies, have to find room besides.
+fn portion_bytes(free: u64) -> usize {
+    let (least, most) = PORTION_BYTES;
+    usize::try_from((free / 4).clamp(least, most)).unwrap_or(usize::MAX)
+}
+
+/// Events of a log.
+struct Log {
+    file: String,
+    bytes: Vec<u8>,
+}
+
+/// Events that are not applied yet, by log.
 #[derive(Default)]
 struct Portions {
-    logs: Vec<Vec<u8>>,
-    /// The first events of the current log: format description and previous GTIDs.
+    logs: Vec<Log>,
+    /// The first events of the current log, which describe it.
     head: Vec<u8>,
     file: String,
     bytes: usize,
@@ -178,7 +188,7 @@ impl Portions {
         if self.file != event.file {
             event.file.clone_into(&mut self.file);
             self.head.clear();
-            self.logs.push(Vec::new());
+            self.logs.push(Log { file: self.file.clone(), bytes: Vec::new() });
         }
         match event.kind {
             EventType::FORMAT_DESCRIPTION | EventType::PREVIOUS_GTIDS => {
@@ -198,7 +208,7 @@ impl Portions {
 
     fn push(&mut self, bytes: &[u8]) {
         if let Some(log) = self.logs.last_mut() {
-            log.extend_from_slice(bytes);
+            log.bytes.extend_from_slice(bytes);
             self.bytes = self.bytes.saturating_add(bytes.len());
         }
     }
@@ -209,9 +219,9 @@ impl Portions {
             BackupError::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault })
         };
         if let Some(log) = self.logs.last_mut() {
-            log.truncate(log.len().saturating_sub(event.bytes.len()));
+            log.bytes.truncate(log.bytes.len().saturating_sub(event.bytes.len()));
             for statement in [&b"BEGIN"[..], b"COMMIT"] {
-                log.extend(Query::with_statement(event.bytes, statement).map_err(fault)?);
+                log.bytes.extend(Query::with_statement(event.bytes, statement).map_err(fault)?);
             }
         }
         Ok(())
@@ -223,108 +233,21 @@ impl Portions {
 
     /// Takes all events. The next portion begins in the same log.
     fn take(&mut self) -> Self {
-        let next =
-            Self { logs: vec![self.head.clone()], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
+        let log = Log { file: self.file.clone(), bytes: self.head.clone() };
+        let next = Self { logs: vec![log], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
         std::mem::replace(self, next)
     }
 }
 
-/// Applies portions, each with a server of its own.
-struct Applier<'a> {
-    replayer: &'a Replayer<'a>,
-    datadir: &'a Path,
-    version: &'a ServerVersion,
-    found: Vec<String>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Applier<'_> {
-    /// Starts a server, applies a portion and stops the server. Returns its GTIDs.
-    fn apply(&self, portion: &Portions) -> Result<String, BackupError> {
-        let prepare = |secrets: &Path| {
-            let logs = write_relay_logs(secrets, portion)?;
-            let mut options = self.found.clone();
-            options.extend([SERVER_ID.to_owned(), program::option("relay-log", &secrets.join(RELAY))]);
-            options.push(program::option("relay-log-index", &index(secrets)));
-            options.extend(["--loose-log-replica-updates=ON", "--loose-log-slave-updates=ON"].map(str::to_owned));
-            if self.version.flavor.is_mysql_like() && portion.has_gtids {
-                // A log with both kinds of transactions is of a source that was switching its GTID mode.
-                let mode = if portion.has_anonymous { "--gtid-mode=ON_PERMISSIVE" } else { "--gtid-mode=ON" };
-                options.extend([mode, "--enforce-gtid-consistency=ON"].map(str::to_owned));
-            }
-            Ok((options, logs))
-        };
-        let Replayer { prover, server_uuid, .. } = self.replayer;
-        let (mut server, logs) = PrivateServer::start_with(self.datadir, self.version, prover, *server_uuid, prepare)?;
-        let end = logs.last().cloned().unwrap_or_default();
-        self.run(&mut server, &end).map_err(|error| match error {
-            BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
-            other => other,
-        })?;
-        let gtid = server.gtids(self.version.flavor)?;
-        server.stop()?;
-        Ok(gtid)
+    #[test]
+    fn portions_leave_room_in_memory() {
+        const MIB: usize = 1 << 20;
+        assert_eq!(portion_bytes(64 << 20), 16 * MIB);
+        assert_eq!(portion_bytes(8 << 20), 4 * MIB);
+        assert_eq!(portion_bytes(u64::MAX), 128 * MIB);
     }
-
-    fn run(&self, server: &mut PrivateServer, (last, end): &(String, u64)) -> Result<(), BackupError> {
-        let terms = replication_terms(self.version);
-        // Without FLUSH PRIVILEGES the applier could not execute statements on accounts. It is kept out of the binary
-        // log, where it would take the GTID of the first transaction.
-        server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
-        let by_position = if self.version.flavor.is_mysql_like() { "" } else { ", MASTER_USE_GTID = no" };
-        server.query(&format!(
-            "{} TO {}_HOST = 'archive', RELAY_LOG_FILE = '{RELAY}.000001', RELAY_LOG_POS = {FIRST_EVENT}{by_position}",
-            terms.change, terms.prefix
-        ))?;
-        server.query(&format!("START {} SQL_THREAD", terms.replica))?;
-        let (mut reached, mut since) = (String::new(), Instant::now());
-        loop {
-            let status = server.rows(replica_status(self.version))?;
-            let value =
-                |names: &[&str]| names.iter().find_map(|name| status.value(0, name)).unwrap_or_default().to_owned();
-            let error = value(&["Last_SQL_Error"]);
-            if !error.is_empty() {
-                return Err(server.failed(&error));
-            }
-            // On start MariaDB begins another relay log and continues there.
-            let file = value(&["Relay_Log_File"]);
-            if file > *last || file == *last && value(&["Relay_Log_Pos"]) == end.to_string() {
-                break;
-            }
-            let now = format!("{file}:{}", value(&["Relay_Log_Pos"]));
-            if now != reached {
-                (reached, since) = (now, Instant::now());
-            }
-            let is_running = value(&["Replica_SQL_Running", "Slave_SQL_Running"]) == "Yes";
-            let limit = if is_running { self.replayer.prover.limit } else { STOPPED_LIMIT };
-            if since.elapsed() > limit {
-                let reason = format!("its applier made no progress for {} s at {reached}", limit.as_secs());
-                return Err(server.failed(&reason));
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        server.query(&format!("STOP {}", terms.replica))?;
-        server.query(&format!("RESET {} ALL", terms.replica))?;
-        Ok(())
-    }
-}
-
-fn index(directory: &Path) -> PathBuf {
-    directory.join(format!("{RELAY}.index"))
-}
-
-/// Writes a relay log for each log of a portion, and their index. Returns their names and lengths.
-fn write_relay_logs(directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, BackupError> {
-    let (mut names, mut paths) = (Vec::new(), String::new());
-    for (number, log) in (1..).zip(&portion.logs) {
-        let name = format!("{RELAY}.{number:06}");
-        let path = directory.join(&name);
-        let failed = || BackupError::io(&path, "cannot be written");
-        let mut file = fs::File::create(&path).map_err(failed())?;
-        file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(log)).map_err(failed())?;
-        paths.push_str(&format!("{}\n", path.display()));
-        names.push((name, (MAGIC_CLEAR.len() as u64).saturating_add(log.len() as u64)));
-    }
-    let path = index(directory);
-    fs::write(&path, paths).map_err(BackupError::io(&path, "cannot be written"))?;
-    Ok(names)
 }

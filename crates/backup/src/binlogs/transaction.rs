@@ -92,18 +92,14 @@ impl Transaction {
 /// The first words of a statement and, for DDL, the object that it names. Nothing else is shown, since it may contain
 /// values.
 fn statement(text: &[u8]) -> (String, Option<String>) {
-    const WORDS: usize = 12;
-    let head = String::from_utf8_lossy(text.get(..text.len().min(400)).unwrap_or_default()).into_owned();
-    let head = without_comments(&head);
-    let words: Vec<&str> = head.split_whitespace().take(WORDS).collect();
+    const WORDS: usize = 32;
+    let words: Vec<String> = Words(text).take(WORDS).collect();
     let upper = |at: usize| words.get(at).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
     let verb = upper(0);
     if !matches!(verb.as_str(), "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "RENAME") {
         return (verb.chars().filter(char::is_ascii_alphabetic).take(16).collect(), None);
     }
-    const SKIPPED: [&str; 9] =
-        ["OR", "REPLACE", "TEMPORARY", "UNIQUE", "FULLTEXT", "SPATIAL", "ONLINE", "OFFLINE", "UNDO"];
-    let kind = (1..words.len()).find(|at| !SKIPPED.contains(&upper(*at).as_str())).unwrap_or(1);
+    let kind = kind_at(&upper);
     // The word TABLE is optional in TRUNCATE.
     let (what, mut at) = match (verb.as_str(), upper(kind).as_str()) {
         ("TRUNCATE", "TABLE") => ("TRUNCATE TABLE".to_owned(), kind.saturating_add(1)),
@@ -116,20 +112,98 @@ fn statement(text: &[u8]) -> (String, Option<String>) {
     let is_named = ["TABLE", "VIEW", "DATABASE", "SCHEMA", "INDEX", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
         .iter()
         .any(|noun| what.ends_with(noun));
-    let name = words.get(at).filter(|_| is_named).map(|word| {
-        let word = word.split(['(', ',', ';']).next().unwrap_or_default();
-        word.replace(['`', '"'], "")
-    });
+    let name = words.get(at).filter(|_| is_named).map(|word| word.replace(['`', '"'], ""));
     (what, name.filter(|name| !name.is_empty()))
 }
 
-fn without_comments(text: &str) -> String {
-    let mut rest = text.trim_start();
-    while let Some(comment) = rest.strip_prefix("/*") {
-        let Some((_, behind)) = comment.split_once("*/") else { break };
-        rest = behind.trim_start();
+/// Number of the word that says what is defined, behind those that say how.
+fn kind_at(upper: &dyn Fn(usize) -> String) -> usize {
+    let mut at = 1_usize;
+    loop {
+        let more = match upper(at).as_str() {
+            "OR" | "REPLACE" | "TEMPORARY" | "UNIQUE" | "FULLTEXT" | "SPATIAL" | "ONLINE" | "OFFLINE" | "UNDO"
+            | "AGGREGATE" | "(" | ")" => 1,
+            "DEFINER" | "ALGORITHM" if upper(at.saturating_add(1)) == "=" => 3,
+            // SQL SECURITY INVOKER
+            "SQL" => 3,
+            _ => return at,
+        };
+        at = at.saturating_add(more);
     }
-    rest.to_owned()
+}
+
+/// The words of a statement, without comments but with what servers execute in `/*! … */`. A name in quotes is a part of
+/// a word; brackets, commas and the like are words.
+struct Words<'t>(&'t [u8]);
+
+impl Words<'_> {
+    /// Whether a comment begins here.
+    fn is_comment(text: &[u8]) -> bool {
+        let is_line = || text.strip_prefix(b"--").is_some_and(|rest| rest.first().is_none_or(|byte| *byte <= b' '));
+        text.starts_with(b"#") || text.starts_with(b"/*") || is_line()
+    }
+
+    fn skip_blanks(&mut self) {
+        loop {
+            let text = self.0.trim_ascii_start();
+            self.0 = if let Some(code) = text.strip_prefix(b"/*!").or_else(|| text.strip_prefix(b"/*M!")) {
+                let digits = code.iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
+                code.get(digits..).unwrap_or_default()
+            } else if let Some(comment) = text.strip_prefix(b"/*") {
+                let end = comment.windows(2).position(|ending| ending == b"*/");
+                end.and_then(|end| comment.get(end.saturating_add(2)..)).unwrap_or_default()
+            } else if Self::is_comment(text) {
+                let end = text.iter().position(|byte| *byte == b'\n');
+                end.and_then(|end| text.get(end..)).unwrap_or_default()
+            } else if let Some(code) = text.strip_prefix(b"*/") {
+                code
+            } else {
+                self.0 = text;
+                return;
+            };
+        }
+    }
+
+    /// Length of the quoted name or value at the start of `text`.
+    fn quoted_bytes(text: &[u8], quote: u8) -> usize {
+        let mut at = 1_usize;
+        while let Some(byte) = text.get(at) {
+            match *byte {
+                byte if byte == quote => return at.saturating_add(1),
+                b'\\' if quote != b'`' => at = at.saturating_add(2),
+                _ => at = at.saturating_add(1),
+            }
+        }
+        text.len()
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        /// No word that is shown is as long.
+        const MAX_BYTES: usize = 300;
+        self.skip_blanks();
+        let mut length = 0_usize;
+        while let Some(rest) = self.0.get(length..).filter(|rest| !rest.is_empty()) {
+            let more = match *rest.first()? {
+                quote @ (b'`' | b'"' | b'\'') => Self::quoted_bytes(rest, quote),
+                byte if byte.is_ascii_whitespace() || Self::is_comment(rest) || rest.starts_with(b"*/") => break,
+                b'(' | b')' | b',' | b';' | b'=' if length > 0 => break,
+                b'(' | b')' | b',' | b';' | b'=' => {
+                    length = 1;
+                    break;
+                }
+                _ => 1,
+            };
+            length = length.saturating_add(more);
+        }
+        let (word, rest) = self.0.split_at_checked(length.min(self.0.len()))?;
+        self.0 = rest;
+        let word = word.get(..word.len().min(MAX_BYTES)).unwrap_or_default();
+        (!word.is_empty()).then(|| String::from_utf8_lossy(word).into_owned())
+    }
 }
 
 /// Finds transactions in events, in the order of the log.
@@ -277,5 +351,29 @@ mod tests {
         assert_eq!(of("CREATE USER 'u'@'%' IDENTIFIED BY 'secret'"), ("CREATE USER".to_owned(), None));
         assert_eq!(of("INSERT INTO t VALUES ('secret')"), ("INSERT".to_owned(), None));
         assert_eq!(of(""), (String::new(), None));
+        let event =
+            "CREATE DEFINER=`root b`@`localhost` EVENT IF NOT EXISTS nightly ON SCHEDULE EVERY 1 DAY DO SELECT 1";
+        assert_eq!(of(event), named("CREATE EVENT", "nightly"));
+        let view = "CREATE ALGORITHM=MERGE DEFINER = CURRENT_USER() SQL SECURITY INVOKER VIEW `a`.`b` AS SELECT 1";
+        assert_eq!(of(view), named("CREATE VIEW", "a.b"));
+    }
+
+    #[test]
+    fn a_comment_hides_no_statement() {
+        let long = format!("/* {} */ ALTER INSTANCE ROTATE INNODB MASTER KEY", "x".repeat(4096));
+        for text in [
+            "ALTER INSTANCE ROTATE INNODB MASTER KEY",
+            "-- job 7\nALTER INSTANCE ROTATE INNODB MASTER KEY",
+            "--\n# other\n alter/* */instance rotate innodb master key",
+            "/*!50711 ALTER INSTANCE ROTATE INNODB MASTER KEY */",
+            "/*!ALTER*/ /*M!100100 INSTANCE */ ROTATE INNODB MASTER KEY",
+            "ALTER -- 'quoted\n INSTANCE ROTATE INNODB MASTER KEY",
+            &long,
+        ] {
+            assert_eq!(statement(text.as_bytes()).0, "ALTER INSTANCE", "{text}");
+        }
+        for text in ["-- ALTER INSTANCE", "/* ALTER INSTANCE */", "/* open ALTER INSTANCE", "SELECT 'ALTER INSTANCE'"] {
+            assert_ne!(statement(text.as_bytes()).0, "ALTER INSTANCE", "{text}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! No option file is read, no plug-in but the keyring's is loaded, and the server listens only on a socket in a private
 //! directory. Nothing in the restored directory affects how the server runs.
 
+pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod private_server;
 pub(crate) mod program;
@@ -14,6 +15,7 @@ use std::{
 
 use archive::manifest::Position;
 use serde::Serialize;
+use server::Flavor;
 use verify::{KeyStores, Keys, Report};
 
 use self::private_server::PrivateServer;
@@ -39,7 +41,19 @@ pub struct Prover {
     pub streams: u16,
 }
 
-/// The directory to prove.
+impl Prover {
+    /// Options that the files of a directory demand.
+    pub(crate) fn options_for(
+        &self,
+        datadir: &Path,
+        report: &Report,
+        flavor: Flavor,
+    ) -> Result<Vec<String>, BackupError> {
+        options::for_directory(datadir, report, flavor, !self.stores.key_files.is_empty())
+    }
+}
+
+/// What is known of the directory to prove.
 #[derive(Debug)]
 pub(crate) struct Subject<'s> {
     /// Path of the directory.
@@ -102,10 +116,10 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
     let datadir = subject.datadir.canonicalize().map_err(BackupError::io(subject.datadir, "cannot be found"))?;
     let version = program::version(&prover.mysqld)?;
     let found = match subject.report {
-        Some(report) => options::for_directory(&datadir, report, version.flavor)?,
+        Some(report) => prover.options_for(&datadir, report, version.flavor)?,
         None => {
             let report = judge::verify(&datadir, subject.keys, prover.streams, &|_| {});
-            options::for_directory(&datadir, &report, version.flavor)?
+            prover.options_for(&datadir, &report, version.flavor)?
         }
     };
     note("the server recovers");

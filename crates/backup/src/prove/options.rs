@@ -9,7 +9,12 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::{server_file, tablespace::Page0};
+use innodb::{
+    PageFault,
+    file_kind::FileKind,
+    server_file,
+    tablespace::{Encryption, MariaDbMode, Page0},
+};
 use server::{Flavor, program::option};
 use verify::{FileResult, Report};
 
@@ -19,9 +24,16 @@ use crate::BackupError;
 const HEAD_BYTES: u64 = 64 << 10;
 /// The server's default.
 const PAGE_BYTES: u32 = 16 << 10;
+/// MariaDB: encrypts tables that do not say whether they are encrypted.
+pub(crate) const ENCRYPT_TABLES: &str = "--innodb-encrypt-tables=ON";
 
-/// The options.
-pub(crate) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, BackupError> {
+/// The options. `has_key_file` says whether MariaDB gets keys: without any it refuses to encrypt.
+pub(crate) fn for_directory(
+    datadir: &Path,
+    report: &Report,
+    flavor: Flavor,
+    has_key_file: bool,
+) -> Result<Vec<String>, BackupError> {
     let mut options = system_tablespace(datadir)?;
     let encrypted = |is_wanted: &dyn Fn(&str) -> bool| {
         report.files.iter().any(|file| file.units.encrypted > 0 && name(file).is_some_and(is_wanted))
@@ -30,6 +42,8 @@ pub(crate) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> 
         ("--loose-innodb-redo-log-encrypt=ON", "--loose-innodb-undo-log-encrypt=ON", "--loose-binlog-encryption=ON")
     } else {
         // MySQL encrypts undo logs as their tablespaces are.
+        let of_tables = if has_key_file { of_mariadb_tables(report) } else { Vec::new() };
+        options.extend(of_tables.into_iter().map(str::to_owned));
         ("--innodb-encrypt-log=ON", "", "--encrypt-binlog=ON")
     };
     options.extend(encrypted(&|name| server_file::is_redo(name)).then(|| redo.to_owned()));
@@ -41,6 +55,39 @@ pub(crate) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> 
         None => "--skip-log-bin".to_owned(),
     });
     Ok(options)
+}
+
+/// What MariaDB encrypts by settings alone: tables without an option of their own, Aria's tables, and copies of rows
+/// in temporary files and tables.
+fn of_mariadb_tables(report: &Report) -> Vec<&'static str> {
+    let is_aria = |file: &&FileResult| matches!(file.kind, Some(FileKind::AriaIndex | FileKind::AriaData));
+    let is_encrypted = |file: &&FileResult| file.units.encrypted > 0;
+    let mut options = Vec::new();
+    if report.files.iter().any(|file| follows_default(&file.path)) {
+        options.push(ENCRYPT_TABLES);
+    }
+    if report.files.iter().filter(is_aria).any(|file| is_encrypted(&file)) {
+        options.push("--aria-encrypt-tables=ON");
+    }
+    if !options.is_empty() || report.files.iter().any(|file| file.is_tablespace() && is_encrypted(&file)) {
+        options.extend(["--encrypt-tmp-files=ON", "--encrypt-tmp-disk-tables=ON"]);
+    }
+    options
+}
+
+/// Whether the pages of a table are encrypted only while the server's default says so. Its first page says that before
+/// any page is encrypted. If it is not written yet, only the redo log tells, and the table may be such a one.
+fn follows_default(path: &Path) -> bool {
+    if path.extension().is_none_or(|extension| extension != "ibd") {
+        return false;
+    }
+    match head(path).map(|head| Page0::parse(&head)) {
+        Some(Ok(page)) => {
+            matches!(page.encryption, Encryption::MariaDb { mode: MariaDbMode::Default, scheme: 1, .. })
+        }
+        Some(Err(PageFault::Empty | PageFault::Short { .. })) => true,
+        Some(Err(_)) | None => false,
+    }
 }
 
 fn name(file: &FileResult) -> Option<&str> {
@@ -56,7 +103,7 @@ fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
     files.sort();
     let mut options = Vec::new();
     if let Some((_, first)) = files.first()
-        && let Some(bytes) = page_bytes(first).filter(|bytes| *bytes != PAGE_BYTES)
+        && let Some(bytes) = page0(first).map(|page| page.physical_page_bytes).filter(|bytes| *bytes != PAGE_BYTES)
     {
         options.push(format!("--innodb-page-size={bytes}"));
     }
@@ -69,11 +116,16 @@ fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
     Ok(options)
 }
 
-fn page_bytes(path: &Path) -> Option<u32> {
+/// The first page of a tablespace.
+pub(crate) fn page0(path: &Path) -> Option<Page0> {
+    Page0::parse(&head(path)?).ok()
+}
+
+fn head(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut head = Vec::new();
     regular::open(path, Links::Refused).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-    Page0::parse(&head).ok().map(|page| page.physical_page_bytes)
+    Some(head)
 }
 
 /// The base name of the binary logs, from the name of their index. Relay logs have an index as well.

@@ -12,12 +12,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use archive::Digest;
 use rustix::process::{Signal, geteuid};
 use server::{
     Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program,
 };
 
-use super::{Prover, RecoveredGtids, program::prepare};
+use super::{
+    Prover, RecoveredGtids, memory,
+    program::{KEYRING, prepare},
+};
 use crate::{BackupError, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -30,9 +34,6 @@ const SOCKET: &str = "s";
 
 /// Prefix of private directories, followed by the process id.
 const PREFIX: &str = "sealant-prove-";
-/// A file system in memory, to keep keys off the disk.
-const MEMORY: &str = "/dev/shm";
-
 /// Options of every private server. Those with `loose` exist on some versions only.
 const OPTIONS: [&str; 16] = [
     "--skip-networking",
@@ -60,6 +61,10 @@ pub(crate) struct PrivateServer {
     directory: PathBuf,
     /// Copies of the keys, in memory where the system has such a file system.
     secrets: PathBuf,
+    /// The server's log.
+    log: PathBuf,
+    /// SHA-256 of the copy of the keyring, if there is one.
+    keyring: Option<Digest>,
     program: PathBuf,
     /// The `auto.cnf` that was created, to be removed afterwards.
     made_identity: Option<PathBuf>,
@@ -77,13 +82,34 @@ impl PrivateServer {
         server_uuid: Option<&str>,
         found: &[String],
     ) -> Result<Self, BackupError> {
-        let started = Self::start_with(datadir, version, prover, server_uuid, |_| Ok((found.to_vec(), ())));
+        let directory = private_directory(&std::env::temp_dir())?;
+        let secrets = private_directory(Path::new(memory::DIRECTORY)).or_else(|_| private_directory(&directory))?;
+        let options = |_: &Path| Ok((found.to_vec(), ()));
+        let rows = directory.clone();
+        let started = Self::start_in((directory, secrets, rows), datadir, version, prover, server_uuid, options);
         started.map(|(server, ())| server)
     }
 
-    /// As [`Self::start`], with options that refer to files in the directory for secrets, which is in memory if
-    /// possible. Files that `options` writes there are given to the server's user.
-    pub(crate) fn start_with<T>(
+    /// The same, for a server that reads and writes rows outside of its data directory: they, its temporary files and its
+    /// log are in a directory in memory. What `options` writes there is given to the server's user.
+    pub(crate) fn start_in_memory<T>(
+        datadir: &Path,
+        version: &ServerVersion,
+        prover: &Prover,
+        server_uuid: Option<&str>,
+        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), BackupError>,
+    ) -> Result<(Self, T), BackupError> {
+        memory::free_bytes(Path::new(memory::DIRECTORY))?;
+        let directory = private_directory(&std::env::temp_dir())?;
+        let secrets =
+            private_directory(Path::new(memory::DIRECTORY)).inspect_err(|_| clean_up(&directory, &directory, None))?;
+        let rows = secrets.clone();
+        Self::start_in((directory, secrets, rows), datadir, version, prover, server_uuid, options)
+    }
+
+    /// Starts a server with these directories: its own, the one of keys, and the one of its log and temporary files.
+    fn start_in<T>(
+        (directory, secrets, rows): (PathBuf, PathBuf, PathBuf),
         datadir: &Path,
         version: &ServerVersion,
         prover: &Prover,
@@ -92,37 +118,38 @@ impl PrivateServer {
     ) -> Result<(Self, T), BackupError> {
         let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
-        let directory = private_directory(&std::env::temp_dir())?;
-        let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&directory))?;
-        let identity = datadir.join(auto_cnf::NAME);
+        let (identity, log_path) = (datadir.join(auto_cnf::NAME), rows.join("log"));
         let is_made = !identity.exists();
         let prepared =
             prepare(&directory, &secrets, version, prover).and_then(|program| Ok((program, options(&secrets)?)));
         let started = prepared.and_then(|(program, (found, made))| {
+            let keyring = keyring_digest(&secrets);
             give(&secrets, user)?;
             give(&directory, user)?;
             if let Some(uuid) = server_uuid.filter(|_| is_made) {
                 write_identity(&identity, uuid, user)?;
             }
             let mut command = command(&program.path, user);
-            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found).args(&prover.options);
-            command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &directory));
+            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found);
+            // Another place may be given for large temporary files.
+            command.arg(program::option("tmpdir", &rows)).args(&prover.options);
+            command.arg(program::option("datadir", datadir));
             command.arg(program::option("socket", &directory.join(SOCKET)));
             command.arg(program::option("pid-file", &directory.join("pid")));
-            command.arg(program::option("secure-file-priv", &directory));
+            command.arg(program::option("secure-file-priv", &rows));
             if user.0 == 0 {
                 command.arg("--user=root");
             }
-            let log = directory.join("log");
-            let log = File::create(&log).map_err(BackupError::io(&log, "cannot be written"))?;
+            let log = File::create(&log_path).map_err(BackupError::io(&log_path, "cannot be written"))?;
             command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
-            Ok((child, program.path, made))
+            Ok((child, program.path, keyring, made))
         });
         let made_identity = is_made.then_some(identity);
-        let (child, program, made) =
+        let (child, program, keyring, made) =
             started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
-        let mut server = Self { child, connection: None, directory, secrets, program, made_identity };
+        let log = log_path;
+        let mut server = Self { child, connection: None, directory, secrets, log, keyring, program, made_identity };
         server.wait(prover.limit)?;
         Ok((server, made))
     }
@@ -184,7 +211,15 @@ impl PrivateServer {
         })
     }
 
-    /// The first value of a result; empty for NULL.
+    /// The GTIDs that it has executed, with those that MariaDB has as a replica.
+    pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, BackupError> {
+        if flavor.is_mysql_like() {
+            return self.gtids(flavor);
+        }
+        self.value("SELECT CONCAT_WS(',', @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos)")
+    }
+
+    /// The first value of an answer; empty for NULL.
     fn value(&mut self, sql: &str) -> Result<String, BackupError> {
         Ok(self.query(sql)?.into_iter().flatten().next().flatten().unwrap_or_default())
     }
@@ -212,11 +247,16 @@ impl PrivateServer {
         let Some(connection) = &mut self.connection else { return Ok(Rows::default()) };
         match connection.query(sql) {
             Ok(rows) => Ok(rows),
-            Err(error) => Err(self.failed(&error.to_string())),
+            Err(error) => Err(self.refused(&error.to_string())),
         }
     }
 
-    /// Shuts the server down.
+    /// Whether it has written into its copy of the keyring. New keys go with the copy.
+    pub(crate) fn has_new_keys(&self) -> bool {
+        keyring_digest(&self.secrets) != self.keyring
+    }
+
+    /// Stops it in order.
     pub(crate) fn stop(mut self) -> Result<(), BackupError> {
         self.connection = None;
         process::signal(&self.child, Signal::TERM);
@@ -227,9 +267,18 @@ impl PrivateServer {
         }
     }
 
-    /// The error for a failed server: the first one in its log, or `otherwise`.
+    /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of the
+    /// restored server whose relay logs are not here.
+    pub(crate) fn refused(&mut self, reason: &str) -> BackupError {
+        if self.child.try_wait().ok().flatten().is_some() {
+            return self.failed(reason);
+        }
+        BackupError::Prove { program: self.program.clone(), reason: reason.to_owned() }
+    }
+
+    /// The first error of its log is the reason; if there is none, `otherwise`.
     pub(crate) fn failed(&self, otherwise: &str) -> BackupError {
-        let log = fs::read(self.directory.join("log")).unwrap_or_default();
+        let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();
         BackupError::Prove { program: self.program.clone(), reason }
@@ -242,6 +291,10 @@ impl Drop for PrivateServer {
         let _ = self.child.wait();
         clean_up(&self.directory, &self.secrets, self.made_identity.as_deref());
     }
+}
+
+fn keyring_digest(secrets: &Path) -> Option<Digest> {
+    keyring::read_file(&secrets.join(KEYRING)).ok().map(|bytes| Digest::compute(&bytes))
 }
 
 /// The program, run as this user, and killed when this process ends.

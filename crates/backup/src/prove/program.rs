@@ -21,6 +21,9 @@ use server::{
 use super::Prover;
 use crate::BackupError;
 
+/// Name of the copy of a keyring.
+pub(super) const KEYRING: &str = "keyring";
+
 /// A program to start, and the options that load its keyring.
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
@@ -52,7 +55,7 @@ pub(crate) fn prepare(
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
         return match &prover.stores.keyring_file()? {
-            Some(keyring) => mysql(directory, path, installation, &copy(keyring, secrets, "keyring")?),
+            Some(keyring) => mysql(directory, path, installation, &copy(keyring, secrets, KEYRING)?),
             None => Ok(Program { path, options: installation.options() }),
         };
     }

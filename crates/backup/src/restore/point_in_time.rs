@@ -10,7 +10,7 @@ use super::{Found, Restored};
 use crate::{
     BackupError,
     binlogs::{Archive, Reach, Replayed, Replayer, Target, Until, position_of, replay},
-    prove::Prover,
+    prove::{Prover, memory},
 };
 
 /// The archive of the backup's server, and the target.
@@ -42,8 +42,11 @@ impl PointInTime {
     ///
     /// # Errors
     /// [`BackupError::Unreachable`] if there is no archive, if the archive of several servers cannot be distinguished,
-    /// if logs are missing, or if the target is not in the archive. [`BackupError::NewerBackup`].
+    /// if logs are missing, or if the target is not in the archive. [`BackupError::NewerBackup`],
+    /// [`BackupError::Memory`].
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
+        // Before anything is restored in vain.
+        memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.file.is_empty());
         let gtid = position.as_ref().map_or_else(String::new, |position| position.gtid.clone());

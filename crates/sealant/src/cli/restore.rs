@@ -97,7 +97,7 @@ pub(crate) struct Restore {
     #[arg(
         long,
         value_name = "OPTION",
-        requires = "prove",
+        requires = "mysqld",
         allow_hyphen_values = true,
         help_heading = "Proof by a server"
     )]

@@ -1,0 +1,301 @@
+//! A server that applies events as relay logs of a replication channel.
+//!
+//! The restored server may have channels itself. Theirs are the settings that the directory holds; what is replayed has a
+//! channel of its own, of which nothing stays.
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use archive::binlog::FIRST_EVENT;
+use innodb::binlog::MAGIC_CLEAR;
+use server::{
+    Rows, ServerVersion,
+    dialect::statement::{channel_column, replica_status, replication_terms},
+    program,
+};
+use verify::size;
+
+use super::{Portions, Replayer};
+use crate::{
+    BackupError,
+    prove::{memory, private_server::PrivateServer},
+};
+
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long an applier may say that it does not run, as it does while it starts.
+const STOPPED_LIMIT: Duration = Duration::from_secs(10);
+/// No server has it by chance: a replica leaves out what has its own number.
+const SERVER_ID: &str = "--server-id=4294900001";
+const RELAY: &str = "relay";
+/// Name of the channel.
+const CHANNEL: &str = "sealant";
+
+/// What a server has after a portion.
+pub(super) struct Applied {
+    /// Its GTIDs; empty if it has none.
+    pub(super) gtid: String,
+    /// MariaDB: also those that it has executed as a replica.
+    pub(super) executed: String,
+}
+
+/// Lets servers apply portions.
+pub(super) struct Applier<'a> {
+    pub(super) replayer: &'a Replayer<'a>,
+    pub(super) datadir: &'a Path,
+    pub(super) version: &'a ServerVersion,
+    pub(super) found: Vec<String>,
+}
+
+impl Applier<'_> {
+    /// Starts a server, lets it apply a portion, and stops it.
+    pub(super) fn apply(&self, portion: &Portions) -> Result<Applied, BackupError> {
+        let channel = Channel::new(self.version);
+        let prepare = |secrets: &Path| {
+            let logs = channel.write_relay_logs(secrets, portion)?;
+            let mut options = self.found.clone();
+            options.extend(channel.options(secrets));
+            if self.version.flavor.is_mysql_like() && portion.has_gtids {
+                // The source was changing to GTIDs, or back, if it has both.
+                let mode = if portion.has_anonymous { "--gtid-mode=ON_PERMISSIVE" } else { "--gtid-mode=ON" };
+                options.extend([mode, "--enforce-gtid-consistency=ON"].map(str::to_owned));
+            }
+            Ok((options, logs))
+        };
+        let Replayer { prover, server_uuid, .. } = self.replayer;
+        let (mut server, logs) =
+            PrivateServer::start_in_memory(self.datadir, self.version, prover, *server_uuid, prepare)?;
+        self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
+            BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
+            other => other,
+        })?;
+        if server.has_new_keys() {
+            return Err(BackupError::NewKeys { program: prover.mysqld.clone() });
+        }
+        let gtid = server.gtids(self.version.flavor)?;
+        let executed = server.executed(self.version.flavor)?;
+        server.stop()?;
+        Ok(Applied { gtid, executed })
+    }
+
+    fn run(
+        &self,
+        server: &mut PrivateServer,
+        channel: &Channel<'_>,
+        portion: &Portions,
+        logs: &[(String, u64)],
+    ) -> Result<(), BackupError> {
+        let (last, end) = logs.last().cloned().unwrap_or_default();
+        // Otherwise the applier could not execute statements on accounts.
+        // Not in the binary log, where it would take the GTID of the first transaction.
+        server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
+        server.query(&channel.change())?;
+        server.query(&channel.statement("START", " SQL_THREAD"))?;
+        let (mut reached, mut since) = (String::new(), Instant::now());
+        loop {
+            let status = server.rows(replica_status(self.version))?;
+            let value = |names: &[&str]| channel.value(&status, names);
+            // MariaDB begins a further relay log when it starts, and goes on there.
+            let file = value(&["Relay_Log_File"]);
+            let error = value(&["Last_SQL_Error"]);
+            if !error.is_empty() {
+                let log = logs.iter().zip(&portion.logs).find(|((name, _), _)| *name == file);
+                let position = value(&["Exec_Source_Log_Pos", "Exec_Master_Log_Pos"]);
+                let log = log.map_or("its logs", |(_, log)| log.file.as_str());
+                return Err(server.refused(&fault(&value(&["Last_SQL_Errno"]), &error, log, &position)));
+            }
+            if file > last || file == last && value(&["Relay_Log_Pos"]) == end.to_string() {
+                break;
+            }
+            let now = format!("{file}:{}", value(&["Relay_Log_Pos"]));
+            if now != reached {
+                (reached, since) = (now, Instant::now());
+            }
+            let is_running = value(&["Replica_SQL_Running", "Slave_SQL_Running"]) == "Yes";
+            let limit = if is_running { self.replayer.prover.limit } else { STOPPED_LIMIT };
+            if since.elapsed() > limit {
+                let reason = format!("its applier made no progress for {} s at {reached}", limit.as_secs());
+                return Err(server.refused(&reason));
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        server.query(&channel.statement("STOP", ""))?;
+        server.query(&channel.statement("RESET", " ALL"))?;
+        Ok(())
+    }
+}
+
+/// What is said of an error of an applier. Its text may have values of rows, or whole statements.
+fn fault(number: &str, text: &str, log: &str, position: &str) -> String {
+    let on_table = text.strip_prefix("Could not execute ").and_then(|text| text.split_once(" event on table "));
+    let table = on_table.and_then(|(_, text)| text.split_once(';'));
+    let table = table.map_or_else(String::new, |(table, _)| format!(" on table {table}"));
+    format!("error {number}{table}, behind {log}:{position}")
+}
+
+/// The channel, in the words of a version.
+struct Channel<'v> {
+    version: &'v ServerVersion,
+    /// Empty before MySQL 5.7, which has only one channel.
+    name: &'static str,
+}
+
+impl<'v> Channel<'v> {
+    fn new(version: &'v ServerVersion) -> Self {
+        let is_alone = version.flavor.is_mysql_like() && !version.at_least(5, 7, 6);
+        Self { version, name: if is_alone { "" } else { CHANNEL } }
+    }
+
+    /// Options of the server, whose files about the channel are in that directory. The restored files with settings of
+    /// channels (MariaDB's, and those of old versions of MySQL) are not read, and stay as they are.
+    fn options(&self, directory: &Path) -> Vec<String> {
+        let path = |option: &str, name: &str| program::option(option, &directory.join(name));
+        let mut options = vec![
+            SERVER_ID.to_owned(),
+            path("relay-log", RELAY),
+            path("relay-log-index", &format!("{RELAY}.index")),
+            path("loose-master-info-file", "master.info"),
+            path("loose-relay-log-info-file", "relay-log.info"),
+        ];
+        options.extend(["--loose-log-replica-updates=ON", "--loose-log-slave-updates=ON"].map(str::to_owned));
+        if self.version.flavor.is_mysql_like() && !self.name.is_empty() {
+            // A channel with a name needs tables.
+            let tables = ["--loose-master-info-repository=TABLE", "--loose-relay-log-info-repository=TABLE"];
+            options.extend(tables.map(str::to_owned));
+        }
+        options
+    }
+
+    /// What the names of its relay logs and of their index begin with.
+    fn base(&self) -> String {
+        if self.name.is_empty() { RELAY.to_owned() } else { format!("{RELAY}-{}", self.name) }
+    }
+
+    /// The statement that makes the channel.
+    fn change(&self) -> String {
+        let terms = replication_terms(self.version);
+        let (change, prefix) = (terms.change, terms.prefix);
+        let log = format!(
+            "TO {prefix}_HOST = 'archive', RELAY_LOG_FILE = '{}.000001', RELAY_LOG_POS = {FIRST_EVENT}",
+            self.base()
+        );
+        if self.version.flavor.is_mysql_like() {
+            // What is not given is taken from the channel's last settings.
+            format!("{change} {log}, {prefix}_AUTO_POSITION = 0{}", self.for_channel())
+        } else {
+            format!("{change} '{}' {log}, MASTER_USE_GTID = no", self.name)
+        }
+    }
+
+    /// A statement on the channel alone.
+    fn statement(&self, verb: &str, rest: &str) -> String {
+        let replica = replication_terms(self.version).replica;
+        if self.version.flavor.is_mysql_like() {
+            format!("{verb} {replica}{rest}{}", self.for_channel())
+        } else {
+            format!("{verb} {replica} '{}'{rest}", self.name)
+        }
+    }
+
+    fn for_channel(&self) -> String {
+        if self.name.is_empty() { String::new() } else { format!(" FOR CHANNEL '{}'", self.name) }
+    }
+
+    /// A value of its status.
+    fn value(&self, status: &Rows, names: &[&str]) -> String {
+        let column = channel_column(self.version);
+        let row = (0..status.rows.len()).find(|row| status.value(*row, column).unwrap_or_default() == self.name);
+        let value = |name: &&str| status.value(row?, name);
+        names.iter().find_map(value).unwrap_or_default().to_owned()
+    }
+
+    /// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
+    fn write_relay_logs(&self, directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, BackupError> {
+        let place = Path::new(memory::DIRECTORY);
+        let free = memory::free_bytes(place)?;
+        if portion.bytes as u64 > free {
+            let reason = format!("a transaction needs {}, and {} are free", size(portion.bytes as u64), size(free));
+            return Err(BackupError::Memory { path: place.to_path_buf(), reason });
+        }
+        let (mut names, mut paths) = (Vec::new(), String::new());
+        for (number, log) in (1..).zip(&portion.logs) {
+            let name = format!("{}.{number:06}", self.base());
+            let path = directory.join(&name);
+            let failed = || BackupError::io(&path, "cannot be written");
+            let mut file = fs::File::create(&path).map_err(failed())?;
+            file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(&log.bytes)).map_err(failed())?;
+            paths.push_str(&format!("{}\n", path.display()));
+            names.push((name, (MAGIC_CLEAR.len() as u64).saturating_add(log.bytes.len() as u64)));
+        }
+        let path = directory.join(format!("{}.index", self.base()));
+        fs::write(&path, paths).map_err(BackupError::io(&path, "cannot be written"))?;
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::VersionHints;
+
+    use super::*;
+
+    fn version(text: &str) -> ServerVersion {
+        ServerVersion::parse(text, VersionHints::default()).unwrap()
+    }
+
+    #[test]
+    fn statements_are_on_the_channel_alone() {
+        let of = |text: &str| {
+            let version = version(text);
+            let channel = Channel::new(&version);
+            (channel.change(), channel.statement("RESET", " ALL"))
+        };
+        let (change, reset) = of("9.7.4");
+        assert_eq!(
+            change,
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'archive', RELAY_LOG_FILE = 'relay-sealant.000001', \
+             RELAY_LOG_POS = 4, SOURCE_AUTO_POSITION = 0 FOR CHANNEL 'sealant'"
+        );
+        assert_eq!(reset, "RESET REPLICA ALL FOR CHANNEL 'sealant'");
+        let (change, reset) = of("5.7.44");
+        assert!(change.ends_with("MASTER_AUTO_POSITION = 0 FOR CHANNEL 'sealant'"), "{change}");
+        assert_eq!(reset, "RESET SLAVE ALL FOR CHANNEL 'sealant'");
+        let (change, reset) = of("10.11.19-MariaDB");
+        assert_eq!(
+            change,
+            "CHANGE MASTER 'sealant' TO MASTER_HOST = 'archive', RELAY_LOG_FILE = 'relay-sealant.000001', \
+             RELAY_LOG_POS = 4, MASTER_USE_GTID = no"
+        );
+        assert_eq!(reset, "RESET SLAVE 'sealant' ALL");
+        assert_eq!(of("5.6.51").1, "RESET SLAVE ALL");
+    }
+
+    #[test]
+    fn an_error_shows_no_value() {
+        let text =
+            "Could not execute Write_rows event on table shop.users; Duplicate entry 'alice@example.com' for key";
+        assert_eq!(
+            fault("1062", text, "binlog.000007", "812"),
+            "error 1062 on table shop.users, behind binlog.000007:812"
+        );
+        let text = "Error 'Duplicate entry' on query. Query: 'INSERT INTO t VALUES (\' event on table secret;\')'";
+        assert_eq!(fault("1062", text, "binlog.000007", "812"), "error 1062, behind binlog.000007:812");
+    }
+
+    #[test]
+    fn the_status_is_that_of_the_channel() {
+        let row = |values: [&str; 2]| values.map(|value| Some(value.to_owned())).to_vec();
+        let status = Rows {
+            columns: ["Channel_Name", "Relay_Log_File"].map(str::to_owned).to_vec(),
+            rows: vec![row(["", "host-relay-bin.000003"]), row([CHANNEL, "relay-sealant.000001"])],
+        };
+        let version = version("9.7.4");
+        let channel = Channel::new(&version);
+        assert_eq!(channel.value(&status, &["Relay_Log_File"]), "relay-sealant.000001");
+        assert_eq!(channel.value(&Rows::default(), &["Relay_Log_File"]), "");
+    }
+}

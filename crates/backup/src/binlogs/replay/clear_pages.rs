@@ -1,0 +1,90 @@
+//! Whether a replay has left rows of encrypted tables in the clear.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use innodb::{
+    SpaceId,
+    tablespace::{Encryption, TablespaceKind},
+    verify::Check,
+};
+use verify::{Depth, FileResult, Keys, Plan, Report, Settings};
+
+use crate::{BackupError, prove::options};
+
+/// Some file systems keep times of files in steps.
+const TIME_STEP: Duration = Duration::from_secs(2);
+
+/// What the tables of a directory were before a replay.
+pub(super) struct Before {
+    since: SystemTime,
+    /// By their numbers, which stay when a table is renamed.
+    tables: BTreeSet<SpaceId>,
+    /// Those that had both encrypted and clear pages, as their server had them.
+    mixed: BTreeSet<SpaceId>,
+}
+
+impl Before {
+    pub(super) fn new(report: &Report) -> Self {
+        let now = SystemTime::now();
+        let since = now.checked_sub(TIME_STEP).unwrap_or(now);
+        let mut before = Self { since, tables: BTreeSet::new(), mixed: BTreeSet::new() };
+        for file in report.files.iter().filter(|file| file.is_tablespace()) {
+            let Some(page) = options::page0(&file.path) else { continue };
+            before.tables.insert(page.space_id);
+            if is_mixed(file) {
+                before.mixed.insert(page.space_id);
+            }
+        }
+        before
+    }
+
+    /// Looks at what has been written since.
+    ///
+    /// # Errors
+    /// [`BackupError::ClearPages`] for a table that has clear pages now, and had none.
+    pub(super) fn check(&self, datadir: &Path, keys: &Keys, streams: u16) -> Result<(), BackupError> {
+        let failed = BackupError::io(datadir, "cannot be listed");
+        let written = self.written(datadir).map_err(failed)?;
+        let jobs = NonZeroUsize::new(usize::from(streams)).unwrap_or(NonZeroUsize::MIN);
+        let settings = Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} };
+        let report = verify::run(&Plan::scan(&written), keys, &settings);
+        let clear = report.files.iter().find(|file| self.is_clear(file));
+        clear.map_or(Ok(()), |file| Err(BackupError::ClearPages { path: file.path.clone() }))
+    }
+
+    fn is_clear(&self, file: &FileResult) -> bool {
+        let Some(page) = options::page0(&file.path) else { return false };
+        let is_mixed_now = is_mixed(file) && !self.mixed.contains(&page.space_id);
+        let is_new_and_clear = page.encryption == Encryption::None && !self.tables.contains(&page.space_id);
+        page.kind == TablespaceKind::FilePerTable && (is_mixed_now || is_new_and_clear)
+    }
+
+    /// Files of tables in the schemas' directories.
+    fn written(&self, datadir: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for schema in fs::read_dir(datadir)? {
+            let schema = schema?;
+            if !schema.file_type()?.is_dir() {
+                continue;
+            }
+            for table in fs::read_dir(schema.path())? {
+                let table = table?;
+                let is_table = table.path().extension().is_some_and(|extension| extension == "ibd");
+                if is_table && table.metadata()?.modified()? >= self.since {
+                    found.push(table.path());
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn is_mixed(file: &FileResult) -> bool {
+    file.findings.iter().any(|finding| finding.check == Check::Mixed)
+}

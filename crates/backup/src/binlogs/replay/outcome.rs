@@ -1,0 +1,64 @@
+//! Whether a server has executed what was planned, and no more, by its GTIDs.
+
+use replication::gtid::mysql::GtidSet;
+
+use crate::binlogs::Reach;
+
+/// Compares the GTIDs of a server after a replay with the plan; returns what is wrong. `gtids` are a set of MySQL, or the
+/// positions of MariaDB.
+pub(super) fn difference(reach: &Reach, gtids: &str) -> Option<String> {
+    let gtid = |transaction: Option<&crate::binlogs::Transaction>| {
+        transaction.map(|transaction| transaction.gtid.clone()).filter(|gtid| !gtid.is_empty())
+    };
+    if let Some(last) = gtid(reach.last.as_ref()).filter(|last| !has(gtids, last)) {
+        return Some(format!("it has not executed the last transaction, {last}"));
+    }
+    let next = gtid(reach.next.as_ref()).filter(|next| has(gtids, next));
+    next.map(|next| format!("it has executed a transaction that was to be left out, {next}"))
+}
+
+/// Numbers of MariaDB need not grow, but each position is the last transaction of its domain.
+fn has(gtids: &str, gtid: &str) -> bool {
+    match gtid.parse::<GtidSet>() {
+        Ok(one) if !one.is_empty() => gtids.parse().is_ok_and(|set: GtidSet| one.is_subset_of(&set)),
+        _ => gtids.split(',').any(|position| position.trim() == gtid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use archive::binlog::BinlogPosition;
+
+    use super::*;
+    use crate::binlogs::Transaction;
+
+    fn reach(last: &str, next: &str) -> Reach {
+        let transaction = |gtid: &str| Transaction {
+            file: "binlog.000001".to_owned(),
+            start: 4,
+            end: 8,
+            gtid: gtid.to_owned(),
+            committed: None,
+            changes: BTreeMap::new(),
+        };
+        let end = BinlogPosition { file: "binlog.000001".to_owned(), offset: 8 };
+        Reach { last: Some(transaction(last)), next: Some(transaction(next)), transactions: 1, end }
+    }
+
+    #[test]
+    fn the_last_transaction_is_in_and_the_next_is_not() {
+        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        let mysql = reach(&format!("{UUID}:7"), &format!("{UUID}:8"));
+        assert_eq!(difference(&mysql, &format!("{UUID}:1-7")), None);
+        assert!(difference(&mysql, &format!("{UUID}:1-6")).unwrap().contains("not executed the last"));
+        assert!(difference(&mysql, "").unwrap().contains("not executed the last"));
+        assert!(difference(&mysql, &format!("{UUID}:1-8")).unwrap().contains("left out"));
+        let mariadb = reach("0-1-50", "1-1-9");
+        assert_eq!(difference(&mariadb, "0-1-50,1-1-8,0-1-50"), None);
+        assert!(difference(&mariadb, "0-1-49").unwrap().contains("not executed the last"));
+        assert!(difference(&mariadb, "0-1-50,1-1-9").unwrap().contains("left out"));
+        assert_eq!(difference(&reach("", ""), "0-1-1"), None);
+    }
+}
