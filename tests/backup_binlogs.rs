@@ -81,6 +81,9 @@ impl Case {
         let mut options: Vec<&str> = self.keys.iter().map(String::as_str).collect();
         options.extend(["--mysqld", text(&self.mysqld)]);
         options.extend(more);
+        // The hash shows that nothing newer is hidden.
+        let newest = more.contains(&"--to-end").then(|| self.archive()["receipt"].as_str().expect("a hash").to_owned());
+        options.extend(newest.iter().flat_map(|newest| ["--binlog-receipt", newest]));
         let ran = self.backups.restore("1", &into, &options).is(0);
         (into, ran.json)
     }
@@ -224,6 +227,15 @@ fn an_error_is_undone(case: &Case) {
         }
         plan("latest", &["--to-end"]).is(0).says("backup 2");
     }
+    let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
+    options.extend(["--mysqld", text(&case.mysqld), "--to-end"]);
+    case.backups.restore("1", &case.backups.path("unsure"), &options).is(4).says("could hide newer backups");
+    let other = "0".repeat(64);
+    options.extend(["--binlog-receipt", &other]);
+    case.backups
+        .restore("1", &case.backups.path("hidden"), &options)
+        .is(1)
+        .says("the newest receipt of binary logs is");
     let (into, json) = case.restore("end", &["--to-end"]);
     assert_eq!(json["next_left_out"], Value::Null, "{json:#}");
     is_sealed(&into);

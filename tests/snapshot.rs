@@ -248,7 +248,7 @@ fn a_server_that_cannot_be_followed_gets_the_reason() {
     let nobody = refused("create", server.datadir(), &[&follow[..], &["--user", "nobody-of-that-name"]].concat());
     assert!(nobody.contains("nobody-of-that-name"), "{nobody}");
     let nothing = refused("create", server.datadir(), &["--provider", "follow"]);
-    assert!(nothing.contains("no account was given") && nothing.contains("--socket"), "{nothing}");
+    assert!(nothing.contains("an account is needed") && nothing.contains("--socket"), "{nothing}");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
 }
 

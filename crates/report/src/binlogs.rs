@@ -41,14 +41,16 @@ pub fn binlog_status(note: &Note<'_>) -> Option<String> {
 #[must_use]
 pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
     let gtid = if archived.gtid.is_empty() { String::new() } else { format!(", GTIDs {}", visible(&archived.gtid)) };
-    vec![Message::info(format!(
+    let archived_up_to = Message::info(format!(
         "binary logs of {host} are archived up to {}:{}: {} in {} parts, {} stored{gtid}",
         visible(&archived.end.file),
         archived.end.offset,
         size(archived.event_bytes),
         archived.segments,
         size(archived.stored_bytes)
-    ))]
+    ));
+    let receipt = archived.receipt.map(|receipt| Message::info(format!("newest receipt {receipt}")));
+    [archived_up_to].into_iter().chain(receipt).collect()
 }
 
 /// Writes the archived logs, and the requested transactions.

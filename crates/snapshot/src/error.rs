@@ -560,7 +560,7 @@ impl Error {
         Some(match self {
             Self::NoAccount => {
                 concat!(
-                    "give the server's socket (--socket) and an account (--user, --password-file); on ",
+                    "give the server's socket (--socket) and an account (--user, --password-file) that has, on ",
                     crate::follow::follow_privileges!()
                 )
             }

@@ -26,7 +26,7 @@ pub struct Archive {
     /// For each receipt, whether nothing is missing before its first part.
     joins: Vec<bool>,
     /// SHA-256 of the newest one.
-    pub(super) newest: Option<Digest>,
+    pub(crate) newest: Option<Digest>,
     /// Gaps: logs that the server had removed before they were read.
     pub gaps: Vec<String>,
     /// Receipts that do not continue the one before: name of the object, and the fault.

@@ -198,6 +198,13 @@ impl Opened {
         self.receipt().is_some_and(|judged| judged.newest_known)
     }
 
+    /// Records that something newer may be hidden.
+    pub(super) fn newest_is_unknown(&mut self) {
+        if let Self::Receipt(judged) = self {
+            judged.newest_known = false;
+        }
+    }
+
     /// Adds the keys of the backup's files, which it contains for these identities if it was made with `[keys]`.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::{Head, binlog::BinlogPosition, sshsig::AllowedSigners};
+use archive::{Digest, Head, binlog::BinlogPosition, names, sshsig::AllowedSigners};
 use jiff::Timestamp;
 use verify::Keys;
 
@@ -55,6 +55,23 @@ impl PointInTime {
         let mut point = Self { archive, until, position, gtid, instant, planned: None };
         point.planned = point.position.as_ref().map(|from| point.reach(found, from)).transpose()?;
         Ok(point)
+    }
+
+    /// Compares the newest receipt of the archive with the one that the host wrote last, if that is known. Returns whether it
+    /// is.
+    ///
+    /// # Errors
+    /// [`BackupError::Untrusted`] if it is another one: newer receipts are hidden.
+    pub(super) fn check_newest(&self, expected: Option<Digest>) -> Result<bool, BackupError> {
+        let Some(expected) = expected else { return Ok(false) };
+        if self.archive.newest == Some(expected) {
+            return Ok(true);
+        }
+        let number = self.archive.receipts.last().map_or(0, |receipt| receipt.number);
+        let object = names::binlog_receipt(&self.archive.host, &self.archive.server, number);
+        let found = self.archive.newest.map_or_else(|| "none".to_owned(), |found| found.to_string());
+        let reason = format!("the newest receipt of binary logs is {found}, not {expected} as given");
+        Err(BackupError::Untrusted { object, reason })
     }
 
     /// The range to replay; `None` if the position of the backup is only known after the restore.

@@ -29,6 +29,8 @@ pub struct Request<'r> {
     pub allowed_signers: Option<&'r Path>,
     /// Hash of the receipt, if known.
     pub receipt: Option<Digest>,
+    /// SHA-256 of the newest receipt of binary logs, if it is known. Only [`Self::find_for`] uses it.
+    pub binlog_receipt: Option<Digest>,
     /// File with the manifest of a backup whose receipt is lost. Host, backup, signers and receipt are then unused.
     pub manifest: Option<&'r Path>,
 }
@@ -70,8 +72,12 @@ impl Request<'_> {
     /// As [`Self::find`] and [`PointInTime::open`].
     pub fn find_for(&self, until: &Until) -> Result<(Found, PointInTime), BackupError> {
         let signers = self.allowed_signers.map(allowed_signers).transpose()?;
-        let open = |found: Found| {
+        let open = |mut found: Found| {
             let point = PointInTime::open(&found, until.clone(), signers.as_ref())?;
+            let newest_known = point.check_newest(self.binlog_receipt)?;
+            if *until == Until::End && !newest_known {
+                found.opened.newest_is_unknown();
+            }
             Ok((found, point))
         };
         let newest = self.find()?;

@@ -107,6 +107,10 @@ pub(crate) struct Restore {
     prove_limit: Duration,
     #[command(flatten)]
     until: UntilArgs,
+    /// With --to-end: SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; shows that none is
+    /// hidden
+    #[arg(long, value_name = "SHA256", requires = "to_end", help_heading = "Point in time")]
+    binlog_receipt: Option<Digest>,
     #[command(flatten)]
     keys: KeyStores,
     /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the
@@ -187,7 +191,7 @@ const EXITS: exit::Codes = &[
     ),
     (
         Exit::Incomplete,
-        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), whether the backup is the newest (latest without --receipt), the list of files (--salvage), or who wrote the backup (--manifest)",
+        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), whether nothing newer is hidden (latest without --receipt, --to-end without --binlog-receipt), the list of files (--salvage), or who wrote the backup (--manifest)",
     ),
 ];
 
@@ -246,6 +250,7 @@ impl Restore {
             identity: &self.identity,
             allowed_signers: self.allowed_signers.as_deref(),
             receipt: self.receipt,
+            binlog_receipt: self.binlog_receipt,
             manifest: self.manifest.as_deref(),
         }
     }
