@@ -3,6 +3,7 @@
 //! No option file is read, no plug-in but the keyring's is loaded, and nothing listens but a socket in a private directory:
 //! what the directory says about how a server should run has no effect.
 
+pub(crate) mod binary_log;
 pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod private_server;
