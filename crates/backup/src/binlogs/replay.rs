@@ -7,16 +7,17 @@
 mod applier;
 mod clear_pages;
 mod outcome;
+mod position;
 
 use std::{ops::ControlFlow, path::Path};
 
 use agefile::Identity;
-use archive::binlog::{BinlogPosition, FIRST_EVENT};
-use binlog::{Body, EventType, Limits, LogFile, event::Query, replica};
-use innodb::server_file;
+use archive::binlog::BinlogPosition;
+use binlog::{EventType, event::Query};
 use jiff::Timestamp;
 use verify::Keys;
 
+pub(crate) use self::position::position_of;
 use self::{applier::Applier, clear_pages::Before};
 use super::{
     chain::Archive,
@@ -64,35 +65,7 @@ pub struct Replayed {
     pub rotations: u64,
 }
 
-/// Position of a restored directory whose backup records none: the end of its newest binary log.
-///
-/// # Errors
-/// [`BackupError::Unreachable`] if it has no binary log.
-pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition, BackupError> {
-    let logs = options::names(datadir)?
-        .into_iter()
-        .filter(|name| server_file::log_base(name).is_some() && !server_file::is_named_as_relay_log(name));
-    let newest = logs.max_by_key(|name| (name.len(), name.clone())).ok_or_else(|| {
-        BackupError::unreachable("the backup knows no position, and has no binary log in its directory")
-    })?;
-    let path = datadir.join(&newest);
-    let reader = files::Reader::open(&path).map_err(BackupError::io(&path, "cannot be read"))?;
-    let mut log = LogFile::open(reader, keys, Limits::default())?;
-    let start = replica::Start::Position(replica::LogPosition { file: newest.clone(), position: FIRST_EVENT });
-    let mut progress = replica::Progress::new(&start);
-    let mut end = FIRST_EVENT;
-    // Recovery removes a transaction that is cut off at the end of the log.
-    while let Ok(Some((_, event))) = log.next_event() {
-        progress.note(&event);
-        let is_log_event = super::transaction::is_of_log(&event.body) && !matches!(event.body, Body::Rotate(_));
-        if is_log_event || progress.boundary == progress.position {
-            end = log.position();
-        }
-    }
-    Ok(BinlogPosition { file: newest, offset: end })
-}
-
-/// Replays the logs up to the target, after recovery of the directory.
+/// Replays the logs up to the target; the directory is recovered first.
 ///
 /// # Errors
 /// [`BackupError::Replay`] with the server's error.

@@ -3,6 +3,7 @@
 //! No option file is read, no plug-in but the keyring's is loaded, and the server listens only on a socket in a private
 //! directory. Nothing in the restored directory affects how the server runs.
 
+pub(crate) mod binary_log;
 pub(crate) mod memory;
 pub(crate) mod options;
 pub(crate) mod private_server;

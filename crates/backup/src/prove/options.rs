@@ -18,6 +18,7 @@ use innodb::{
 use server::{Flavor, program::option};
 use verify::{FileResult, Report};
 
+use super::binary_log;
 use crate::BackupError;
 
 /// Bytes that hold page 0 of any tablespace.
@@ -49,9 +50,9 @@ pub(crate) fn for_directory(
     options.extend(encrypted(&|name| server_file::is_redo(name)).then(|| redo.to_owned()));
     options.extend((!undo.is_empty() && encrypted(&|name| server_file::is_undo(name))).then(|| undo.to_owned()));
     options.extend(encrypted(&|name| server_file::log_base(name).is_some()).then(|| binary_logs.to_owned()));
-    options.push(match binary_log(datadir)? {
-        // The newest binary log decides whether prepared transactions are committed or rolled back.
-        Some(base) => option("log-bin", &base),
+    options.push(match binary_log::find(datadir)? {
+        // Transactions that were prepared are committed or rolled back by what the newest binary log says.
+        Some(log) => option("log-bin", &log.base),
         None => "--skip-log-bin".to_owned(),
     });
     Ok(options)
@@ -128,15 +129,6 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// The base name of the binary logs, from the name of their index. Relay logs have an index as well.
-fn binary_log(datadir: &Path) -> Result<Option<PathBuf>, BackupError> {
-    let names = names(datadir)?;
-    let has_logs = |base: &str| names.iter().any(|name| server_file::log_base(name) == Some(base));
-    let bases = names.iter().filter_map(|name| name.strip_suffix(".index"));
-    let mut bases = bases.filter(|base| !server_file::is_named_as_relay_log(base) && has_logs(base));
-    Ok(bases.next().map(|base| datadir.join(base)))
-}
-
 /// Names of the files in a directory.
 pub(crate) fn names(datadir: &Path) -> Result<Vec<String>, BackupError> {
     let listed = fs::read_dir(datadir).map_err(BackupError::io(datadir, "cannot be listed"))?;
@@ -148,17 +140,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_the_system_tablespace_and_the_binary_log_are_found() {
+    fn files_of_the_system_tablespace_are_found() {
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(binary_log(directory.path()).unwrap(), None);
         for (name, mib) in [("ibdata1", 12), ("ibdata2", 20), ("ibdata1.bak", 1)] {
             fs::File::create(directory.path().join(name)).unwrap().set_len(mib << 20).unwrap();
         }
-        for name in ["db-relay-bin.index", "db-relay-bin.000001", "logs.index", "logs.000007", "other.index"] {
-            fs::write(directory.path().join(name), b"").unwrap();
-        }
         let options = system_tablespace(directory.path()).unwrap();
         assert_eq!(options, ["--innodb-data-file-path=ibdata1:12M;ibdata2:20M:autoextend"]);
-        assert_eq!(binary_log(directory.path()).unwrap(), Some(directory.path().join("logs")));
     }
 }
