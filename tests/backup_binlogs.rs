@@ -85,6 +85,11 @@ impl Case {
         let newest = more.contains(&"--to-end").then(|| self.archive()["receipt"].as_str().expect("a hash").to_owned());
         options.extend(newest.iter().flat_map(|newest| ["--binlog-receipt", newest]));
         let ran = self.backups.restore("1", &into, &options).is(0);
+        if more.contains(&"--before-gtid") {
+            let is_mysql = self.server.kind() == Kind::MySql97;
+            let event = if is_mysql { "ALTER EVENT `shop`.`nightly` ENABLE" } else { "drop these again: shop.nightly" };
+            return (into, ran.says(event).json);
+        }
         (into, ran.json)
     }
 
@@ -145,6 +150,8 @@ fn an_error_is_undone(case: &Case) {
     assert!(first["segments"].as_u64() > Some(0), "{first}");
     case.server.sql("FLUSH BINARY LOGS; UPDATE shop.orders SET note = 'TWO' WHERE id = 2").expect("changed");
     case.server.sql("CREATE USER app IDENTIFIED BY 'x'; GRANT SELECT ON shop.* TO app").expect("an account is made");
+    let event = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.orders WHERE id < 0";
+    case.server.sql(event).expect("an event is made");
     if case.server.kind() == Kind::MySql97 {
         // The new key would be lost with the server that replays it.
         case.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");

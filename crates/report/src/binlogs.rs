@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backup::binlogs::{Archived, ArchivesReport, Note, Reach, Transaction};
+use backup::binlogs::{Archived, ArchivesReport, Note, Reach, Replayed, Transaction};
 use backup::restore::ReplayResult;
 use verify::size;
 
@@ -115,6 +115,27 @@ fn described(transaction: &Transaction) -> String {
     visible(&text).into_owned()
 }
 
+/// Scheduled events that are not as they were.
+fn event_messages(replayed: &Replayed) -> Vec<Message> {
+    let enable = replayed.disabled_events.iter().map(|event| format!("ALTER EVENT {event} ENABLE"));
+    let enable: Vec<String> = enable.collect();
+    let mut messages = Vec::new();
+    if !enable.is_empty() {
+        messages.push(Message::warning(format!(
+            "events that were defined or altered are disabled, as on a replica; where they ran before: {}",
+            visible(&enable.join("; "))
+        )));
+    }
+    if !replayed.skipped_events.is_empty() {
+        let events: Vec<&str> = replayed.skipped_events.iter().map(String::as_str).collect();
+        messages.push(Message::warning(format!(
+            "definitions of events are not replayed, define, alter or drop these again: {}",
+            visible(&events.join(", "))
+        )));
+    }
+    messages
+}
+
 /// What was replayed.
 #[must_use]
 pub fn replay_messages(replay: &ReplayResult) -> Vec<Message> {
@@ -131,5 +152,28 @@ pub fn replay_messages(replay: &ReplayResult) -> Vec<Message> {
             "the master key was rotated meanwhile, which is not replayed: rotate it on the restored server with `sealant rotate run`",
         ));
     }
+    messages.extend(event_messages(&replay.replayed));
     messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_do_not_run_are_named() {
+        let names = |name: &str| std::iter::once(name.to_owned()).collect();
+        let replayed = |disabled, skipped| Replayed {
+            server: String::new(),
+            bytes: 0,
+            gtid: String::new(),
+            rotations: 0,
+            disabled_events: disabled,
+            skipped_events: skipped,
+        };
+        let text = |replayed| format!("{:?}", event_messages(&replayed));
+        assert!(text(replayed(names("`shop`.`nightly`"), names("x"))).contains("ALTER EVENT `shop`.`nightly` ENABLE"));
+        assert!(text(replayed(Default::default(), names("shop.nightly"))).contains("again: shop.nightly"));
+        assert!(event_messages(&replayed(Default::default(), Default::default())).is_empty());
+    }
 }

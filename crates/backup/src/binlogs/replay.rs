@@ -9,7 +9,7 @@ mod clear_pages;
 mod outcome;
 mod position;
 
-use std::{ops::ControlFlow, path::Path};
+use std::{collections::BTreeSet, ops::ControlFlow, path::Path};
 
 use agefile::Identity;
 use archive::binlog::BinlogPosition;
@@ -32,6 +32,9 @@ use crate::{
 
 /// Bytes of events that are in memory at once, at least and at most, unless a single transaction is longer.
 const PORTION_BYTES: (u64, u64) = (4 << 20, 128 << 20);
+
+/// MariaDB takes a transaction of one statement as that only. This one does nothing, and gets into the binary log.
+const NOTHING: &[u8] = b"DROP TABLE IF EXISTS mysql.sealant_left_out";
 
 /// What to replay, and on which directory.
 #[derive(Debug)]
@@ -63,6 +66,10 @@ pub struct Replayed {
     pub gtid: String,
     /// Number of master key rotations that were skipped: the new key would be lost with the private server.
     pub rotations: u64,
+    /// MySQL: scheduled events that were defined or altered, which its applier disables; quoted.
+    pub disabled_events: BTreeSet<String>,
+    /// MariaDB: scheduled events that were changed. That was left out: a server that nobody can reach cannot do it.
+    pub skipped_events: BTreeSet<String>,
 }
 
 /// Replays the logs up to the target; the directory is recovered first.
@@ -85,20 +92,28 @@ pub(crate) fn replay(
     let applier = Applier { replayer, datadir: &datadir, version: &version, found };
     let mut portions = Portions::default();
     let portion_bytes = portion_bytes(memory::free_bytes(Path::new(memory::DIRECTORY))?);
-    let mut replayed = Replayed { server: version.to_string(), bytes: 0, gtid: String::new(), rotations: 0 };
+    let mut replayed = Replayed {
+        server: version.to_string(),
+        bytes: 0,
+        gtid: String::new(),
+        rotations: 0,
+        disabled_events: BTreeSet::new(),
+        skipped_events: BTreeSet::new(),
+    };
     let mut executed = String::new();
     let mut apply = |portions: &mut Portions| -> Result<(), BackupError> {
         let portion = portions.take();
         if portion.transactions > 0 {
             let applied = applier.apply(&portion)?;
             (replayed.gtid, executed) = (applied.gtid, applied.executed);
+            replayed.disabled_events.extend(applied.disabled_events);
             replayed.bytes = replayed.bytes.saturating_add(portion.bytes as u64);
             note(replayed.bytes);
         }
         Ok(())
     };
     let (from, end) = (replayer.from, &replayer.reach.end);
-    let (mut scanner, mut rotations) = (Scanner::new(), 0_u64);
+    let (mut scanner, mut rotations, mut skipped_events) = (Scanner::new(), 0_u64, BTreeSet::new());
     if replayer.reach.transactions > 0 {
         each_event(repository, archive, identities, Range::From(from, replayer.time.as_second()), &mut |event| {
             portions.add(event, from);
@@ -108,8 +123,12 @@ pub(crate) fn replay(
             let is_new = transaction.file != from.file || transaction.start >= from.offset;
             portions.end_transaction(is_new);
             if is_new && transaction.is_of_instance() {
-                portions.empty_last(event)?;
+                portions.replace_last(event, &[b"BEGIN", b"COMMIT"])?;
                 rotations = rotations.saturating_add(1);
+            }
+            if is_new && !version.flavor.is_mysql_like() && transaction.events().next().is_some() {
+                portions.replace_last(event, &[NOTHING])?;
+                skipped_events.extend(transaction.events().cloned());
             }
             if transaction.end_position() == *end {
                 return Ok(ControlFlow::Break(()));
@@ -128,6 +147,7 @@ pub(crate) fn replay(
         before.check(&datadir, replayer.keys, replayer.prover.streams)?;
     }
     replayed.rotations = rotations;
+    replayed.skipped_events = skipped_events;
     Ok(replayed)
 }
 
@@ -186,14 +206,14 @@ impl Portions {
         }
     }
 
-    /// Replaces the last event, a statement, by an empty transaction with the same GTID.
-    fn empty_last(&mut self, event: &LogEvent<'_>) -> Result<(), BackupError> {
+    /// Replaces the last event, a statement, by others, which keep its GTID.
+    fn replace_last(&mut self, event: &LogEvent<'_>, statements: &[&[u8]]) -> Result<(), BackupError> {
         let fault = |fault| {
             BackupError::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault })
         };
         if let Some(log) = self.logs.last_mut() {
             log.bytes.truncate(log.bytes.len().saturating_sub(event.bytes.len()));
-            for statement in [&b"BEGIN"[..], b"COMMIT"] {
+            for statement in statements {
                 log.bytes.extend(Query::with_statement(event.bytes, statement).map_err(fault)?);
             }
         }

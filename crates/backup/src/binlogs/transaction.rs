@@ -57,6 +57,12 @@ impl Transaction {
         self.changes.values().any(|what| what.contains("ALTER INSTANCE"))
     }
 
+    /// The scheduled events that it defines, alters or removes.
+    pub(super) fn events(&self) -> impl Iterator<Item = &String> {
+        let is_of_event = |what: &String| what.ends_with(" EVENT");
+        self.changes.iter().filter(move |(_, what)| what.iter().any(is_of_event)).map(|(name, _)| name)
+    }
+
     fn note(&mut self, body: &Body<'_>) {
         let mut add = |table: String, what: String| {
             self.changes.entry(table).or_default().insert(what);

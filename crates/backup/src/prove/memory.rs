@@ -22,7 +22,7 @@ const RAMFS: i64 = 0x8584_58f6;
 pub(crate) fn free_bytes(directory: &Path) -> Result<u64, BackupError> {
     let refused = |reason: String| BackupError::Memory { path: directory.to_path_buf(), reason };
     let failed = |errno: rustix::io::Errno| refused(errno.to_string());
-    let kind = i64::from(statfs(directory).map_err(failed)?.f_type);
+    let kind = statfs(directory).map_err(failed)?.f_type;
     if kind != TMPFS && kind != RAMFS {
         return Err(refused("it is not a file system in memory".to_owned()));
     }

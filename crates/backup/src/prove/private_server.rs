@@ -1,6 +1,7 @@
 //! A server that nobody else can reach, and that ends with this process.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     os::unix::{
         fs::{DirBuilderExt, MetadataExt, chown},
@@ -217,6 +218,15 @@ impl PrivateServer {
             return self.gtids(flavor);
         }
         self.value("SELECT CONCAT_WS(',', @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos)")
+    }
+
+    /// Scheduled events of MySQL that are disabled because a replica has them, by their quoted names.
+    pub(crate) fn events_of_source(&mut self) -> Result<BTreeSet<String>, BackupError> {
+        let rows = self.query(
+            "SELECT CONCAT('`', EVENT_SCHEMA, '`.`', EVENT_NAME, '`') FROM information_schema.EVENTS \
+             WHERE STATUS IN ('SLAVESIDE_DISABLED', 'REPLICA_SIDE_DISABLED')",
+        )?;
+        Ok(rows.into_iter().flatten().flatten().collect())
     }
 
     /// The first value of an answer; empty for NULL.

@@ -4,6 +4,7 @@
 //! channel of its own, of which nothing stays.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::Write,
     path::Path,
@@ -41,6 +42,8 @@ pub(super) struct Applied {
     pub(super) gtid: String,
     /// MariaDB: also those that it has executed as a replica.
     pub(super) executed: String,
+    /// MySQL: scheduled events that the portion has disabled, as a replica does.
+    pub(super) disabled_events: BTreeSet<String>,
 }
 
 /// Lets servers apply portions.
@@ -69,6 +72,7 @@ impl Applier<'_> {
         let Replayer { prover, server_uuid, .. } = self.replayer;
         let (mut server, logs) =
             PrivateServer::start_in_memory(self.datadir, self.version, prover, *server_uuid, prepare)?;
+        let before = self.events(&mut server)?;
         self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
             BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
             other => other,
@@ -77,9 +81,14 @@ impl Applier<'_> {
             return Err(BackupError::NewKeys { program: prover.mysqld.clone() });
         }
         let gtid = server.gtids(self.version.flavor)?;
+        let disabled_events = self.events(&mut server)?.difference(&before).cloned().collect();
         let executed = server.executed(self.version.flavor)?;
         server.stop()?;
-        Ok(Applied { gtid, executed })
+        Ok(Applied { gtid, executed, disabled_events })
+    }
+
+    fn events(&self, server: &mut PrivateServer) -> Result<BTreeSet<String>, BackupError> {
+        if self.version.flavor.is_mysql_like() { server.events_of_source() } else { Ok(BTreeSet::new()) }
     }
 
     fn run(
