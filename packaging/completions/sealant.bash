@@ -6138,7 +6138,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --to-time --to-gtid --before-gtid --to-position --to-end --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
+            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --to-time --to-gtid --before-gtid --to-position --to-end --binlog-receipt --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6225,6 +6225,10 @@ _sealant() {
                     return 0
                     ;;
                 --to-position)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --binlog-receipt)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -867,6 +867,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-time -d '
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-gtid -d 'The same, up to the transaction with this GTID' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l before-gtid -d 'The same, without the transaction with this GTID and all after it' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-position -d 'The same, up to this position of the server\'s binary log' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l binlog-receipt -d 'With --to-end: SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; shows that none is hidden' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
