@@ -431,3 +431,23 @@ fn logs_come_over_tls_from_a_server_that_is_verified() {
     case.server.sql("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO archive@'%'").expect("granted");
     assert!(case.archive()["event_bytes"].as_u64() > Some(0));
 }
+
+#[test]
+fn a_replica_of_mariadb_is_archived() {
+    let Some(case) = Case::mariadb() else { return };
+    case.server
+        .sql(
+            "CHANGE MASTER 'other' TO MASTER_HOST = '127.0.0.2', MASTER_USER = 'nobody'; \
+             CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_USER = 'nobody'",
+        )
+        .expect("channels are made");
+    case.backups.backup(&["run"]).is(0);
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('four')").expect("changed");
+    assert!(case.archive()["segments"].as_u64() > Some(0));
+    let expected = rows(&case.server);
+    let (into, _) = case.restore("replica", &["--to-end"]);
+    let restored = case.start(&into);
+    assert_eq!(rows(&restored), expected);
+    let channels = restored.value("SHOW ALL SLAVES STATUS\\G").expect("channels");
+    assert!(channels.contains("127.0.0.1") && channels.contains("127.0.0.2"), "{channels}");
+}
