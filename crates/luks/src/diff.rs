@@ -62,7 +62,7 @@ fn flatten(location: String, value: &Value, fields: &mut BTreeMap<String, String
 
 /// Enough of a hash to tell two values apart.
 fn fingerprint(bytes: &[u8]) -> String {
-    let mut hex = crate::backup::sha256_hex(bytes);
+    let mut hex = files::sha256_hex(bytes);
     hex.truncate(16);
     hex
 }

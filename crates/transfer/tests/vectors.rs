@@ -86,7 +86,7 @@ fn the_messages_of_the_document_are_ours() {
     };
     let (proof, token) = ([0x0a; 32], [0x0b; 16]);
     let speeds = [4000, 3000, 1500];
-    documented("hello", &control(&Control::Hello { version: 4, proof, speeds, streams: 4 }));
+    documented("hello", &control(&Control::Hello { version: VERSION, proof, speeds, streams: 4 }));
     documented("welcome", &control(&Control::Welcome { proof, token, speeds, streams: 4 }));
     documented("finish", &control(&Control::Finish { tree: Hash([8; 32]) }));
     documented("committed", &control(&Control::Committed { tree: Hash([8; 32]) }));

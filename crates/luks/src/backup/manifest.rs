@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Header, sha256_hex};
+use files::sha256_hex;
+
+use super::Header;
 use crate::Error;
 use crate::volume::{Format, Volume};
 

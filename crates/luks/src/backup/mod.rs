@@ -11,9 +11,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use aws_lc_rs::digest;
-use data_encoding::HEXLOWER;
-use files::WriteOptions;
+use files::{WriteOptions, sha256_hex};
 use rustix::fs::OFlags;
 
 pub use check::Check;
@@ -123,9 +121,4 @@ fn volume(source: &dyn ReadAt, path: &Path) -> Result<(Readable, Volume), Error>
     })?;
     let readable = reading.readable;
     reading.volume.map(|volume| (readable, volume)).ok_or_else(|| Error::unreadable(path, &reading.findings))
-}
-
-/// SHA-256 as hex.
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    HEXLOWER.encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }

@@ -219,7 +219,7 @@ fn backup_name(volume: &Volume) -> String {
         Format::Luks2 => format!("{uuid}.{}.header", volume.sequence),
         Format::Luks1 => {
             let salts: Vec<u8> = volume.slots.iter().flat_map(|slot| slot.salt.clone()).collect();
-            let mark: String = crate::backup::sha256_hex(&salts).chars().take(8).collect();
+            let mark: String = files::sha256_hex(&salts).chars().take(8).collect();
             format!("{uuid}.{mark}.header")
         }
     }

@@ -14,6 +14,8 @@ pub const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
 pub const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 /// Keeps the session's statements off the replicas.
 pub const NOT_ON_REPLICAS: &str = "SET SESSION sql_log_bin = 0";
+/// Makes MySQL load the certificates of the administrative port anew.
+pub const RELOAD_ADMIN_TLS: &str = "ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin";
 /// Makes a member join its group.
 pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";
 /// Makes a member leave its group.

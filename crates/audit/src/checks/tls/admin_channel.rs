@@ -1,6 +1,6 @@
 //! `tls-admin-channel`.
 
-use server::Capability;
+use server::{Capability, dialect::statement::RELOAD_ADMIN_TLS};
 
 use super::certificates::path_of;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             Remedy::statement("SET PERSIST admin_ssl_ca = '…'")
                 .and(Remedy::statement("SET PERSIST admin_ssl_cert = '…'"))
                 .and(Remedy::statement("SET PERSIST admin_ssl_key = '…'"))
-                .and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
+                .and(Remedy::statement(RELOAD_ADMIN_TLS)),
         )
     };
     let ruling = match enabled {

@@ -6,6 +6,8 @@ use pki::Certificate;
 use super::cert_expiry::openssl_time;
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
+use server::dialect::statement::RELOAD_ADMIN_TLS;
+
 use crate::access;
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -95,7 +97,7 @@ fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling
 fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> Remedy {
     match (port, variable) {
         (X_PORT, _) => "restart the server: the X plug-in reads its certificate at start only".into(),
-        (ADMIN_PORT, "admin_ssl_cert") => Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin"),
+        (ADMIN_PORT, "admin_ssl_cert") => Remedy::statement(RELOAD_ADMIN_TLS),
         _ => reload(Some(sql)),
     }
 }

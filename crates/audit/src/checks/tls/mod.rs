@@ -2,7 +2,7 @@
 
 mod certificates;
 
-use server::dialect::setting::reload_tls;
+use server::dialect::{setting::reload_tls, statement::RELOAD_ADMIN_TLS};
 use server::probe::{Acceptance, VersionProbe};
 use server::tls::TlsVersion;
 use server::{Capability, Flavor};
@@ -53,7 +53,7 @@ fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
     let set = Remedy::statement(format!("SET PERSIST {name} = '{value}'"));
     match port {
         X_PORT => set.then_restart(),
-        ADMIN_PORT => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
+        ADMIN_PORT => set.and(Remedy::statement(RELOAD_ADMIN_TLS)),
         _ => set.and(Remedy::statement(reload_tls(Flavor::MySql))),
     }
 }
