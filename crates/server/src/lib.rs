@@ -30,6 +30,7 @@ mod privileges;
 pub mod probe;
 pub mod program;
 mod secret;
+pub mod secret_name;
 mod socket;
 pub mod tls;
 mod version;

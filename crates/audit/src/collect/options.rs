@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use server::option_file::HOST_FILES;
 use server::option_file::{Entries, OptionFileArguments, Value, Warning};
 
+use server::secret_name::{is_account_password, without_passwords};
+
 use super::view::View;
 use crate::facts::host::{OptionEntry, SecretLocation};
 
@@ -93,33 +95,20 @@ fn one(view: &View, source: &Source, done: &mut Read) {
         }
         let secret = entry.value == Value::Secret;
         let key = entry.key.replace('-', "_");
-        if secret && is_password(&key) {
+        if secret && is_account_password(&key) {
             password_in(view, &file, done);
         }
         done.entries.push(OptionEntry {
             file: text(&file),
             line: entry.line,
             group: entry.group,
-            value: entry.value.text().map(|value| shown(&key, value)),
+            value: entry.value.text().map(without_passwords),
             key,
             secret,
             read_by_server: source.by_server,
         });
     }
     done.files.extend(files);
-}
-
-/// Lists of settings, as in `wsrep_provider_options`, may contain a password.
-fn shown(key: &str, value: &str) -> String {
-    if key.contains("provider_options") && value.contains("password") {
-        "(left out)".to_owned()
-    } else {
-        value.to_owned()
-    }
-}
-
-fn is_password(key: &str) -> bool {
-    key.contains("passw") || key.ends_with("auth") || key.ends_with("_pwd")
 }
 
 fn password_in(view: &View, file: &Path, done: &mut Read) {

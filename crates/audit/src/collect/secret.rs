@@ -1,27 +1,6 @@
-//! Recognises secrets by option names, so that facts never contain one.
+//! Command lines without secrets, so that facts never contain one.
 
-/// Parts of option names whose values are secret.
-const SECRET_NAMES: &[&str] = &["password", "passwd", "secret", "token", "sst_auth", "passphrase"];
-
-/// Whether the option `key` (with `-` or `_`) has a secret value. `value` decides if it may be either a secret or its
-/// location.
-pub(crate) fn is_secret(key: &str, value: &str) -> bool {
-    let key = key.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
-    let key = key.strip_prefix("loose_").unwrap_or(&key);
-    if key.ends_with("filekey") {
-        return !value.is_empty() && !value.starts_with("FILE:");
-    }
-    // `USER:PASSWORD`, in which the password may be empty.
-    if key.ends_with("sst_auth") && value.split_once(':').is_some_and(|(_, password)| password.is_empty()) {
-        return false;
-    }
-    // Names such as `password_history` or `validate_password.policy` are rules, not secrets.
-    let rule = key.starts_with("validate_password")
-        || ["password_", "default_password", "disconnect_on"].iter().any(|p| key.starts_with(p));
-    let location = ["_file", "_path", "_config", "_require_current", "_plugins"].iter().any(|end| key.ends_with(end));
-    let ending = ["_pwd", "encrypt_key"].iter().any(|end| key.ends_with(end));
-    !value.is_empty() && !rule && !location && (ending || SECRET_NAMES.iter().any(|word| key.contains(word)))
-}
+use server::secret_name::{has_passwords, is_secret};
 
 /// Whether a client has overwritten the password in its arguments with `x`.
 fn is_wiped(value: &str) -> bool {
@@ -44,7 +23,7 @@ pub(crate) fn without_secrets(arguments: &[String]) -> (Vec<String>, bool) {
                 found |= !is_wiped(value);
                 clean.push(format!("{key}=…"));
             }
-            Some((key, value)) if key.to_ascii_lowercase().contains("provider") && value.contains("assword") => {
+            Some((key, value)) if key.starts_with('-') && has_passwords(value) => {
                 found = true;
                 clean.push(format!("{key}=…"));
             }

@@ -4,15 +4,12 @@
 use std::collections::BTreeMap;
 
 use server::dialect::{self, Query};
+use server::secret_name::{LEFT_OUT, has_passwords, is_secret, without_passwords};
 use server::{Connection, Endpoint, Rows, error_code};
 
 use super::LiveOptions;
-use super::secret::is_secret;
 use crate::Error;
 use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
-
-/// Replaces a secret in the server's variables.
-const LEFT_OUT: &str = "(left out)";
 
 /// Results of one connection.
 pub(super) struct ServerAnswers {
@@ -90,7 +87,8 @@ fn kept_rows(name: &str, rows: Rows) -> Outcome {
             if let [Some(key), Some(value), ..] = row.as_mut_slice() {
                 if is_secret(key, value) {
                     LEFT_OUT.clone_into(value);
-                } else if value.split(';').any(is_password) {
+                } else if has_passwords(value) {
+                    // The other settings are evidence.
                     *value = without_passwords(value);
                 }
             }
@@ -98,21 +96,6 @@ fn kept_rows(name: &str, rows: Rows) -> Outcome {
     }
     let columns = columns.into_iter().map(|column| column.to_ascii_lowercase()).collect();
     Outcome::Rows { columns, rows }
-}
-
-/// Whether a setting in a list of `key=value`, as in `wsrep_provider_options`, is a password.
-fn is_password(part: &str) -> bool {
-    let Some((key, value)) = part.split_once('=') else { return false };
-    key.contains("password") && !value.trim().is_empty() && !key.contains("_file")
-}
-
-/// The list without its passwords; the other settings are evidence.
-fn without_passwords(list: &str) -> String {
-    let kept = |part: &str| match part.split_once('=') {
-        Some((key, _)) if is_password(part) => format!("{key}= {LEFT_OUT}"),
-        _ => part.to_owned(),
-    };
-    list.split(';').map(kept).collect::<Vec<_>>().join(";")
 }
 
 fn kept(identity: &server::Identity) -> Identity {

@@ -225,24 +225,6 @@ pub fn usual_files() -> Vec<PathBuf> {
     files
 }
 
-/// Whether the value of this key is secret in option files of MySQL or MariaDB.
-pub fn is_secret(key: &str) -> bool {
-    let key = normalised(key);
-    let key = key.strip_prefix("loose-").unwrap_or(&key);
-    // wsrep_sst_auth=user:password; [sst] encrypt-key; file_key_management_filekey, which may contain the key itself
-    // instead of FILE:path; MySQL's keyring and LDAP plug-ins.
-    key.contains("password")
-        || key.contains("passwd")
-        || key.contains("passphrase")
-        || key.contains("secret")
-        || key.contains("token")
-        || key.ends_with("auth")
-        || key.ends_with("-pwd")
-        || key == "encrypt-key"
-        || key.ends_with("filekey")
-        || key.ends_with("master-key")
-}
-
 /// Whether a group is in a list, ignoring case.
 fn is_in(groups: &[&str], group: &str) -> bool {
     groups.iter().any(|known| known.eq_ignore_ascii_case(group))

@@ -10,11 +10,11 @@ use std::{
 use zeroize::Zeroizing;
 
 use super::{
-    Entries, Entry, Value, Warning, is_secret,
+    Entries, Entry, Value, Warning,
     line::{Line, parse_line},
     normalised,
 };
-use crate::error::Error;
+use crate::{error::Error, secret_name::is_secret};
 
 /// Maximum depth of `!include`; the servers' limit is ten.
 const MAX_DEPTH: usize = 10;
@@ -81,7 +81,7 @@ impl Raw {
             .get(before..)
             .unwrap_or_default()
             .iter()
-            .any(|line| line.file == path && line.value.is_some() && is_secret(&line.key));
+            .any(|line| line.file == path && line.value.as_ref().is_some_and(|value| is_secret(&line.key, value)));
         if password_option {
             self.warnings.extend(Warning::readable_secret(path));
         }
@@ -164,8 +164,7 @@ impl RawLine {
     fn into_entry(self) -> Entry {
         let value = match self.value {
             None => Value::None,
-            // The path of a key is not secret.
-            Some(text) if is_secret(&self.key) && !text.starts_with("FILE:") => Value::Secret,
+            Some(text) if is_secret(&self.key, &text) => Value::Secret,
             Some(text) => Value::Text(text.to_string()),
         };
         Entry { group: self.group, key: self.key, value, file: self.file, line: self.number }

@@ -1,6 +1,6 @@
 //! Galera and Percona XtraDB Cluster.
 
-use server::option_group;
+use server::{option_group, secret_name::LEFT_OUT};
 
 use crate::channel::galera::{Galera, galera, with_options};
 use crate::channel::transfer::Transfer;
@@ -40,7 +40,12 @@ pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, options: &[(&s
     let Some(host) = facts.host.as_ref().filter(|host| host.unreadable_options.is_empty()) else {
         return Remedy::advice(provider_options_advice(sql, options)).then_restart();
     };
-    let value = with_options(configured_provider_options(host).unwrap_or_default(), options);
+    let current = configured_provider_options(host).unwrap_or_default();
+    // A password in it is not known here, so the new line would not have it.
+    if current.contains(LEFT_OUT) {
+        return Remedy::advice(provider_options_advice(sql, options)).then_restart();
+    }
+    let value = with_options(current, options);
     let value = format!("\"{}\"", value.replace('\\', "\\\\"));
     advice::option(sql, "wsrep_provider_options", &value).then_restart()
 }

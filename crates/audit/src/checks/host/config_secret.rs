@@ -1,5 +1,7 @@
 //! `host-config-secret`.
 
+use server::secret_name::is_account_password;
+
 use super::{observed, servers_host};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -63,8 +65,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// Passwords of accounts. The key of a key file is checked by key-filekey-colocated.
 fn is_password(entry: &OptionEntry) -> bool {
-    let key = entry.key.trim_start_matches("loose_");
-    entry.secret && (key.contains("passw") || key == "wsrep_sst_auth")
+    entry.secret && is_account_password(&entry.key)
 }
 
 fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
