@@ -107,6 +107,17 @@ pub mod pattern {
     pub const ARIA_LOG: &str = "aria_log.[0-9]*";
 }
 
+/// The id of the table whose full-text index an auxiliary table belongs to, by the name of the auxiliary table:
+/// `fts_<16 hexadecimal digits>_…`, in capitals on MariaDB and before MySQL 8.0. Source: `fts_get_table_name_prefix` in
+/// `storage/innobase/fts/fts0sql.cc`.
+#[must_use]
+pub fn full_text_table_id(name: &str) -> Option<u64> {
+    let rest = name.strip_prefix("fts_").or_else(|| name.strip_prefix("FTS_"))?;
+    let (id, rest) = rest.split_at_checked(16)?;
+    let is_id = id.bytes().all(|byte| byte.is_ascii_hexdigit()) && (rest.is_empty() || rest.starts_with('_'));
+    is_id.then(|| u64::from_str_radix(id, 16).ok())?
+}
+
 /// Number of a file of the system tablespace: 1 for `ibdata1`.
 #[must_use]
 pub fn system_number(name: &str) -> Option<u32> {
@@ -252,6 +263,15 @@ fn number(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn auxiliary_tables_are_told_from_tables_with_similar_names() {
+        assert_eq!(full_text_table_id("fts_000000000000042c_00000000000000a6_index_1"), Some(0x42c));
+        assert_eq!(full_text_table_id("FTS_0000000000000025_CONFIG"), Some(0x25));
+        for table in ["fts_orders", "fts_short", "fts_000000000000042cx", "fts_+00000000000042c_deleted", "t"] {
+            assert_eq!(full_text_table_id(table), None, "{table}");
+        }
+    }
 
     #[test]
     fn patterns_begin_as_the_names_do() {

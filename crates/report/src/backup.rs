@@ -356,9 +356,12 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
     }
     if !judged.newest_known {
         messages.push(Message::warning(
-            "whoever controls the repository could hide newer backups and binary logs: it is not proven that this is the newest",
+            "whoever controls the repository could hide newer backups and binary logs: it is not proven that this one is the newest",
         ));
-        messages.push(Message::hint(format!("with --receipt {} it would be", judged.sha256)));
+        messages.push(Message::hint(format!(
+            "with --receipt {} it would be (--to-end: with --binlog-receipt)",
+            judged.sha256
+        )));
     }
     messages
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use innodb::server_file::full_text_table_id;
+
 use crate::{Error, Session, quote};
 
 /// A table with at least one clear-text tablespace.
@@ -124,8 +126,7 @@ pub(crate) fn table_of<'k>(space: &str, known: &'k HashMap<String, (String, Stri
 
 fn full_text_parent(space: &str) -> Option<u64> {
     let (_, table) = space.rsplit_once('/')?;
-    let id = table.strip_prefix("fts_").or_else(|| table.strip_prefix("FTS_"))?.get(..16)?;
-    u64::from_str_radix(id, 16).ok()
+    full_text_table_id(table)
 }
 
 #[cfg(test)]

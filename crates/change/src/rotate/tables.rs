@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use innodb::server_file::full_text_table_id;
 use serde::Serialize;
 use server::{Flavor, Rows};
 
@@ -197,8 +198,7 @@ const OTHERS: &[(&str, &str)] = &[
 /// `schema/FTS_<table id>`, the prefix of an auxiliary table of a full-text index.
 fn full_text(space: &str) -> Option<String> {
     let (schema, table) = space.rsplit_once('/')?;
-    let id = table.strip_prefix("FTS_").or_else(|| table.strip_prefix("fts_"))?.get(..16)?;
-    Some(format!("{schema}/FTS_{id}"))
+    full_text_table_id(table).map(|id| format!("{schema}/FTS_{id:016x}"))
 }
 
 #[cfg(test)]

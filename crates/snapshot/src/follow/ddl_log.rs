@@ -6,6 +6,8 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use innodb::server_file::full_text_table_id;
+
 /// Name of the file, in the data directory.
 pub(super) const NAME: &str = "ddl.log";
 
@@ -54,7 +56,7 @@ impl ChangedTables {
         // A partition's file is named TABLE#P#PARTITION; the `P` may be lower-case.
         let table = name.split_once("#P#").or_else(|| name.split_once("#p#")).map_or(name, |(table, _)| table);
         let mut of_schema = self.tables.iter().filter(|(of, _)| of == schema);
-        of_schema.any(|(_, changed)| changed == table || name.starts_with("FTS_"))
+        of_schema.any(|(_, changed)| changed == table || full_text_table_id(name).is_some())
     }
 }
 

@@ -186,7 +186,11 @@ mod tests {
     fn a_list_that_hides_tables_is_no_proof() {
         let made = mysql().answer("tables", COLUMNS, &[]);
         assert_eq!(made.statuses(&CHECK), [Unknown]);
-        let sees = made.answer("grants", &["grant"], &[&["GRANT SELECT, PROCESS ON *.* TO `audit`@`localhost`"]]);
+        let grant = "GRANT SELECT, PROCESS ON *.* TO `audit`@`localhost`";
+        let revoke = "REVOKE SELECT ON `payroll`.* FROM `audit`@`localhost`";
+        let partly = mysql().answer("tables", COLUMNS, &[]).answer("grants", &["grant"], &[&[grant], &[revoke]]);
+        assert_eq!(partly.statuses(&CHECK), [Unknown], "with partial_revokes");
+        let sees = made.answer("grants", &["grant"], &[&[grant]]);
         assert_eq!(sees.statuses(&CHECK), [Pass]);
         assert_eq!(mysql().refused("tables", 1142).statuses(&CHECK), [Unknown]);
     }

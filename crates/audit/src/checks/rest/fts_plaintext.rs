@@ -1,5 +1,6 @@
 //! `rest-fts-plaintext`.
 
+use innodb::server_file::full_text_table_id;
 use server::Capability;
 
 use super::{Terms, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
@@ -55,12 +56,9 @@ fn never(sql: &SqlFacts) -> Remedy {
     ))
 }
 
-/// `fts_` or `FTS_`, and the table's id in 16 hexadecimal digits.
+/// Whether it is a table of a full-text index.
 pub(super) fn is_auxiliary(space: &Artefact<'_>) -> bool {
-    space.table().is_some_and(|(_, name)| {
-        let rest = name.strip_prefix("fts_").or_else(|| name.strip_prefix("FTS_"));
-        rest.and_then(|rest| rest.get(..16)).is_some_and(|id| id.bytes().all(|b| b.is_ascii_hexdigit()))
-    })
+    space.table().is_some_and(|(_, name)| full_text_table_id(&name).is_some())
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Data at rest: InnoDB and the server's other files.
 
-use server::dialect::encryption::{Encrypts, switches};
+use server::{
+    Grants,
+    dialect::encryption::{Encrypts, switches},
+};
 
 use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, State};
@@ -8,7 +11,7 @@ use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{FileFact, FileFacts};
 use crate::facts::host::DiskLayer;
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::{Row, SqlFacts, is_switched_on};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;
@@ -336,13 +339,14 @@ pub(super) fn first_variable(sql: &SqlFacts, what: Encrypts) -> Option<(&'static
 /// Whether the account sees every table in `information_schema`, which hides tables without privileges; otherwise an
 /// empty list proves nothing.
 pub(super) fn sees_all_tables(sql: &SqlFacts) -> bool {
-    const ANY_OF: [&str; 5] = ["ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "ALTER"];
-    let global = |grant: &str| {
-        let (privileges, _) = grant.to_ascii_uppercase().split_once(" ON *.*").map(|(p, _)| (p.to_owned(), ()))?;
-        let privileges = privileges.strip_prefix("GRANT ")?.to_owned();
-        Some(privileges.split(',').any(|privilege| ANY_OF.contains(&privilege.trim())))
-    };
-    sql.rows("grants").is_ok_and(|rows| rows.iter().any(|row| global(row.text("grant")) == Some(true)))
+    const ANY_OF: [&str; 4] = ["SELECT ON *.*", "INSERT ON *.*", "UPDATE ON *.*", "ALTER ON *.*"];
+    ANY_OF.iter().any(|needed| has_grant(sql, needed))
+}
+
+/// Whether the account's grants include one, in the syntax of `GRANT`. Partial revokes are taken into account.
+pub(super) fn has_grant(sql: &SqlFacts, needed: &str) -> bool {
+    let covers = |rows: Vec<Row<'_>>| Grants::parse(rows.iter().map(|row| row.text("grant"))).cover(needed);
+    sql.rows("grants").is_ok_and(covers)
 }
 
 /// Why a list with hidden entries proves nothing.

@@ -1,6 +1,6 @@
 //! `rest-schema-default-no`.
 
-use super::{SYSTEM_SCHEMAS, hidden_tables, sees_all_tables};
+use super::{SYSTEM_SCHEMAS, has_grant, hidden_tables, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::identifier;
 use crate::facts::Seen;
@@ -59,8 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// `SHOW DATABASES`, or any global privilege on tables, shows every schema.
 fn sees_schemas(sql: &SqlFacts) -> bool {
-    let shows = |grant: &str| grant.contains("SHOW DATABASES") && grant.contains("ON *.*");
-    sees_all_tables(sql) || sql.rows("grants").is_ok_and(|rows| rows.iter().any(|row| shows(row.text("grant"))))
+    sees_all_tables(sql) || has_grant(sql, "SHOW DATABASES ON *.*")
 }
 
 fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {

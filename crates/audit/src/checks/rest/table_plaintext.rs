@@ -1,5 +1,7 @@
 //! `rest-table-plaintext`.
 
+use innodb::server_file::full_text_table_id;
+
 use super::fts_plaintext::is_auxiliary;
 use super::{Terms, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
@@ -62,7 +64,7 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
         return Remedy::advice("it holds no table of the server: find out whose it is")
             .and(Remedy::command(format!("shred -u {}", word(&file.path))).once("you know that nobody needs it"));
     }
-    if name.to_ascii_lowercase().starts_with("fts_") {
+    if full_text_table_id(&name).is_some() {
         return Remedy::advice(format!(
             "encrypt its parent in {}, then rebuild the full-text index: ALTER TABLE parent ENGINE=InnoDB",
             identifier(&schema)
