@@ -168,7 +168,7 @@ fn a_source_that_is_an_unfinished_target_is_refused() {
     let stderr = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{stderr}");
     assert!(
-        stderr.contains("was not finished") && stderr.contains("hint: finish it with `sealant receive"),
+        stderr.contains("contains an unfinished transfer") && stderr.contains("hint: finish it with `sealant receive"),
         "{stderr}"
     );
     fs::remove_dir(source.join(".sealant-staging")).expect("removed");
