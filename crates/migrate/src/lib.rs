@@ -1,0 +1,14 @@
+//! Moves the tables of one server into another over SQL, while they are used, and proves every row.
+//!
+//! - [`catalog`]: the tables of a server, as both ends of a migration need them.
+
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
+#![warn(clippy::arithmetic_side_effects)]
+
+pub mod catalog;
+mod error;
+mod side;
+
+pub use error::Error;
+pub use side::Side;
