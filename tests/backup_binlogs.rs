@@ -191,6 +191,17 @@ fn an_error_is_undone(case: &Case) {
     assert!(checked["objects"]["bad"][0]["object"].to_string().contains("/binlogs/"), "{checked:#}");
     fs::write(part, bytes).expect("written");
 
+    // Every part opens with the identity, and with no other.
+    let read = |identity: &Path| case.backups.backup(&["check", "all", "--read-data", "--identity", text(identity)]);
+    read(&case.backups.path("identity")).is(0);
+    let stranger = case.backups.path("stranger");
+    fs::write(&stranger, agefile::Identity::generate().expect("an identity").to_secret_text().as_bytes())
+        .expect("written");
+    let unopened = read(&stranger).is(3).json["objects"]["bad"].to_string();
+    assert!(unopened.contains("/binlogs/"), "{unopened}");
+
+    case.backups.backup(&["binlogs", "show", "--host", "db2"]).is(1).says("has no binary logs of db2");
+
     let dropped = case.dropped();
     let whole = format!("secret-marker-1,TWO,three,{REPLAYED},{}", "x".repeat(200));
     let gtid = dropped["gtid"].as_str().expect("a GTID");
@@ -218,6 +229,9 @@ fn an_error_is_undone(case: &Case) {
             &["--mysqld", text(&case.mysqld), "--to-time", "2026-01-01T00:00:00Z"],
         );
         early.is(1).says("restore an older one");
+        let early = ["--mysqld", text(&case.mysqld), "--to-time", "2026-01-01T00:00:00Z"];
+        let none = case.backups.restore("latest", &case.backups.path("early"), &early).is(1);
+        none.says("no backup of db1 is older than the point in time").says("choose a later point in time");
         let (into, _) = case.restore("gtid", &["--to-gtid", gtid]);
         case.start(&into).sql("SELECT 1 FROM shop.orders").expect_err("it was dropped");
         // A newer backup has what the target excludes: latest means the one before it.
@@ -236,7 +250,11 @@ fn an_error_is_undone(case: &Case) {
     }
     let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
     options.extend(["--mysqld", text(&case.mysqld), "--to-end"]);
-    case.backups.restore("1", &case.backups.path("unsure"), &options).is(4).says("could hide newer backups");
+    case.backups
+        .restore("1", &case.backups.path("unsure"), &options)
+        .is(4)
+        .says("could hide newer binary logs")
+        .says("--binlog-receipt");
     let other = "0".repeat(64);
     options.extend(["--binlog-receipt", &other]);
     case.backups

@@ -10,6 +10,7 @@ use std::{
 use agefile::Identity;
 use archive::{
     ArchiveError, Digest, PackReader,
+    binlog::Segment,
     chain::{self, Break, Link},
     names::{self, Number},
     receipt::Object,
@@ -20,7 +21,12 @@ use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 use store::StoreError;
 
-use crate::{BackupError, Repository, binlogs::Archive, prune::declared, repository::check_sum};
+use crate::{
+    BackupError, Repository,
+    binlogs::{Archive, check_part},
+    prune::declared,
+    repository::check_sum,
+};
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -29,7 +35,7 @@ pub enum Depth<'i> {
     Names,
     /// Also the SHA-256 of every object.
     Objects,
-    /// Also decrypts and unpacks packs.
+    /// Also decrypts and unpacks packs, and parts of binary logs.
     Data {
         /// Identities, one of which decrypts the packs.
         identities: &'i [Identity],
@@ -142,7 +148,8 @@ pub fn check(
     }
     let mut objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
     let archives = if only.is_none() { checked.binlogs(repository, host, signers)? } else { Vec::new() };
-    objects.extend(archives.iter().flat_map(Archive::objects));
+    let parts: BTreeMap<String, &Segment> = archives.iter().flat_map(Archive::parts).collect();
+    objects.extend(parts.iter().map(|(object, part)| (object.clone(), part.object)));
     let read = checked.packs_to_read(&objects, depth);
     let lengths = repository.lengths(host)?;
     for (object, expected) in &objects {
@@ -155,7 +162,7 @@ pub fn check(
         let is_wrong = checked.bad.last().is_some_and(|bad| bad.object == *object);
         let is_read = read.as_ref().is_none_or(|read| !is_pack(object) || read.contains(object.as_str()));
         if !is_wrong && is_read && !matches!(depth, Depth::Names) {
-            checked.object(repository, object, *expected, depth)?;
+            checked.object(repository, object, *expected, parts.get(object).copied(), depth)?;
         }
     }
     if only.is_none() {
@@ -208,11 +215,13 @@ impl Checked {
         repository: &Repository,
         object: &str,
         expected: Object,
+        part: Option<&Segment>,
         depth: &Depth<'_>,
     ) -> Result<(), BackupError> {
         let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
-        let read = checked.and_then(|()| match depth {
-            Depth::Data { identities, .. } if is_pack(object) => read_pack(repository, object, identities),
+        let read = checked.and_then(|()| match (depth, part) {
+            (Depth::Data { identities, .. }, Some(part)) => check_part(repository, object, part, identities),
+            (Depth::Data { identities, .. }, None) if is_pack(object) => read_pack(repository, object, identities),
             _ => Ok(()),
         });
         match read {

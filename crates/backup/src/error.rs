@@ -269,6 +269,24 @@ pub enum BackupError {
         /// How that is known.
         reason: String,
     },
+    /// Every good backup has changes that a point in time excludes.
+    #[error("no backup of {host} is older than the point in time: the oldest good one is {number}, and {reason}")]
+    AllNewer {
+        /// The host.
+        host: String,
+        /// Number of its oldest good backup.
+        number: Number,
+        /// How it is known that this one is newer.
+        reason: String,
+    },
+    /// A host has no archive of binary logs.
+    #[error("{location} has no binary logs of {host}")]
+    NoBinlogArchive {
+        /// Location of the repository.
+        location: String,
+        /// Name of the host.
+        host: String,
+    },
     /// A server could not replay the binary logs.
     #[error("{program}: the binary logs were not replayed: {reason}", program = program.display())]
     Replay {
@@ -383,6 +401,13 @@ impl BackupError {
             Self::Unreachable { .. } => "`sealant backup binlogs show` lists what is archived".to_owned(),
             Self::NewerBackup { .. } => {
                 "restore an older one (`sealant backup list`), or latest, which chooses the newest that fits".to_owned()
+            }
+            Self::AllNewer { .. } => {
+                "choose a later point in time; `sealant backup list` says when each backup was taken".to_owned()
+            }
+            Self::NoBinlogArchive { .. } => {
+                "`sealant backup list --host HOST` tells whether the name is right; `sealant backup binlogs` archives the logs of a host"
+                    .to_owned()
             }
             Self::Replay { .. } => "the directory holds the backup, recovered, with a part of the changes: remove it and restore again".to_owned(),
             Self::Memory { path, .. } => format!(

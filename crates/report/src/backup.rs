@@ -356,12 +356,17 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
     }
     if !judged.newest_known {
         messages.push(Message::warning(
-            "whoever controls the repository could hide newer backups and binary logs: it is not proven that this one is the newest",
+            "whoever controls the repository could hide newer backups: it is not proven that this one is the newest",
         ));
-        messages.push(Message::hint(format!(
-            "with --receipt {} it would be (--to-end: with --binlog-receipt)",
-            judged.sha256
-        )));
+        messages.push(Message::hint(format!("with --receipt {} it would be", judged.sha256)));
+    }
+    if !judged.newest_binlogs_known {
+        messages.push(Message::warning(
+            "whoever controls the repository could hide newer binary logs: it is not proven that the archive ends here",
+        ));
+        messages.push(Message::hint(
+            "--binlog-receipt with the hash that `sealant backup binlogs` printed last on the database host would prove it",
+        ));
     }
     messages
 }

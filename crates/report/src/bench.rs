@@ -84,12 +84,11 @@ fn subject(subject: &Subject, out: &mut dyn Write) -> Result<(), Error> {
     if subject.files == 0 {
         return Ok(());
     }
-    let files = usize::try_from(subject.files).unwrap_or(usize::MAX);
     let parts = [(subject.opened_bytes, "encrypted and opened"), (subject.clear_bytes, "clear")];
     let parts: Vec<String> =
         parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes))).collect();
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    Ok(writeln!(out, "{}, {}{parts}", count(files, "file"), size(subject.bytes))?)
+    Ok(writeln!(out, "{}, {}{parts}", count(subject.files, "file"), size(subject.bytes))?)
 }
 
 fn programs(record: &Record, out: &mut dyn Write) -> Result<(), Error> {

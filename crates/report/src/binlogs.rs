@@ -8,7 +8,7 @@ use verify::size;
 
 use crate::Error;
 use crate::message::Message;
-use crate::text::visible;
+use crate::text::{count, visible};
 
 /// Messages about events while logs are archived; `None` for an event that only the status line shows.
 #[must_use]
@@ -42,11 +42,11 @@ pub fn binlog_status(note: &Note<'_>) -> Option<String> {
 pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
     let gtid = if archived.gtid.is_empty() { String::new() } else { format!(", GTIDs {}", visible(&archived.gtid)) };
     let archived_up_to = Message::info(format!(
-        "binary logs of {host} are archived up to {}:{}: {} in {} parts, {} stored{gtid}",
+        "binary logs of {host} are archived up to {}:{}: {} in {}, {} stored{gtid}",
         visible(&archived.end.file),
         archived.end.offset,
         size(archived.event_bytes),
-        archived.segments,
+        count(archived.segments, "part"),
         size(archived.stored_bytes)
     ));
     let receipt = archived.receipt.map(|receipt| Message::info(format!("newest receipt {receipt}")));
@@ -58,9 +58,6 @@ pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
 /// # Errors
 /// Those of `out`.
 pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Result<(), Error> {
-    if report.archives.is_empty() {
-        writeln!(out, "no binary logs of {} are archived", visible(&report.host))?;
-    }
     for archive in &report.archives {
         let position = |position: &Option<archive::binlog::BinlogPosition>| {
             position.as_ref().map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.file, at.offset))
@@ -72,7 +69,7 @@ pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Resul
         if !archive.gtid.is_empty() {
             writeln!(out, "GTIDs     {}", visible(&archive.gtid))?;
         }
-        writeln!(out, "stored    {} in {} parts", size(archive.stored_bytes), archive.segments)?;
+        writeln!(out, "stored    {} in {}", size(archive.stored_bytes), count(archive.segments, "part"))?;
         for finding in &archive.findings {
             writeln!(out, "missing   {}", visible(finding))?;
         }

@@ -81,7 +81,7 @@ pub fn write_encrypt_run(report: &encrypt::Report, out: &mut dyn Write) -> Resul
         }
     }
     if let Some(after) = &report.keyring_after {
-        let files = |opened: u64| count(usize::try_from(opened).unwrap_or(usize::MAX), "encrypted file");
+        let files = |opened: u64| count(opened, "encrypted file");
         let before = files(report.keyring.map_or(0, |opened| opened.encrypted_files));
         writeln!(out, "\nThe keyring opened {before} before, and opens {} now.", files(after.encrypted_files))?;
         writeln!(out, "Keep a copy of it that is not on this disk: without it the data is lost.")?;

@@ -135,9 +135,9 @@ fn used(kind: EncryptedFileKind, uses: &Uses, datadir: &Path) -> String {
         EncryptedFileKind::Aria => "Aria file",
         EncryptedFileKind::Other => "other file",
     };
-    let mut text = count(usize::try_from(uses.files).unwrap_or(usize::MAX), one);
+    let mut text = count(uses.files, one);
     if let Some(pages) = uses.pages {
-        text.push_str(&format!(" with {}", count(usize::try_from(pages).unwrap_or(usize::MAX), "page")));
+        text.push_str(&format!(" with {}", count(pages, "page")));
     }
     if uses.shut > 0 {
         text.push_str(&format!(", {} SHUT", uses.shut));
@@ -152,7 +152,7 @@ fn used(kind: EncryptedFileKind, uses: &Uses, datadir: &Path) -> String {
 }
 
 fn files(files: u64) -> String {
-    count(usize::try_from(files).unwrap_or(usize::MAX), "file")
+    count(files, "file")
 }
 
 fn date(when: Timestamp) -> String {

@@ -149,8 +149,7 @@ fn summary(summary: &Summary, errors: usize, out: &mut dyn Write) -> Result<(), 
     let verdicts: Vec<String> = summary.verdicts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect();
     let verdicts = if verdicts.is_empty() { "nothing to verify".to_owned() } else { verdicts.join(", ") };
     let errors = if errors > 0 { format!(", {errors} could not be read") } else { String::new() };
-    let files = usize::try_from(summary.files).unwrap_or(usize::MAX);
-    writeln!(out, "{}: {verdicts}{errors}", count(files, "file"))?;
+    writeln!(out, "{}: {verdicts}{errors}", count(summary.files, "file"))?;
     let units = &summary.units;
     writeln!(
         out,
@@ -162,8 +161,7 @@ fn summary(summary: &Summary, errors: usize, out: &mut dyn Write) -> Result<(), 
     let rate = Rate { bytes, seconds };
     writeln!(out, "{} in {seconds:.1} s ({rate}), {}", size(bytes), count(summary.jobs, "thread"))?;
     if summary.others > 0 {
-        let others = usize::try_from(summary.others).unwrap_or(usize::MAX);
-        writeln!(out, "{} without anything to verify left out", count(others, "file"))?;
+        writeln!(out, "{} without anything to verify left out", count(summary.others, "file"))?;
     }
     Ok(())
 }

@@ -160,7 +160,8 @@ pub(crate) fn number(n: usize) -> String {
 
 /// `1 server`, `1,000 servers`.
 #[must_use]
-pub(crate) fn count(n: usize, one: &str) -> String {
+pub(crate) fn count(n: impl TryInto<usize>, one: &str) -> String {
+    let n = n.try_into().unwrap_or(usize::MAX);
     format!("{} {one}{}", number(n), if n == 1 { "" } else { "s" })
 }
 

@@ -6,7 +6,6 @@ use archive::{
     Digest,
     binlog::{BinlogPosition, BinlogReceipt, Gap, MAX_BYTES, Segment},
     names,
-    receipt::Object,
     sshsig::AllowedSigners,
 };
 
@@ -47,6 +46,23 @@ impl Archive {
     ) -> Result<Vec<Self>, BackupError> {
         let servers = servers(repository, host)?;
         servers.iter().map(|(server, numbers)| Self::read(repository, host, server, numbers, signers)).collect()
+    }
+
+    /// As [`Self::read_all`], for a host that should have an archive.
+    ///
+    /// # Errors
+    /// [`BackupError::NoBinlogArchive`], [`BackupError::Store`].
+    pub fn read_some(
+        repository: &Repository,
+        host: &str,
+        signers: Option<&AllowedSigners>,
+    ) -> Result<Vec<Self>, BackupError> {
+        let archives = Self::read_all(repository, host, signers)?;
+        if archives.is_empty() {
+            let location = repository.store().location();
+            return Err(BackupError::NoBinlogArchive { location, host: host.to_owned() });
+        }
+        Ok(archives)
     }
 
     /// Reads the archive of one server; `None` if there is none.
@@ -146,9 +162,9 @@ impl Archive {
         })
     }
 
-    /// The objects that the receipts name.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = (String, Object)> {
-        self.segments().map(|(segment, _)| (self.object(segment), segment.object))
+    /// All parts, with the names of their objects.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (String, &Segment)> {
+        self.segments().map(|(segment, _)| (self.object(segment), segment))
     }
 
     /// Names of the receipts and their signatures.

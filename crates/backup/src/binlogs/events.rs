@@ -80,32 +80,56 @@ pub(super) fn each_event(
             continue;
         }
         let object = archive.object(segment);
-        let events = segment::read(repository, &object, segment, identities)?;
-        let (mut rest, mut start) = (events.as_slice(), segment.start);
-        while !rest.is_empty() {
-            let damaged = || BackupError::Object {
-                object: object.clone(),
-                source: ArchiveError::Receipt("an event in it is cut".to_owned()),
-            };
-            let header = EventHeader::parse(rest).map_err(|_| damaged())?;
-            let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
-            let (event, behind) = rest.split_at_checked(bytes).ok_or_else(damaged)?;
-            let position = start_of(&header, start, segment.end);
-            let of_log = LogEvent { file: &segment.file, start: position, kind: header.kind, bytes: event };
-            if visit(&of_log)?.is_break() {
-                return Ok(());
-            }
-            if is_head {
-                break;
-            }
-            (rest, start) = (behind, position.saturating_add(u64::from(header.event_bytes)));
-        }
-        if !is_head && start != segment.end {
-            let source = ArchiveError::Receipt(format!("its events end at {start} instead of {}", segment.end));
-            return Err(BackupError::Object { object, source });
+        let mut is_ended = false;
+        each_event_of(repository, &object, segment, identities, &mut |event| {
+            let visited = visit(event)?;
+            is_ended = visited.is_break();
+            Ok(if is_head { ControlFlow::Break(()) } else { visited })
+        })?;
+        if is_ended {
+            return Ok(());
         }
     }
     Ok(())
+}
+
+/// Visits the events of a part in order until `visit` breaks. A part must end where its receipt says.
+fn each_event_of(
+    repository: &Repository,
+    object: &str,
+    segment: &Segment,
+    identities: &[Identity],
+    visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
+) -> Result<(), BackupError> {
+    let damaged = |what: String| BackupError::Object { object: object.to_owned(), source: ArchiveError::Receipt(what) };
+    let events = segment::read(repository, object, segment, identities)?;
+    let (mut rest, mut start) = (events.as_slice(), segment.start);
+    while !rest.is_empty() {
+        let cut = || damaged("an event in it is cut".to_owned());
+        let header = EventHeader::parse(rest).map_err(|_| cut())?;
+        let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
+        let (event, behind) = rest.split_at_checked(bytes).ok_or_else(cut)?;
+        let position = start_of(&header, start, segment.end);
+        let of_log = LogEvent { file: &segment.file, start: position, kind: header.kind, bytes: event };
+        if visit(&of_log)?.is_break() {
+            return Ok(());
+        }
+        (rest, start) = (behind, position.saturating_add(u64::from(header.event_bytes)));
+    }
+    if start == segment.end {
+        return Ok(());
+    }
+    Err(damaged(format!("its events end at {start} instead of {}", segment.end)))
+}
+
+/// Decrypts a part and checks that its events are whole and fill the range that the receipt names.
+pub(crate) fn check_part(
+    repository: &Repository,
+    object: &str,
+    segment: &Segment,
+    identities: &[Identity],
+) -> Result<(), BackupError> {
+    each_event_of(repository, object, segment, identities, &mut |_| Ok(ControlFlow::Continue(())))
 }
 
 impl Archive {

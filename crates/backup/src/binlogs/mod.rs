@@ -18,7 +18,6 @@ mod state;
 mod target;
 mod transaction;
 
-pub(crate) use self::replay::{position_of, replay};
 pub use self::{
     archiver::{Archived, Mode, Note, archive},
     chain::Archive,
@@ -26,4 +25,8 @@ pub use self::{
     report::{ArchivedReport, ArchivesReport},
     target::{Reach, Target, Until},
     transaction::{Transaction, around},
+};
+pub(crate) use self::{
+    events::check_part,
+    replay::{position_of, replay},
 };

@@ -81,7 +81,10 @@ impl Target {
     }
 
     /// Rejects a target from before the backup.
-    fn check_order(&self) -> Result<(), BackupError> {
+    ///
+    /// # Errors
+    /// [`BackupError::NewerBackup`].
+    pub(crate) fn check_order(&self) -> Result<(), BackupError> {
         match &self.until {
             Until::Time(time) if self.time > *time => Err(self.newer(format!("it was taken at {:.0}", self.time))),
             Until::Position(position) if order(&self.from) > order(position) => {

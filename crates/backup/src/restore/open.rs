@@ -50,6 +50,8 @@ pub struct JudgedReceipt {
     pub signed: bool,
     /// Whether an older receipt cannot have replaced the newest: its hash or number was given.
     pub newest_known: bool,
+    /// Whether newer binary logs cannot be hidden, or are not wanted.
+    pub newest_binlogs_known: bool,
 }
 
 /// Reads the receipt of a backup. `expected` is the hash printed when it was made.
@@ -78,7 +80,13 @@ pub fn open(
         repository.judge(host, number, &bytes, signers)?;
     }
     let newest_known = expected.is_some() || selector != BackupSelector::Latest;
-    Ok(JudgedReceipt { receipt: link.receipt, sha256: link.sha256, signed: signers.is_some(), newest_known })
+    Ok(JudgedReceipt {
+        receipt: link.receipt,
+        sha256: link.sha256,
+        signed: signers.is_some(),
+        newest_known,
+        newest_binlogs_known: true,
+    })
 }
 
 impl JudgedReceipt {
@@ -192,16 +200,16 @@ impl Opened {
         self.receipt().is_none_or(|judged| judged.receipt.is_good())
     }
 
-    /// Whether an older receipt cannot have replaced the newest.
+    /// Whether nothing newer can be hidden.
     #[must_use]
     pub fn is_newest_known(&self) -> bool {
-        self.receipt().is_some_and(|judged| judged.newest_known)
+        self.receipt().is_some_and(|judged| judged.newest_known && judged.newest_binlogs_known)
     }
 
-    /// Records that something newer may be hidden.
-    pub(super) fn newest_is_unknown(&mut self) {
+    /// Records that newer binary logs may be hidden.
+    pub(super) fn newest_binlogs_are_unknown(&mut self) {
         if let Self::Receipt(judged) = self {
-            judged.newest_known = false;
+            judged.newest_binlogs_known = false;
         }
     }
 

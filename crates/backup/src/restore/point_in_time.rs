@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use archive::{Digest, Head, binlog::BinlogPosition, names, sshsig::AllowedSigners};
-use jiff::Timestamp;
 use verify::Keys;
 
 use super::{Found, Restored};
@@ -17,13 +16,8 @@ use crate::{
 #[derive(Debug)]
 pub struct PointInTime {
     archive: Archive,
-    until: Until,
-    /// Position of the backup, if its manifest has one.
-    position: Option<BinlogPosition>,
-    /// The same in GTIDs.
-    gtid: String,
-    /// Time of the backup's copy.
-    instant: Timestamp,
+    /// Its `from` is empty if the manifest has no position.
+    target: Target,
     /// The range to replay, if the position is known.
     planned: Option<Reach>,
 }
@@ -48,12 +42,19 @@ impl PointInTime {
         // Before anything is restored in vain.
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
-        let position = position.filter(|position| !position.file.is_empty());
-        let gtid = position.as_ref().map_or_else(String::new, |position| position.gtid.clone());
-        let position = position.map(|position| BinlogPosition { file: position.file, offset: position.offset });
-        let archive = archive_of(found, position.as_ref(), instant, signers)?;
-        let mut point = Self { archive, until, position, gtid, instant, planned: None };
-        point.planned = point.position.as_ref().map(|from| point.reach(found, from)).transpose()?;
+        let position = position.filter(|position| !position.file.is_empty()).unwrap_or_default();
+        let target = Target {
+            backup: found.opened.number(),
+            from: BinlogPosition { file: position.file, offset: position.offset },
+            gtid: position.gtid,
+            time: instant,
+            until,
+        };
+        // Reading the archive takes long, and `latest` tries one backup after the other.
+        target.check_order()?;
+        let archive = archive_of(found, &target, signers)?;
+        let mut point = Self { archive, target, planned: None };
+        point.planned = point.has_position().then(|| point.reach(found, &point.target)).transpose()?;
         Ok(point)
     }
 
@@ -86,14 +87,11 @@ impl PointInTime {
         std::iter::once(reason).chain(breaks.take(1)).collect()
     }
 
-    fn reach(&self, found: &Found, from: &BinlogPosition) -> Result<Reach, BackupError> {
-        let target = Target {
-            backup: found.opened.number(),
-            from: from.clone(),
-            gtid: self.gtid.clone(),
-            time: self.instant,
-            until: self.until.clone(),
-        };
+    const fn has_position(&self) -> bool {
+        !self.target.from.file.is_empty()
+    }
+
+    fn reach(&self, found: &Found, target: &Target) -> Result<Reach, BackupError> {
         target.find(&found.repository, &self.archive, &found.identities).map_err(|error| match error {
             BackupError::Unreachable { reason } => BackupError::Unreachable { reason: self.with_breaks(reason) },
             error => error,
@@ -117,14 +115,12 @@ impl PointInTime {
         // The directory is no longer at the backup's position.
         restored.position = None;
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
-        let from = match &self.position {
-            Some(position) => position.clone(),
-            None => position_of(into, keys)?,
-        };
-        let reach = self.planned.clone().map_or_else(|| self.reach(found, &from), Ok)?;
+        let from = if self.has_position() { self.target.from.clone() } else { position_of(into, keys)? };
+        let target = Target { from, ..self.target.clone() };
+        let reach = self.planned.clone().map_or_else(|| self.reach(found, &target), Ok)?;
         let server_uuid = found.opened.server_uuid();
         let replayer =
-            Replayer { datadir: into, from: &from, time: self.instant, reach: &reach, keys, prover, server_uuid };
+            Replayer { datadir: into, from: &target.from, time: target.time, reach: &reach, keys, prover, server_uuid };
         let replayed = replay(&found.repository, &self.archive, &found.identities, &replayer, note)?;
         // The report describes the files from before the replay.
         restored.report = None;
@@ -134,20 +130,15 @@ impl PointInTime {
 
 /// The archive of the server that a backup is of. MariaDB has no UUID: if the host has archives of several servers, it is
 /// the one that has the backup's log.
-fn archive_of(
-    found: &Found,
-    position: Option<&BinlogPosition>,
-    instant: Timestamp,
-    signers: Option<&AllowedSigners>,
-) -> Result<Archive, BackupError> {
+fn archive_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) -> Result<Archive, BackupError> {
     let (repository, host) = (&found.repository, found.opened.host());
     let none = || BackupError::unreachable(format!("no binary logs of the server of {host} are archived"));
     if let Some(uuid) = found.opened.server_uuid() {
         return Archive::read_one(repository, host, uuid, signers)?.ok_or_else(none);
     }
     let mut archives = Archive::read_all(repository, host, signers)?;
-    if let (Some(position), 2..) = (position, archives.len()) {
-        archives.retain(|archive| archive.has_log(position, instant));
+    if !target.from.file.is_empty() && archives.len() > 1 {
+        archives.retain(|archive| archive.has_log(&target.from, target.time));
     }
     match (archives.pop(), archives.len()) {
         (Some(archive), 0) => Ok(archive),

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use agefile::Identity;
-use archive::{Digest, names::Number};
+use archive::{Digest, names::Number, sshsig::AllowedSigners};
 use verify::Keys;
 
 use super::{BackupSelector, Opened, Options, PointInTime, Progress, RestorePlan, Restored, open, plan, restore};
@@ -76,7 +76,7 @@ impl Request<'_> {
             let point = PointInTime::open(&found, until.clone(), signers.as_ref())?;
             let newest_known = point.check_newest(self.binlog_receipt)?;
             if *until == Until::End && !newest_known {
-                found.opened.newest_is_unknown();
+                found.opened.newest_binlogs_are_unknown();
             }
             Ok((found, point))
         };
@@ -86,29 +86,31 @@ impl Request<'_> {
         }
         let host = newest.opened.host().to_owned();
         let (numbers, _) = newest.repository.numbers(&host)?;
-        let mut newer = None;
+        let mut oldest = None;
         for number in numbers.into_iter().rev() {
             // At the end of the archive it matters whether the newest is the newest.
             let is_newest = *until == Until::End && number == newest.opened.number();
-            let found = if is_newest { newest.clone() } else { self.numbered(number, &newest)? };
+            let found = if is_newest { newest.clone() } else { numbered(number, &newest, signers.as_ref())? };
             if !found.opened.is_good() {
                 continue;
             }
             match open(found) {
-                Err(error @ BackupError::NewerBackup { .. }) => newer = Some(error),
+                Err(BackupError::NewerBackup { number, reason }) => oldest = Some((number, reason)),
                 other => return other,
             }
         }
-        Err(newer.unwrap_or_else(|| newest.repository.no_backup(&host, "with every page proven")))
+        Err(match oldest {
+            Some((number, reason)) => BackupError::AllNewer { host, number, reason },
+            None => newest.repository.no_backup(&host, "with every page proven"),
+        })
     }
+}
 
-    /// Another backup of the same host.
-    fn numbered(&self, number: Number, other: &Found) -> Result<Found, BackupError> {
-        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
-        let selector = BackupSelector::Number(number);
-        let opened = open(&other.repository, other.opened.host(), selector, signers.as_ref(), None)?;
-        Ok(Found { opened: Opened::Receipt(Box::new(opened)), ..other.clone() })
-    }
+/// Another backup of the same host.
+fn numbered(number: Number, other: &Found, signers: Option<&AllowedSigners>) -> Result<Found, BackupError> {
+    let selector = BackupSelector::Number(number);
+    let opened = open(&other.repository, other.opened.host(), selector, signers, None)?;
+    Ok(Found { opened: Opened::Receipt(Box::new(opened)), ..other.clone() })
 }
 
 impl Found {

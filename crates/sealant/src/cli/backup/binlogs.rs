@@ -121,7 +121,7 @@ impl Show {
     fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let archives = Archive::read_all(&repository, &host, signers.as_ref())?;
+        let archives = Archive::read_some(&repository, &host, signers.as_ref())?;
         let mut transactions = Vec::new();
         if let (Some(time), Some(identity)) = (self.around, &self.identity) {
             let within = SignedDuration::try_from(self.within).unwrap_or(SignedDuration::MAX);
