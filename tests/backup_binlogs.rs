@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::backup::{Backups, ended, files_below};
@@ -20,7 +20,7 @@ fn text(path: &Path) -> &str {
 struct Case {
     builder: ServerBuilder,
     server: Server,
-    _secrets: tempfile::TempDir,
+    secrets: tempfile::TempDir,
     backups: Backups,
     keys: Vec<String>,
     mysqld: PathBuf,
@@ -39,7 +39,7 @@ impl Case {
         backups.configure("[data]\n", "[binlogs]\nsegment_every = \"1s\"\n[data]\nprovider = \"follow\"\n");
         let keys = keys.iter().map(|key| (*key).to_owned()).collect();
         let mysqld = server.kind().locate().expect("it is here").daemon;
-        Self { builder, server, _secrets: secrets, backups, keys, mysqld }
+        Self { builder, server, secrets, backups, keys, mysqld }
     }
 
     fn mysql() -> Option<Self> {
@@ -448,6 +448,71 @@ fn logs_come_over_tls_from_a_server_that_is_verified() {
     case.backups.backup(&["binlogs", "--once"]).is(1).says("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.*");
     case.server.sql("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO archive@'%'").expect("granted");
     assert!(case.archive()["event_bytes"].as_u64() > Some(0));
+}
+
+/// A replica becomes the source; what the old source had not archived is in the new one's logs.
+#[test]
+fn the_archive_goes_on_with_a_replica_that_takes_over() {
+    let Some(mut case) = Case::mysql() else { return };
+    let options = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
+    let keyring = KeyringLocation::Path(case.secrets.path().join("replica"));
+    let mut replica =
+        Server::builder(Kind::MySql97).keyring(keyring).options(options).start().expect("the replica starts");
+    replica.replicate_from(&case.server, &Replication::default()).expect("it replicates");
+    case.backups.backup(&["run"]).is(0);
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('archived')").expect("changed");
+    case.archive();
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('replicated')").expect("changed");
+    replica.catch_up_with(&case.server).expect("it catches up");
+    // What only the lost server has stays lost.
+    case.server.stop().expect("it stops");
+    replica
+        .sql("STOP REPLICA; RESET REPLICA ALL; INSERT INTO shop.orders (note) VALUES ('taken over')")
+        .expect("changed");
+
+    let socket = |server: &Server| format!("socket = {:?}", server.socket());
+    case.backups.configure(&socket(&case.server), &socket(&replica));
+    let took = case.backups.backup(&["binlogs", "--once"]).is(0).says("the server took over from");
+    assert_eq!(took.json["gaps"].as_array().map(Vec::len), Some(0), "{}", took.json);
+    replica.sql("FLUSH BINARY LOGS; INSERT INTO shop.orders (note) VALUES ('later')").expect("changed");
+    let last = replica.value("SELECT @@GLOBAL.gtid_executed").expect("GTIDs");
+    let newest = case.archive()["receipt"].as_str().expect("a hash").to_owned();
+    let shown = case.backups.backup(&["binlogs", "show"]).is(0).json;
+    let archives = shown["archives"].as_array().expect("archives");
+    let of_replica = archives.iter().find(|archive| archive["predecessor"].is_string()).expect("it is shown");
+    let of_source = archives.iter().find(|archive| archive["server"] == of_replica["predecessor"]);
+    assert!(archives.len() == 2 && of_source.is_some(), "{shown:#}");
+    has_its_schema(&shown, "backup-binlogs-list-1");
+
+    let expected = rows(&replica);
+    assert!(expected.ends_with("archived,replicated,taken over,later"), "{expected}");
+    let restored = |name: &str, target: &[&str]| {
+        let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
+        options.extend(["--mysqld", text(&case.mysqld)]);
+        options.extend(target);
+        let into = case.backups.path(name);
+        let json = case.backups.restore("1", &into, &options).is(0).json;
+        (case.start(&into), json)
+    };
+    let (server, json) = restored("end", &["--to-end", "--binlog-receipt", &newest]);
+    assert_eq!(rows(&server), expected);
+    assert_eq!(server.value(&format!("SELECT GTID_SUBSET('{last}', @@GLOBAL.gtid_executed)")).expect("a number"), "1");
+    has_its_schema(&json, "restore-1");
+    drop(server);
+    // A target behind the failover, and one before it.
+    let uuid = replica.value("SELECT @@server_uuid").expect("a UUID");
+    let (server, json) = restored("behind", &["--to-gtid", &format!("{uuid}:1")]);
+    assert_eq!(rows(&server), expected.trim_end_matches(",later"));
+    assert_eq!(json["next_left_out"]["server"], uuid.as_str(), "{json:#}");
+    drop(server);
+    let (server, _) = restored("before", &["--before-gtid", &format!("{uuid}:1")]);
+    assert!(rows(&server).ends_with("archived,replicated"));
+    drop(server);
+
+    // A server that lacks what was archived does not continue it.
+    let other = Server::builder(Kind::MySql97).options(options).start().expect("another server starts");
+    case.backups.configure(&socket(&replica), &socket(&other));
+    case.backups.backup(&["binlogs", "--once"]).is(3).says("the new server lacks transactions of");
 }
 
 #[test]

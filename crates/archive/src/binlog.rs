@@ -37,6 +37,9 @@ pub struct BinlogReceipt {
     pub previous: Option<Digest>,
     /// Time of the receipt, by the host's clock.
     pub written: Timestamp,
+    /// In the first receipt of a server that took over from another one: whose archive this one continues.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub predecessor: Option<Predecessor>,
     /// Logs that are missing before the first part, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub gap: Option<Gap>,
@@ -59,6 +62,16 @@ pub struct BinlogPosition {
     pub file: String,
     /// Offset of an event, or the end of the log.
     pub offset: u64,
+}
+
+/// The server that was the source before a failover. All of its archived transactions are on the new one, whose archive
+/// begins with a log before which there are only such transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Predecessor {
+    /// Its `server_uuid`.
+    pub server: String,
+    /// GTIDs up to the end of its archive.
+    pub gtid: String,
 }
 
 /// Logs that were lost: the server had removed them before they were read.
@@ -131,6 +144,7 @@ impl BinlogReceipt {
     pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
         let receipt: Self = document::parse(bytes, SCHEMA, ArchiveError::Receipt)?;
         let files = receipt.segments.iter().map(|segment| &segment.file).chain([&receipt.end.file, &receipt.server]);
+        let files = files.chain(receipt.predecessor.iter().map(|before| &before.server));
         if !names::is_host(&receipt.host)
             || receipt.number == 0
             || !files.into_iter().all(|name| names::is_log_name(name))
@@ -175,6 +189,7 @@ mod tests {
             number: 3,
             previous: None,
             written: "2026-11-26T01:00:00Z".parse().unwrap(),
+            predecessor: None,
             gap: None,
             segments,
             end: BinlogPosition { file: "b.000002".to_owned(), offset: 900 },

@@ -23,7 +23,7 @@ use store::StoreError;
 
 use crate::{
     BackupError, Repository,
-    binlogs::{Archive, check_part},
+    binlogs::{Archive, StoredPart},
     prune::declared,
     repository::check_sum,
 };
@@ -149,7 +149,7 @@ pub fn check(
     let mut objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
     let archives = if only.is_none() { checked.binlogs(repository, host, signers)? } else { Vec::new() };
     let parts: BTreeMap<String, &Segment> = archives.iter().flat_map(Archive::parts).collect();
-    objects.extend(parts.iter().map(|(object, part)| (object.clone(), part.object)));
+    objects.extend(parts.iter().map(|(object, segment)| (object.clone(), segment.object)));
     let read = checked.packs_to_read(&objects, depth);
     let lengths = repository.lengths(host)?;
     for (object, expected) in &objects {
@@ -220,7 +220,9 @@ impl Checked {
     ) -> Result<(), BackupError> {
         let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
         let read = checked.and_then(|()| match (depth, part) {
-            (Depth::Data { identities, .. }, Some(part)) => check_part(repository, object, part, identities),
+            (Depth::Data { identities, .. }, Some(segment)) => {
+                StoredPart { server: "", object, segment }.check(repository, identities)
+            }
             (Depth::Data { identities, .. }, None) if is_pack(object) => read_pack(repository, object, identities),
             _ => Ok(()),
         });

@@ -240,7 +240,7 @@ pub enum BackupError {
     #[error("the server has closed the connection on which it sends its binary log")]
     ServerClosed,
     /// Another server answers than before.
-    #[error("another server answers at the socket: {now} instead of {before}")]
+    #[error("another server answers than before: {now} instead of {before}")]
     OtherServer {
         /// The server that was followed.
         before: String,
@@ -391,7 +391,9 @@ impl BackupError {
             }
             Self::NoSocket => "give the socket, the user and its password file under [server]".to_owned(),
             Self::NoBinaryLog => "start it with log_bin".to_owned(),
-            Self::OtherServer { .. } => "the same command archives the logs of the new one, in an archive of its own".to_owned(),
+            Self::OtherServer { .. } => {
+                "the same command archives the logs of the new one; after a failover with GTIDs they continue this archive".to_owned()
+            }
             Self::OtherArchiver { .. } => {
                 "give each machine its own name under [host]; a host that lost its state has to be allowed to list and read its \
                  receipts for one run"

@@ -18,6 +18,10 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             Some(Message::info(format!("the server sends its log from {}:{}", from.file, from.offset)))
         }
         Note::Stored(_) => None,
+        Note::TookOver(predecessor) => Some(Message::info(format!(
+            "the server took over from {}, whose archive goes on with this one",
+            visible(&predecessor.server)
+        ))),
         Note::Lost(gap) => Some(Message::warning(format!(
             "binary logs are lost from {}:{} on: {}; make a new backup, from which changes can be replayed again",
             gap.from.file, gap.from.offset, gap.reason
@@ -64,6 +68,9 @@ pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Resul
         };
         let time = |time: Option<jiff::Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
         writeln!(out, "server    {} ({})", visible(&archive.server), visible(&archive.version))?;
+        if let Some(before) = &archive.predecessor {
+            writeln!(out, "continues {}", visible(before))?;
+        }
         writeln!(out, "from      {}  {}", position(&archive.begin), time(archive.first))?;
         writeln!(out, "to        {}  {}", position(&archive.end), time(archive.last))?;
         if !archive.gtid.is_empty() {

@@ -14,18 +14,19 @@ use ::binlog::{
 };
 use archive::{
     Digest,
-    binlog::{self, BinlogPosition, BinlogReceipt, FIRST_EVENT, Gap, SEGMENT_BYTES, Segment},
+    binlog::{self, BinlogPosition, BinlogReceipt, FIRST_EVENT, Gap, Predecessor, SEGMENT_BYTES, Segment},
     names,
     receipt::{NAMESPACE, fingerprint},
     sshsig::{self, AllowedSigners, SigningKey},
 };
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
-use server::{Connection, ServerVersion, dialect::statement};
+use server::{Connection, Rows, ServerVersion, dialect::statement};
 use snapshot::{Choice, Provider, follow::Account};
 
 use super::{
     chain::Archive,
+    failover::{self, Takeover},
     segment::Part,
     state::{ArchiveState, PendingReceipt, StateFile},
 };
@@ -57,6 +58,8 @@ pub enum Note<'n> {
     Connected(&'n BinlogPosition),
     /// A part was stored.
     Stored(&'n Segment),
+    /// The server took over from another one, whose archive this one continues.
+    TookOver(&'n Predecessor),
     /// Logs were lost.
     Lost(&'n Gap),
     /// Server or store failed; the next attempt follows after this pause.
@@ -99,20 +102,25 @@ pub fn archive(
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
     let mut server = Server::ask(&account)?;
-    let state = StateFile::open(&directory, &server.id)?;
-    let archived = Archived { server: server.id.clone(), ..Archived::default() };
-    let mut archiver = Archiver {
-        config,
-        repository,
-        account: &account,
-        key: &key,
-        mode,
-        stop,
-        note,
-        state,
-        archived,
-        written: Instant::now(),
+    let open = |server: &str| -> Result<_, BackupError> {
+        Ok(Archiver {
+            config,
+            repository,
+            account: &account,
+            key: &key,
+            mode,
+            stop,
+            note,
+            state: StateFile::open(&directory, server)?,
+            archived: Archived { server: server.to_owned(), ..Archived::default() },
+            written: Instant::now(),
+        })
     };
+    // A server that was archived before may not come back.
+    for other in StateFile::servers(&directory)?.iter().filter(|other| **other != server.id) {
+        open(other)?.write_receipt()?;
+    }
+    let mut archiver = open(&server.id)?;
     archiver.put_pending_receipt(Attempt::Again)?;
     archiver.begin(&server, &directory)?;
     let until = (mode == Mode::Once).then(|| server.end.clone());
@@ -130,7 +138,7 @@ pub fn archive(
         let Some(now) = archiver.ask_again(&server, failed, &mut pauses)? else { break };
         server = now;
     }
-    archiver.write_receipt(&server)?;
+    archiver.write_receipt()?;
     let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
     Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
 }
@@ -167,6 +175,8 @@ struct Server {
     logs: Vec<BinlogPosition>,
     /// Position at which its newest log ends.
     end: BinlogPosition,
+    /// MySQL: the GTIDs up to there.
+    executed: GtidSet,
 }
 
 impl Server {
@@ -175,21 +185,16 @@ impl Server {
         let mut connection = Connection::open(&account.target, &account.options).map_err(failed)?;
         let identity = server::describe(&mut connection).map_err(failed)?;
         let is_mariadb = !identity.version.flavor.is_mysql_like();
-        let mut positions = |sql: &str| {
-            let position = |row: &Vec<Option<String>>| {
-                let (file, offset) = (row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?);
-                Some(BinlogPosition { file, offset })
-            };
-            connection.query(sql).map(|rows| rows.rows.iter().filter_map(position).collect::<Vec<_>>())
-        };
         // Only this statement gives the position: the length of an encrypted log includes its header, which positions
         // do not count.
         let forbidden = |error| BackupError::Binlog(::binlog::Error::of_account(error));
-        let status = positions(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
-        let Some(end) = status.into_iter().next() else { return Err(BackupError::NoBinaryLog) };
-        let logs = positions(statement::SHOW_BINARY_LOGS).map_err(forbidden)?;
+        let status = connection.query(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
+        let Some(end) = positions(&status).next() else { return Err(BackupError::NoBinaryLog) };
+        let executed = status.value(0, "Executed_Gtid_Set").and_then(|set| set.parse().ok()).unwrap_or_default();
+        let logs = connection.query(statement::SHOW_BINARY_LOGS).map_err(forbidden)?;
+        let logs = positions(&logs).collect();
         let id = identity.server_uuid.filter(|_| !is_mariadb).unwrap_or_else(|| identity.server_id.to_string());
-        Ok(Self { id, version: identity.version, is_mariadb, logs, end })
+        Ok(Self { id, version: identity.version, is_mariadb, logs, end, executed })
     }
 
     /// Position of the first event of the oldest log.
@@ -202,6 +207,14 @@ impl Server {
     fn has(&self, position: &BinlogPosition) -> bool {
         self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
     }
+}
+
+/// Names and lengths of logs: the first two columns.
+fn positions(rows: &Rows) -> impl Iterator<Item = BinlogPosition> {
+    rows.rows.iter().filter_map(|row| {
+        let (file, offset) = (row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?);
+        Some(BinlogPosition { file, offset })
+    })
 }
 
 /// Why a stream of events ended.
@@ -236,10 +249,11 @@ impl Archiver<'_> {
     /// Chooses the beginning of a new archive: the log that the newest backup ends in, so that all later changes are
     /// included.
     fn begin(&mut self, server: &Server, directory: &Path) -> Result<(), BackupError> {
+        self.state.archive.version = server.version.to_string();
         if !self.state.archive.end.file.is_empty() {
             return Ok(());
         }
-        if self.adopt(server)? {
+        if self.adopt(server)? || self.take_over(server, directory)? {
             return self.state.save();
         }
         let of_backup = crate::state::newest_position(directory)?;
@@ -270,6 +284,24 @@ impl Archiver<'_> {
             log_began: begin.map_or(0, |segment| segment.first),
             ..ArchiveState::default()
         };
+        Ok(true)
+    }
+
+    /// Continues the archive of the server that this one has replaced. Returns whether there is one.
+    fn take_over(&mut self, server: &Server, directory: &Path) -> Result<bool, BackupError> {
+        let Some(former) = failover::newest(directory, &server.id)?.filter(|_| !server.is_mariadb) else {
+            return Ok(false);
+        };
+        let settings = self.settings();
+        let mut before = |log: &str| failover::gtids_before(self.account, &settings, log);
+        match failover::take_over(&former, &server.executed, &server.logs, &mut before)? {
+            Takeover::Continues(predecessor, begin) => {
+                (self.note)(&Note::TookOver(&predecessor));
+                self.state.archive.predecessor = Some(predecessor);
+                self.state.archive.end = begin;
+            }
+            Takeover::Lost(gap) => self.begin_after(gap, server),
+        }
         Ok(true)
     }
 
@@ -313,7 +345,7 @@ impl Archiver<'_> {
             return Ok(Ended::Reached);
         }
         let start = Start::Position(LogPosition { file: from.file.clone(), position: from.offset });
-        let settings = Settings { server_id: self.replica_id(), heartbeat: HEARTBEAT, limits: Limits::default() };
+        let settings = self.settings();
         let mut replica = Replica::connect(&self.account.target, &self.account.options, &start, &settings)?;
         (self.note)(&Note::Connected(&from));
         let mut part = Part::at(&from.file, from.offset);
@@ -380,6 +412,10 @@ impl Archiver<'_> {
         Ok(ended)
     }
 
+    fn settings(&self) -> Settings {
+        Settings { server_id: self.replica_id(), heartbeat: HEARTBEAT, limits: Limits::default() }
+    }
+
     /// `server_id` of this replica: configured, or a high number from a hash of repository and host, which no server
     /// has by chance.
     fn replica_id(&self) -> u32 {
@@ -416,7 +452,7 @@ impl Archiver<'_> {
         (self.note)(&Note::Stored(&segment));
         *part = Part::at(&part.file, part.end);
         if is_whole && self.mode == Mode::Follow && self.written.elapsed() >= RECEIPT_EVERY {
-            self.write_receipt(server)
+            self.write_receipt()
         } else {
             Ok(())
         }
@@ -437,20 +473,25 @@ impl Archiver<'_> {
 
     /// Records that logs are missing. What was read before them gets its own receipt.
     fn lose(&mut self, server: &Server, reason: &str) -> Result<(), BackupError> {
-        self.write_receipt(server)?;
+        self.write_receipt()?;
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
+        self.begin_after(gap, server);
+        self.state.save()
+    }
+
+    /// Begins with the oldest log of the server, after a gap.
+    fn begin_after(&mut self, gap: Gap, server: &Server) {
         (self.note)(&Note::Lost(&gap));
         self.archived.gaps.push(gap.clone());
         self.state.archive.gap = Some(gap);
         self.state.archive.end = server.oldest();
         self.state.archive.gtid = String::new();
         self.state.archive.log_began = 0;
-        self.state.save()
     }
 
     /// Stores a receipt of all parts that have none yet.
-    fn write_receipt(&mut self, server: &Server) -> Result<(), BackupError> {
+    fn write_receipt(&mut self) -> Result<(), BackupError> {
         self.written = Instant::now();
         let archive = &mut self.state.archive;
         archive.drop_partial_transactions();
@@ -461,11 +502,12 @@ impl Archiver<'_> {
             schema: binlog::SCHEMA.to_owned(),
             repo: self.repository.id.clone(),
             host: self.config.host.clone(),
-            server: server.id.clone(),
-            version: server.version.to_string(),
+            server: self.archived.server.clone(),
+            version: archive.version.clone(),
             number: archive.number.saturating_add(1),
             previous: archive.previous,
             written: Timestamp::now(),
+            predecessor: archive.predecessor.take(),
             gap: archive.gap.take(),
             segments: std::mem::take(&mut archive.pending),
             end: archive.end.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use archive::{
     Digest,
-    binlog::{BinlogPosition, BinlogReceipt, Gap, MAX_BYTES, Segment},
+    binlog::{BinlogPosition, BinlogReceipt, Gap, MAX_BYTES, Predecessor, Segment},
     names,
     sshsig::AllowedSigners,
 };
@@ -136,6 +136,16 @@ impl Archive {
         self.receipts.push(receipt);
     }
 
+    /// The server whose archive it continues.
+    pub(super) fn predecessor(&self) -> Option<&Predecessor> {
+        self.receipts.first()?.predecessor.as_ref()
+    }
+
+    /// GTIDs up to its end; empty if they are not known.
+    pub(super) fn gtid(&self) -> &str {
+        self.receipts.last().map_or("", |receipt| &receipt.gtid)
+    }
+
     /// All parts, in order, each with whether something is missing before it.
     pub fn segments(&self) -> impl Iterator<Item = (&Segment, bool)> {
         let segments = self.receipts.iter().zip(&self.joins).flat_map(|(receipt, joins)| {
@@ -221,10 +231,28 @@ fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
 }
 
 #[cfg(test)]
+impl Archive {
+    /// An archive with one receipt, which has these GTIDs and continues the archive of another server up to others.
+    pub(super) fn with_receipt(server: &str, gtid: &str, predecessor: Option<(&str, &str)>) -> Self {
+        let predecessor =
+            predecessor.map(|(server, gtid)| Predecessor { server: server.to_owned(), gtid: gtid.to_owned() });
+        let receipt = BinlogReceipt {
+            server: server.to_owned(),
+            gtid: gtid.to_owned(),
+            predecessor,
+            ..tests::receipt(1, None, "b.000001")
+        };
+        let mut archive = tests::archive(&[(receipt, Digest::compute(server.as_bytes()))]);
+        server.clone_into(&mut archive.server);
+        archive
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn receipt(number: u64, previous: Option<Digest>, file: &str) -> BinlogReceipt {
+    pub(super) fn receipt(number: u64, previous: Option<Digest>, file: &str) -> BinlogReceipt {
         let text = format!(
             r#"{{"schema":"sealant.binlog-receipt/1","repo":"r","host":"db1","server":"7","version":"8.0","number":{number},
             "written":"2026-11-27T01:00:00Z","segments":[{{"file":"{file}","start":4,"end":900,"sha256":"{}","bytes":9,
@@ -235,7 +263,7 @@ mod tests {
         BinlogReceipt { previous, ..serde_json::from_str(&text).unwrap() }
     }
 
-    fn archive(receipts: &[(BinlogReceipt, Digest)]) -> Archive {
+    pub(super) fn archive(receipts: &[(BinlogReceipt, Digest)]) -> Archive {
         let mut archive = Archive {
             host: "db1".to_owned(),
             server: "7".to_owned(),

@@ -15,6 +15,8 @@ use crate::{BackupError, Repository};
 
 /// An event, as its log contains it.
 pub(super) struct LogEvent<'e> {
+    /// Server that wrote it, as in the name of its archive.
+    pub(super) server: &'e str,
     /// Name of the log.
     pub(super) file: &'e str,
     /// Offset of the event in the log.
@@ -29,6 +31,8 @@ pub(super) enum Range<'r> {
     /// Events from the log of this position on, with no gap. The time of the backup, in seconds since 1970, selects the
     /// right log of this name: a server whose logs were reset uses their names again.
     From(&'r BinlogPosition, i64),
+    /// All events, with no gap.
+    Whole,
     /// Events of parts that may contain transactions from this time span, in seconds since 1970, and the first event of
     /// each of their logs.
     Between(i64, i64),
@@ -40,7 +44,7 @@ impl Range<'_> {
         /// In seconds. Events have the time of their statement; the transaction may be committed later.
         const MARGIN: i64 = 3600;
         match self {
-            Self::From(..) => true,
+            Self::From(..) | Self::Whole => true,
             Self::Between(first, last) => {
                 i64::from(segment.last) >= first.saturating_sub(MARGIN)
                     && i64::from(segment.first) <= last.saturating_add(MARGIN)
@@ -49,29 +53,27 @@ impl Range<'_> {
     }
 }
 
-/// Visits events in order until `visit` breaks.
+/// Visits events in order until `visit` breaks; returns whether it did.
 pub(super) fn each_event(
     repository: &Repository,
     archive: &Archive,
     identities: &[Identity],
     range: Range<'_>,
     visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
-) -> Result<(), BackupError> {
-    let (from, first) = match range {
-        Range::From(from, time) => (Some(from), begin_of(archive, from, time)),
-        Range::Between(..) => (None, Some(0)),
+) -> Result<ControlFlow<()>, BackupError> {
+    let first = match range {
+        Range::From(from, time) => begin_of(archive, from, time)
+            .ok_or_else(|| BackupError::unreachable(format!("the beginning of {} is not archived", from.file)))?,
+        Range::Whole | Range::Between(..) => 0,
     };
-    let Some(first) = first else {
-        let reason = format!("the beginning of {} is not archived", from.map_or("it", |from| &from.file));
-        return Err(BackupError::unreachable(reason));
-    };
+    let may_skip = matches!(range, Range::Between(..));
     let logs: BTreeSet<&str> = archive
         .segments()
         .filter(|(segment, _)| range.has(segment))
         .map(|(segment, _)| segment.file.as_str())
         .collect();
     for (number, (segment, is_gap)) in archive.segments().enumerate().skip(first) {
-        if number > first && from.is_some() && is_gap {
+        if number > first && is_gap && !may_skip {
             let reason = format!("logs are missing before {}:{}", segment.file, segment.start);
             return Err(BackupError::unreachable(reason));
         }
@@ -81,55 +83,69 @@ pub(super) fn each_event(
         }
         let object = archive.object(segment);
         let mut is_ended = false;
-        each_event_of(repository, &object, segment, identities, &mut |event| {
+        let part = StoredPart { server: &archive.server, object: &object, segment };
+        part.each_event(repository, identities, &mut |event| {
             let visited = visit(event)?;
             is_ended = visited.is_break();
             Ok(if is_head { ControlFlow::Break(()) } else { visited })
         })?;
         if is_ended {
-            return Ok(());
+            return Ok(ControlFlow::Break(()));
         }
     }
-    Ok(())
+    Ok(ControlFlow::Continue(()))
 }
 
-/// Visits the events of a part in order until `visit` breaks. A part must end where its receipt says.
-fn each_event_of(
-    repository: &Repository,
-    object: &str,
-    segment: &Segment,
-    identities: &[Identity],
-    visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
-) -> Result<(), BackupError> {
-    let damaged = |what: String| BackupError::Object { object: object.to_owned(), source: ArchiveError::Receipt(what) };
-    let events = segment::read(repository, object, segment, identities)?;
-    let (mut rest, mut start) = (events.as_slice(), segment.start);
-    while !rest.is_empty() {
-        let cut = || damaged("an event in it is cut".to_owned());
-        let header = EventHeader::parse(rest).map_err(|_| cut())?;
-        let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
-        let (event, behind) = rest.split_at_checked(bytes).ok_or_else(cut)?;
-        let position = start_of(&header, start, segment.end);
-        let of_log = LogEvent { file: &segment.file, start: position, kind: header.kind, bytes: event };
-        if visit(&of_log)?.is_break() {
+/// A part of a log in the repository.
+pub(crate) struct StoredPart<'p> {
+    /// Server that wrote the log.
+    pub(crate) server: &'p str,
+    /// Name of the object.
+    pub(crate) object: &'p str,
+    /// The part, as its receipt describes it.
+    pub(crate) segment: &'p Segment,
+}
+
+impl StoredPart<'_> {
+    /// Decrypts the part and checks that its events are whole and fill the range that the receipt names.
+    ///
+    /// # Errors
+    /// [`BackupError::Object`], [`BackupError::Store`].
+    pub(crate) fn check(&self, repository: &Repository, identities: &[Identity]) -> Result<(), BackupError> {
+        self.each_event(repository, identities, &mut |_| Ok(ControlFlow::Continue(())))
+    }
+
+    /// Visits its events in order until `visit` breaks.
+    fn each_event(
+        &self,
+        repository: &Repository,
+        identities: &[Identity],
+        visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
+    ) -> Result<(), BackupError> {
+        let Self { server, object, segment } = *self;
+        let events = segment::read(repository, object, segment, identities)?;
+        let (mut rest, mut start) = (events.as_slice(), segment.start);
+        while !rest.is_empty() {
+            let cut = || self.damaged("an event in it is cut".to_owned());
+            let header = EventHeader::parse(rest).map_err(|_| cut())?;
+            let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
+            let (event, behind) = rest.split_at_checked(bytes).ok_or_else(cut)?;
+            let position = start_of(&header, start, segment.end);
+            let of_log = LogEvent { server, file: &segment.file, start: position, kind: header.kind, bytes: event };
+            if visit(&of_log)?.is_break() {
+                return Ok(());
+            }
+            (rest, start) = (behind, position.saturating_add(u64::from(header.event_bytes)));
+        }
+        if start == segment.end {
             return Ok(());
         }
-        (rest, start) = (behind, position.saturating_add(u64::from(header.event_bytes)));
+        Err(self.damaged(format!("its events end at {start} instead of {}", segment.end)))
     }
-    if start == segment.end {
-        return Ok(());
-    }
-    Err(damaged(format!("its events end at {start} instead of {}", segment.end)))
-}
 
-/// Decrypts a part and checks that its events are whole and fill the range that the receipt names.
-pub(crate) fn check_part(
-    repository: &Repository,
-    object: &str,
-    segment: &Segment,
-    identities: &[Identity],
-) -> Result<(), BackupError> {
-    each_event_of(repository, object, segment, identities, &mut |_| Ok(ControlFlow::Continue(())))
+    fn damaged(&self, what: String) -> BackupError {
+        BackupError::Object { object: self.object.to_owned(), source: ArchiveError::Receipt(what) }
+    }
 }
 
 impl Archive {

@@ -11,6 +11,8 @@
 mod archiver;
 mod chain;
 mod events;
+mod failover;
+mod history;
 mod replay;
 mod report;
 mod segment;
@@ -27,6 +29,7 @@ pub use self::{
     transaction::{Transaction, around},
 };
 pub(crate) use self::{
-    events::check_part,
+    events::StoredPart,
+    history::History,
     replay::{position_of, replay},
 };

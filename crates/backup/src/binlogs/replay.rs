@@ -20,8 +20,8 @@ use verify::Keys;
 pub(crate) use self::position::position_of;
 use self::{applier::Applier, clear_pages::Before};
 use super::{
-    chain::Archive,
-    events::{LogEvent, Range, each_event},
+    events::LogEvent,
+    history::{Begin, History},
     target::Reach,
     transaction::Scanner,
 };
@@ -78,7 +78,7 @@ pub struct Replayed {
 /// [`BackupError::Replay`] with the server's error.
 pub(crate) fn replay(
     repository: &Repository,
-    archive: &Archive,
+    history: &History,
     identities: &[Identity],
     replayer: &Replayer<'_>,
     note: &dyn Fn(u64),
@@ -112,15 +112,18 @@ pub(crate) fn replay(
         }
         Ok(())
     };
-    let (from, end) = (replayer.from, &replayer.reach.end);
+    let (from, last) = (replayer.from, replayer.reach.last.as_ref());
+    let begin = Begin { from, time: replayer.time.as_second() };
     let (mut scanner, mut rotations, mut skipped_events) = (Scanner::new(), 0_u64, BTreeSet::new());
     if replayer.reach.transactions > 0 {
-        each_event(repository, archive, identities, Range::From(from, replayer.time.as_second()), &mut |event| {
-            portions.add(event, from);
-            let Some(transaction) = scanner.take(event.file, event.start, event.bytes)? else {
+        history.each_event(repository, identities, begin, &mut |event| {
+            portions.add(event, history.is_before(event.server, event.file, event.start, from));
+            let Some(transaction) = scanner.take(event)? else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let is_new = transaction.file != from.file || transaction.start >= from.offset;
+            let is_before = history.is_before(&transaction.server, &transaction.file, transaction.start, from);
+            // The applier leaves out repeated ones by their GTIDs.
+            let is_new = !is_before && !history.is_repeated(&transaction);
             portions.end_transaction(is_new);
             if is_new && transaction.is_of_instance() {
                 portions.replace_last(event, &[b"BEGIN", b"COMMIT"])?;
@@ -130,7 +133,7 @@ pub(crate) fn replay(
                 portions.replace_last(event, &[NOTHING])?;
                 skipped_events.extend(transaction.events().cloned());
             }
-            if transaction.end_position() == *end {
+            if last == Some(&transaction) {
                 return Ok(ControlFlow::Break(()));
             }
             if portions.bytes >= portion_bytes {
@@ -169,6 +172,7 @@ struct Portions {
     logs: Vec<Log>,
     /// The first events of the current log, which describe it.
     head: Vec<u8>,
+    server: String,
     file: String,
     bytes: usize,
     transactions: u64,
@@ -177,8 +181,10 @@ struct Portions {
 }
 
 impl Portions {
-    fn add(&mut self, event: &LogEvent<'_>, from: &BinlogPosition) {
-        if self.file != event.file {
+    /// Adds an event; `is_before`: the backup has its transaction.
+    fn add(&mut self, event: &LogEvent<'_>, is_before: bool) {
+        if (self.server.as_str(), self.file.as_str()) != (event.server, event.file) {
+            event.server.clone_into(&mut self.server);
             event.file.clone_into(&mut self.file);
             self.head.clear();
             self.logs.push(Log { file: self.file.clone(), bytes: Vec::new() });
@@ -190,7 +196,7 @@ impl Portions {
             }
             // These belong to the log, not to a transaction.
             EventType::ROTATE | EventType::STOP | EventType::GTID_LIST | EventType::BINLOG_CHECKPOINT => {}
-            _ if event.file == from.file && event.start < from.offset => {}
+            _ if is_before => {}
             kind => {
                 self.has_gtids |= matches!(kind, EventType::GTID | EventType::GTID_TAGGED);
                 self.has_anonymous |= kind == EventType::ANONYMOUS_GTID;
@@ -227,7 +233,8 @@ impl Portions {
     /// Takes all events. The next portion begins in the same log.
     fn take(&mut self) -> Self {
         let log = Log { file: self.file.clone(), bytes: self.head.clone() };
-        let next = Self { logs: vec![log], head: self.head.clone(), file: self.file.clone(), ..Self::default() };
+        let (server, file) = (self.server.clone(), self.file.clone());
+        let next = Self { logs: vec![log], head: self.head.clone(), server, file, ..Self::default() };
         std::mem::replace(self, next)
     }
 }

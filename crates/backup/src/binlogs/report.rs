@@ -60,6 +60,9 @@ pub struct ArchiveSummary {
     pub server: String,
     /// Its version.
     pub version: String,
+    /// The server whose archive it continues: it took over from that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predecessor: Option<String>,
     /// Where it begins.
     pub begin: Option<BinlogPosition>,
     /// Where it ends.
@@ -88,6 +91,7 @@ impl ArchiveSummary {
         Self {
             server: archive.server.clone(),
             version: newest.map_or_else(String::new, |receipt| receipt.version.clone()),
+            predecessor: archive.predecessor().map(|before| before.server.clone()),
             begin: segments()
                 .next()
                 .map(|segment| BinlogPosition { file: segment.file.clone(), offset: segment.start }),

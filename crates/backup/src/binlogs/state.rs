@@ -7,7 +7,7 @@ use std::{
 
 use archive::{
     Digest,
-    binlog::{BinlogPosition, Gap, Segment},
+    binlog::{BinlogPosition, Gap, Predecessor, Segment},
     names::Number,
 };
 use files::{WriteOptions, write_atomic};
@@ -18,6 +18,10 @@ use crate::{
     state::{lock, make_directory},
 };
 
+/// What the names of the files begin and end with, around the server.
+const PREFIX: &str = "binlogs-";
+const SUFFIX: &str = ".json";
+
 /// State of the archive of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ArchiveState {
@@ -27,6 +31,12 @@ pub(super) struct ArchiveState {
     pub(super) previous: Option<Digest>,
     /// Parts that are stored but in no receipt yet.
     pub(super) pending: Vec<Segment>,
+    /// For the first receipt: the server whose archive this one continues.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) predecessor: Option<Predecessor>,
+    /// Version of the server, when it was last asked.
+    #[serde(default)]
+    pub(super) version: String,
     /// The gap before the first of them.
     pub(super) gap: Option<Gap>,
     /// Position at which the next part begins.
@@ -70,14 +80,36 @@ impl StateFile {
         make_directory(directory)?;
         let lock_path = directory.join("binlogs.lock");
         let Some(lock) = lock(&lock_path)? else { return Err(BackupError::BinlogsBusy { path: lock_path }) };
-        let path = directory.join(format!("binlogs-{server}.json"));
-        let archive = match fs::read(&path) {
+        let archive = Self::read(directory, server)?;
+        Ok(Self { path: path(directory, server), archive, _lock: lock })
+    }
+
+    /// Reads the state of a server's archive; it is empty if there is no file.
+    pub(super) fn read(directory: &Path, server: &str) -> Result<ArchiveState, BackupError> {
+        let path = path(directory, server);
+        match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| BackupError::io(&path, "cannot be used")(std::io::Error::other(error)))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => ArchiveState::default(),
-            Err(error) => return Err(BackupError::io(&path, "cannot be read")(error)),
+                .map_err(|error| BackupError::io(&path, "cannot be used")(std::io::Error::other(error))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ArchiveState::default()),
+            Err(error) => Err(BackupError::io(&path, "cannot be read")(error)),
+        }
+    }
+
+    /// Names of the servers with a state in this directory.
+    pub(super) fn servers(directory: &Path) -> Result<Vec<String>, BackupError> {
+        let failed = || BackupError::io(directory, "cannot be read");
+        let entries = match fs::read_dir(directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed())?,
         };
-        Ok(Self { path, archive, _lock: lock })
+        let mut servers = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(failed())?.file_name();
+            let server = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+            servers.extend(server.map(str::to_owned));
+        }
+        servers.sort_unstable();
+        Ok(servers)
     }
 
     /// Writes the state to disk durably.
@@ -87,6 +119,10 @@ impl StateFile {
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
             .map_err(BackupError::io(&self.path, "cannot be written"))
     }
+}
+
+fn path(directory: &Path, server: &str) -> PathBuf {
+    directory.join(format!("{PREFIX}{server}{SUFFIX}"))
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use replication::gtid::{mariadb, mysql};
 
 use super::{
-    chain::Archive,
-    events::{Range, each_event},
+    history::{Begin, History},
     transaction::{Scanner, Transaction},
 };
 use crate::{BackupError, Repository};
@@ -65,19 +64,26 @@ impl Target {
     pub fn find(
         &self,
         repository: &Repository,
-        archive: &Archive,
+        history: &History,
         identities: &[Identity],
     ) -> Result<Reach, BackupError> {
         self.check_order()?;
         let mut scanner = Scanner::new();
         let mut search = Search::new(self);
-        each_event(repository, archive, identities, Range::From(&self.from, self.time.as_second()), &mut |event| {
-            match scanner.take(event.file, event.start, event.bytes)? {
-                Some(transaction) => search.take(transaction),
-                None => Ok(ControlFlow::Continue(())),
+        let begin = Begin { from: &self.from, time: self.time.as_second() };
+        history.each_event(repository, identities, begin, &mut |event| match scanner.take(event)? {
+            Some(transaction) if history.is_repeated(&transaction) => Ok(ControlFlow::Continue(())),
+            Some(transaction) => {
+                let is_before =
+                    history.is_before(&transaction.server, &transaction.file, transaction.start, &self.from);
+                search.take(transaction, is_before)
             }
+            None => Ok(ControlFlow::Continue(())),
         })?;
-        search.end(archive.receipts.last().map(|receipt| &receipt.end))
+        if let (Until::End, Some(fork)) = (&self.until, history.fork()) {
+            return Err(BackupError::unreachable(format!("{fork}, so the end is not known")));
+        }
+        search.end(history.last().receipts.last().map(|receipt| &receipt.end))
     }
 
     /// Rejects a target from before the backup.
@@ -140,9 +146,10 @@ impl<'t> Search<'t> {
         Self { target, reach, is_found: false, ahead: 0, earlier: 0 }
     }
 
-    fn take(&mut self, transaction: Transaction) -> Result<ControlFlow<()>, BackupError> {
+    /// Takes the next transaction; `is_before`: it begins before the position of the backup.
+    fn take(&mut self, transaction: Transaction, is_before: bool) -> Result<ControlFlow<()>, BackupError> {
         let Target { from, until, .. } = self.target;
-        if transaction.file == from.file && transaction.start < from.offset {
+        if is_before {
             if transaction.end > from.offset {
                 let reason = format!("the backup ends inside a transaction, at {}:{}", from.file, from.offset);
                 return Err(BackupError::unreachable(reason));
@@ -250,6 +257,7 @@ mod tests {
         for (number, time) in (0_u64..).zip(times) {
             let (start, end) = (100 + number * 10, 110 + number * 10);
             let transaction = Transaction {
+                server: "7".to_owned(),
                 file: "b.000001".to_owned(),
                 start,
                 end,
@@ -257,7 +265,7 @@ mod tests {
                 committed: Some(at(*time)),
                 changes: BTreeMap::new(),
             };
-            if search.take(transaction)?.is_break() {
+            if search.take(transaction, false)?.is_break() {
                 break;
             }
         }

@@ -17,13 +17,15 @@ use serde::Serialize;
 
 use super::{
     chain::Archive,
-    events::{Range, each_event},
+    events::{LogEvent, Range, each_event},
 };
 use crate::{BackupError, Repository};
 
 /// A transaction, or a statement outside of transactions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Transaction {
+    /// Server whose log has it, as in the name of its archive.
+    pub server: String,
     /// Name of the log.
     pub file: String,
     /// Offset of its first event.
@@ -214,6 +216,7 @@ impl Iterator for Words<'_> {
 
 /// Finds transactions in events, in the order of the log.
 pub(super) struct Scanner {
+    server: String,
     decoder: Decoder,
     progress: Progress,
     open: Option<Transaction>,
@@ -222,12 +225,15 @@ pub(super) struct Scanner {
 impl Scanner {
     pub(super) fn new() -> Self {
         let start = Start::Position(LogPosition::default());
-        Self { decoder: Decoder::new(Limits::default()), progress: Progress::new(&start), open: None }
+        let (decoder, progress) = (Decoder::new(Limits::default()), Progress::new(&start));
+        Self { server: String::new(), decoder, progress, open: None }
     }
 
-    /// Processes an event of `file` at offset `start`. Returns the transaction that it ends.
-    pub(super) fn take(&mut self, file: &str, start: u64, bytes: &[u8]) -> Result<Option<Transaction>, BackupError> {
-        if self.progress.position.file != file {
+    /// Processes an event. Returns the transaction that it ends.
+    pub(super) fn take(&mut self, event: &LogEvent<'_>) -> Result<Option<Transaction>, BackupError> {
+        let LogEvent { server, file, start, bytes, .. } = *event;
+        if self.server != server || self.progress.position.file != file {
+            server.clone_into(&mut self.server);
             let position = LogPosition { file: file.to_owned(), position: start };
             self.progress = Progress::new(&Start::Position(position));
             self.decoder = Decoder::new(Limits::default());
@@ -246,6 +252,7 @@ impl Scanner {
         let gtid = gtid(&event);
         if gtid.is_some() || self.open.is_none() {
             self.open = Some(Transaction {
+                server: server.to_owned(),
                 file: file.to_owned(),
                 start,
                 end: start,
@@ -324,18 +331,24 @@ pub fn around(
     let (first, last) = (time.saturating_sub(within), time.saturating_add(within));
     let (first, last) = (first.unwrap_or(Timestamp::MIN), last.unwrap_or(Timestamp::MAX));
     let (mut scanner, mut found) = (Scanner::new(), Vec::new());
-    each_event(repository, archive, identities, Range::Between(first.as_second(), last.as_second()), &mut |event| {
-        let Some(transaction) = scanner.take(event.file, event.start, event.bytes)? else {
-            return Ok(ControlFlow::Continue(()));
-        };
-        if transaction.committed.is_some_and(|committed| committed > last) {
-            return Ok(ControlFlow::Break(()));
-        }
-        if transaction.committed.is_none_or(|committed| committed >= first) {
-            found.push(transaction);
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
+    let _is_ended = each_event(
+        repository,
+        archive,
+        identities,
+        Range::Between(first.as_second(), last.as_second()),
+        &mut |event| {
+            let Some(transaction) = scanner.take(event)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            if transaction.committed.is_some_and(|committed| committed > last) {
+                return Ok(ControlFlow::Break(()));
+            }
+            if transaction.committed.is_none_or(|committed| committed >= first) {
+                found.push(transaction);
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
     Ok(found)
 }
 

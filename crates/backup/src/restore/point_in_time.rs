@@ -8,14 +8,14 @@ use verify::Keys;
 use super::{Found, Restored};
 use crate::{
     BackupError,
-    binlogs::{Archive, Reach, Replayed, Replayer, Target, Until, position_of, replay},
+    binlogs::{Archive, History, Reach, Replayed, Replayer, Target, Until, position_of, replay},
     prove::{Prover, memory},
 };
 
 /// The archive of the backup's server, and the target.
 #[derive(Debug)]
 pub struct PointInTime {
-    archive: Archive,
+    history: History,
     /// Its `from` is empty if the manifest has no position.
     target: Target,
     /// The range to replay, if the position is known.
@@ -52,8 +52,8 @@ impl PointInTime {
         };
         // Reading the archive takes long, and `latest` tries one backup after the other.
         target.check_order()?;
-        let archive = archive_of(found, &target, signers)?;
-        let mut point = Self { archive, target, planned: None };
+        let history = history_of(found, &target, signers)?;
+        let mut point = Self { history, target, planned: None };
         point.planned = point.has_position().then(|| point.reach(found, &point.target)).transpose()?;
         Ok(point)
     }
@@ -65,12 +65,13 @@ impl PointInTime {
     /// [`BackupError::Untrusted`] if it is another one: newer receipts are hidden.
     pub(super) fn check_newest(&self, expected: Option<Digest>) -> Result<bool, BackupError> {
         let Some(expected) = expected else { return Ok(false) };
-        if self.archive.newest == Some(expected) {
+        let archive = self.history.last();
+        if archive.newest == Some(expected) {
             return Ok(true);
         }
-        let number = self.archive.receipts.last().map_or(0, |receipt| receipt.number);
-        let object = names::binlog_receipt(&self.archive.host, &self.archive.server, number);
-        let found = self.archive.newest.map_or_else(|| "none".to_owned(), |found| found.to_string());
+        let number = archive.receipts.last().map_or(0, |receipt| receipt.number);
+        let object = names::binlog_receipt(&archive.host, &archive.server, number);
+        let found = archive.newest.map_or_else(|| "none".to_owned(), |found| found.to_string());
         let reason = format!("the newest receipt of binary logs is {found}, not {expected} as given");
         Err(BackupError::Untrusted { object, reason })
     }
@@ -83,8 +84,9 @@ impl PointInTime {
 
     /// Adds what is wrong with the archive, which may be why the target is not in it.
     fn with_breaks(&self, reason: String) -> String {
-        let breaks = self.archive.breaks.iter().map(|(object, what)| format!("; {object}: {what}"));
-        std::iter::once(reason).chain(breaks.take(1)).collect()
+        let breaks = self.history.breaks().map(|(object, what)| format!("; {object}: {what}"));
+        let fork = self.history.fork().map(|fork| format!("; {fork}"));
+        std::iter::once(reason).chain(breaks.take(1)).chain(fork).collect()
     }
 
     const fn has_position(&self) -> bool {
@@ -92,7 +94,7 @@ impl PointInTime {
     }
 
     fn reach(&self, found: &Found, target: &Target) -> Result<Reach, BackupError> {
-        target.find(&found.repository, &self.archive, &found.identities).map_err(|error| match error {
+        target.find(&found.repository, &self.history, &found.identities).map_err(|error| match error {
             BackupError::Unreachable { reason } => BackupError::Unreachable { reason: self.with_breaks(reason) },
             error => error,
         })
@@ -121,27 +123,31 @@ impl PointInTime {
         let server_uuid = found.opened.server_uuid();
         let replayer =
             Replayer { datadir: into, from: &target.from, time: target.time, reach: &reach, keys, prover, server_uuid };
-        let replayed = replay(&found.repository, &self.archive, &found.identities, &replayer, note)?;
+        let replayed = replay(&found.repository, &self.history, &found.identities, &replayer, note)?;
         // The report describes the files from before the replay.
         restored.report = None;
         Ok(ReplayResult { reach, replayed })
     }
 }
 
-/// The archive of the server that a backup is of. MariaDB has no UUID: if the host has archives of several servers, it is
-/// the one that has the backup's log.
-fn archive_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) -> Result<Archive, BackupError> {
+/// The archive of the server that a backup is of, and those that continue it. MariaDB has no UUID: if the host has
+/// archives of several servers, it is the one that has the backup's log.
+fn history_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) -> Result<History, BackupError> {
     let (repository, host) = (&found.repository, found.opened.host());
     let none = || BackupError::unreachable(format!("no binary logs of the server of {host} are archived"));
-    if let Some(uuid) = found.opened.server_uuid() {
-        return Archive::read_one(repository, host, uuid, signers)?.ok_or_else(none);
-    }
     let mut archives = Archive::read_all(repository, host, signers)?;
+    if let Some(uuid) = found.opened.server_uuid() {
+        let own = archives.iter().position(|archive| archive.server == uuid).ok_or_else(none)?;
+        let first = archives.swap_remove(own);
+        // A position is one of the server that was backed up.
+        let is_position = matches!(target.until, Until::Position(_));
+        return Ok(if is_position { History::of_one(first) } else { History::new(first, archives) });
+    }
     if !target.from.file.is_empty() && archives.len() > 1 {
         archives.retain(|archive| archive.has_log(&target.from, target.time));
     }
     match (archives.pop(), archives.len()) {
-        (Some(archive), 0) => Ok(archive),
+        (Some(archive), 0) => Ok(History::of_one(archive)),
         (None, _) => Err(none()),
         (Some(_), _) => Err(BackupError::unreachable(format!(
             "{host} has archived binary logs of several servers, and the backup does not say which is its own"

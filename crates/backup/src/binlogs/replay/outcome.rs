@@ -27,22 +27,13 @@ fn has(gtids: &str, gtid: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use archive::binlog::BinlogPosition;
 
     use super::*;
     use crate::binlogs::Transaction;
 
     fn reach(last: &str, next: &str) -> Reach {
-        let transaction = |gtid: &str| Transaction {
-            file: "binlog.000001".to_owned(),
-            start: 4,
-            end: 8,
-            gtid: gtid.to_owned(),
-            committed: None,
-            changes: BTreeMap::new(),
-        };
+        let transaction = |gtid: &str| Transaction { gtid: gtid.to_owned(), ..Transaction::default() };
         let end = BinlogPosition { file: "binlog.000001".to_owned(), offset: 8 };
         Reach { last: Some(transaction(last)), next: Some(transaction(next)), transactions: 1, end }
     }

@@ -1,0 +1,134 @@
+//! Begins the archive of a server that took over from another one, so that it continues the other's archive.
+//!
+//! Only MySQL's GTIDs are used: each of its logs begins with the set of transactions before it. MariaDB's servers have an
+//! archive each.
+
+use std::path::Path;
+
+use ::binlog::{
+    Body,
+    replica::{LogPosition, Replica, Settings, Start},
+};
+use archive::binlog::{BinlogPosition, FIRST_EVENT, Gap, Predecessor};
+use jiff::Timestamp;
+use replication::gtid::mysql::GtidSet;
+use snapshot::follow::Account;
+
+use super::state::{ArchiveState, StateFile};
+use crate::BackupError;
+
+/// How the archive of a new server begins.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Takeover {
+    /// The archive continues another one, from the beginning of this log.
+    Continues(Predecessor, BinlogPosition),
+    /// Transactions are lost between the other archive and this one.
+    Lost(Gap),
+}
+
+/// The archive of a server that this host has archived before: its name, and where it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Former {
+    server: String,
+    end: BinlogPosition,
+    gtid: GtidSet,
+}
+
+/// The archive with the newest transactions among those of other servers of this host. `None` if there is none, or if each
+/// of them has transactions that the others do not have.
+pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<Former>, BackupError> {
+    let mut found = Vec::new();
+    for other in StateFile::servers(directory)?.into_iter().filter(|other| other != server) {
+        let ArchiveState { end, gtid, .. } = StateFile::read(directory, &other)?;
+        let gtid: GtidSet = gtid.parse().unwrap_or_default();
+        if !gtid.is_empty() {
+            found.push(Former { server: other, end, gtid });
+        }
+    }
+    let has_all = |former: &&Former| found.iter().all(|other| other.gtid.is_subset_of(&former.gtid));
+    Ok(found.iter().find(has_all).cloned())
+}
+
+/// Finds the newest of the logs before which there are only transactions that are in the former archive.
+///
+/// `executed`: GTIDs of the new server; `before`: reads those before a log.
+pub(super) fn take_over(
+    former: &Former,
+    executed: &GtidSet,
+    logs: &[BinlogPosition],
+    before: &mut dyn FnMut(&str) -> Result<GtidSet, BackupError>,
+) -> Result<Takeover, BackupError> {
+    let lost =
+        |reason: String| Ok(Takeover::Lost(Gap { from: former.end.clone(), reason, noticed: Some(Timestamp::now()) }));
+    let missing = former.gtid.without(executed);
+    if !missing.is_empty() {
+        return lost(format!("the new server lacks transactions of {}: {missing}", former.server));
+    }
+    for log in logs.iter().rev() {
+        if before(&log.file)?.is_subset_of(&former.gtid) {
+            let predecessor = Predecessor { server: former.server.clone(), gtid: former.gtid.to_string() };
+            return Ok(Takeover::Continues(
+                predecessor,
+                BinlogPosition { file: log.file.clone(), offset: FIRST_EVENT },
+            ));
+        }
+    }
+    lost(format!("the new server has removed the logs with the first transactions after those of {}", former.server))
+}
+
+/// Reads the GTIDs before a log from its first events.
+pub(super) fn gtids_before(account: &Account, settings: &Settings, log: &str) -> Result<GtidSet, BackupError> {
+    let start = Start::Position(LogPosition { file: log.to_owned(), position: FIRST_EVENT });
+    let mut replica = Replica::connect(&account.target, &account.options, &start, settings)?;
+    while let Some(event) = replica.next_event()? {
+        match event.body {
+            Body::PreviousGtids(previous) => return Ok(previous.set),
+            Body::Rotate(_) | Body::FormatDescription(_) => {}
+            // A log of a time without GTIDs.
+            _ => return Ok(GtidSet::default()),
+        }
+    }
+    Err(BackupError::ServerClosed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
+    fn set(numbers: &str) -> GtidSet {
+        format!("{A}:{numbers}").parse().unwrap()
+    }
+
+    fn log(number: u32) -> BinlogPosition {
+        BinlogPosition { file: format!("b.{number:06}"), offset: 900 }
+    }
+
+    /// A takeover after 1-10, by a server with these transactions before each of its logs.
+    fn taken(executed: &str, before: &[&str]) -> Takeover {
+        let former = Former { server: A.to_owned(), end: log(7), gtid: set("1-10") };
+        let logs: Vec<BinlogPosition> = (1..).take(before.len()).map(log).collect();
+        let mut of_log = |name: &str| {
+            let number: usize = name.trim_start_matches("b.").parse().unwrap();
+            Ok(set(before[number - 1]))
+        };
+        take_over(&former, &set(executed), &logs, &mut of_log).unwrap()
+    }
+
+    #[test]
+    fn the_archive_begins_with_the_last_log_that_misses_nothing() {
+        let Takeover::Continues(predecessor, begin) = taken("1-20", &["1-3", "1-8", "1-12"]) else { panic!("lost") };
+        assert_eq!((predecessor.gtid.as_str(), begin.file.as_str()), (set("1-10").to_string().as_str(), "b.000002"));
+        let Takeover::Continues(_, begin) = taken("1-10", &["1-3", "1-10"]) else { panic!("lost") };
+        assert_eq!((begin.file.as_str(), begin.offset), ("b.000002", FIRST_EVENT));
+    }
+
+    #[test]
+    fn a_server_without_what_follows_is_a_gap() {
+        let Takeover::Lost(gap) = taken("1-9", &["1-3"]) else { panic!("continued") };
+        assert!(gap.reason.contains(":10") && gap.from == log(7), "{gap:?}");
+        let Takeover::Lost(gap) = taken("1-20", &["1-12", "1-14"]) else { panic!("continued") };
+        assert!(gap.reason.contains("has removed the logs"), "{gap:?}");
+    }
+}
