@@ -19,12 +19,12 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::cli::connect::{Login, Terminal};
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, error, warning};
 use crate::output::progress::StatusLine;
 use crate::output::render::Render;
+use crate::process::forbid_dumps;
 
 /// Show what is still readable to someone who steals the disk or listens on the wire
 ///

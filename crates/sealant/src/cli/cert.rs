@@ -10,10 +10,10 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use pki::{AUTHORITY_DAYS, AlternativeName, Authority, Due, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
 
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::process::forbid_dumps;
 
 /// Time limit of a handshake with a running server.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -7,10 +7,10 @@ use clap::Args;
 use report::{keys_messages, write_keys_json, write_keys_table};
 
 use crate::cli::change::{Output, Server, not_logged, state_dir};
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
 use crate::output::progress::StatusLine;
+use crate::process::forbid_dumps;
 
 /// List every key that opens something on a server, where it is, and what still needs it; never the key itself
 ///

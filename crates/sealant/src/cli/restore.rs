@@ -21,12 +21,13 @@ use report::{
 
 use super::backup::Reporting;
 use super::bucket::Bucket;
+use super::key_stores::KeyStores;
 use super::receive::writable_keyring;
 use super::value;
-use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, say};
+use crate::process::forbid_dumps;
 
 /// Restore a backup into a directory, proven from the disk before it is moved into place
 ///

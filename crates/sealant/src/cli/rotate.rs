@@ -12,10 +12,10 @@ use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate
 use self::tls::NewCertificate;
 use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir};
 use crate::cli::value;
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say, warning};
 use crate::output::progress::StatusLine;
+use crate::process::forbid_dumps;
 
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///

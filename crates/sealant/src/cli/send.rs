@@ -18,13 +18,14 @@ use glob::Pattern;
 use report::{send_hint, write_send_plan};
 use zeroize::Zeroizing;
 
+use super::key_stores::KeyStores;
 use super::snapshot::Live;
 use super::transfer::{Certificates, Following, check_source};
-use super::verify::{KeyStores, forbid_dumps};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
+use crate::process::forbid_dumps;
 
 /// Send a data directory to another host, encrypted and verified
 ///

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use ::tunnel::{Credentials, Log};
 use clap::{Args, Subcommand};
 
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, warning};
+use crate::process::forbid_dumps;
 
 /// Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection
 ///

@@ -20,6 +20,7 @@ use crate::cli::change::Consent;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
+use crate::process::ended_by_signals;
 
 /// Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given
 ///
@@ -103,7 +104,7 @@ impl BenchDisk {
         }
         let environment = Environment::now(self.on.as_deref().unwrap_or_else(|| Path::new(".")));
         // An open volume is closed when a signal ends the measurement.
-        let stopped = if self.on.is_some() { super::stopped()? } else { Arc::default() };
+        let stopped = if self.on.is_some() { ended_by_signals()? } else { Arc::default() };
         let suite = self.suite(&stopped)?;
         if let Some(plan) = suite.plan(self.effort.rounds)
             && !self.consent.given(&plan)?

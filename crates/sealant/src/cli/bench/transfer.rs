@@ -11,14 +11,14 @@ use ::transfer::codec::effort::Compression;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::current_program;
 use super::output::Output;
 use super::server::ServerOptions;
+use crate::cli::key_stores::KeyStores;
 use crate::cli::transfer::check_source;
 use crate::cli::value;
-use crate::cli::verify::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::current_program;
 
 /// Measure how fast a directory is copied, compared with usual methods
 ///
