@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use ::audit::diff::Drift;
 use ::audit::facts::Facts;
-use ::audit::finding::Severity;
 use ::audit::fleet::{self, Common, Fleet};
 use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
@@ -19,6 +18,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::cli::connect::{Login, Terminal};
+use crate::cli::value::{self, FailOn};
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, error, warning};
@@ -116,30 +116,8 @@ struct Judgement {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Run only this check (repeatable)
-    #[arg(long = "check", value_name = "ID", value_parser = check_id)]
+    #[arg(long = "check", value_name = "ID", value_parser = value::check_id)]
     checks: Vec<String>,
-}
-
-/// A severity, or `never`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FailOn(pub(super) Option<Severity>);
-
-impl std::str::FromStr for FailOn {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "never" {
-            return Ok(Self(None));
-        }
-        text.parse().map(|severity| Self(Some(severity))).map_err(|known: String| format!("{known}, never"))
-    }
-}
-
-fn check_id(text: &str) -> Result<String, String> {
-    match ::audit::checks::find(text) {
-        Some(check) => Ok(check.id.to_owned()),
-        None => Err("no such check; run `sealant checks` for the list".to_owned()),
-    }
 }
 
 impl Audit {
