@@ -16,6 +16,7 @@ use ::audit::source as gathering;
 use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use server::dialect::AUDIT_GRANTS;
 
 use crate::cli::connect::{Login, Terminal};
 use crate::cli::value::{self, FailOn};
@@ -27,16 +28,9 @@ use crate::output::render::Render;
 use crate::process::forbid_dumps;
 
 /// Show what is still readable to someone who steals the disk or listens on the wire
-///
-/// Connects to a MySQL or MariaDB server; reads what it declares and reports, the bytes of its data directory if it
-/// runs on this host, and what its ports answer; and judges all of it by the checks that `sealant checks` lists.
-/// Nothing is changed on the server.
-///
-/// The password comes from an option file, --password-file, --password-fd or a prompt, never from the command line. The
-/// minimum privileges: GRANT PROCESS, REPLICATION CLIENT ON *.*; SELECT ON performance_schema.*; SELECT ON mysql.user.
-/// What they do not show is UNKNOWN, never PASS.
 #[derive(Debug, Args)]
 #[command(
+    long_about = description(),
     args_conflicts_with_subcommands = true,
     subcommand_precedence_over_arg = true,
     after_help = exit::help(EXAMPLES, EXITS),
@@ -52,6 +46,18 @@ pub(crate) struct Audit {
     judgement: Judgement,
     #[command(flatten)]
     outputs: outputs::Outputs,
+}
+
+fn description() -> String {
+    format!(
+        "Show what is still readable to someone who steals the disk or listens on the wire\n\n\
+         Connects to a MySQL or MariaDB server; reads what it declares and reports, the bytes of its data directory if it \
+         runs on this host, and what its ports answer; and judges all of it by the checks that `sealant checks` lists. \
+         Nothing is changed on the server.\n\n\
+         The password comes from an option file, --password-file, --password-fd or a prompt, never from the command line. \
+         The minimum privileges: GRANT {}. What they do not show is UNKNOWN, never PASS.",
+        AUDIT_GRANTS.join("; ")
+    )
 }
 
 const EXAMPLES: &str = "\
