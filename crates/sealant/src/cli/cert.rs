@@ -52,7 +52,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "done; with check: everything is in order"),
     (Exit::Failed, "it failed, or was refused; nothing is changed unless the error says so"),
-    (Exit::Findings, "check: something is wrong, or expires soon"),
+    (Exit::Findings, "check: something is wrong, or expires soon; with --monitor see its own help"),
 ];
 
 /// Make an authority: DIR/ca.pem and DIR/ca.key
