@@ -8,7 +8,7 @@ use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
@@ -119,9 +119,7 @@ struct Run {
     consent: Consent,
     #[command(flatten)]
     log: LogFile,
-    /// Directory of the run's state, for `sealant encrypt status` and others [default: /var/lib/sealant, or
-    /// ~/.local/state/sealant if that cannot be written]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = state_help())]
     state_dir: Option<PathBuf>,
 }
 
@@ -147,6 +145,10 @@ enum PolicyName {
     Tables,
     /// Redo, undo, binary and relay logs
     Logs,
+}
+
+fn state_help() -> String {
+    state_dir_help("Directory of the run's state, for `sealant encrypt status` and others")
 }
 
 const EXAMPLES: &str = "\
