@@ -5023,11 +5023,11 @@ _sealant() {
                     return 0
                     ;;
                 --sector-bytes)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "512 1024 2048 4096" -- "${cur}"))
                     return 0
                     ;;
                 --key-bits)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "256 512" -- "${cur}"))
                     return 0
                     ;;
                 --label)

@@ -55,7 +55,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l keyring-copy -d 'A copy of MySQL\'s keyring file: prove that it alone decrypts everything (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l key-file-copy -d 'A copy of MariaDB\'s key file: prove that it alone decrypts everything (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l key-file-copy-password-file -d 'File with the password of the copied key file, if that is encrypted' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l state-dir -d 'Directory of the key register, in which `sealant rotate` and `sealant keys` record dates and proven copies [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l state-dir -d 'Directory of the key register, in which `sealant rotate` and `sealant keys` record dates and proven copies [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l client-name -d 'A name that clients use for this server; its certificate must contain it (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l option-file -d 'A further option file of the server or its clients to judge (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
@@ -451,7 +451,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l host -d 'A name that the certificate must contain (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l outside -d 'Where to check the server from outside [default: its port on this host, or its socket]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
@@ -560,8 +560,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l window -d 'Begin steps only in this part of the day, in local time, as in 01:00-05:00' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l state-dir -d 'Directory of the run\'s state, for `sealant encrypt status` and others [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l state-dir -d 'Directory of the run\'s state, for `sealant encrypt status` and others [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
@@ -642,7 +642,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring-copy -d 'A copy of it, which must open everything, too (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
@@ -672,7 +672,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l datadir -d 'Pat
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports; or the configuration of the Vault that has its keys' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l backup -d 'Also examine this backup of a data directory for the keys that its files require (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l forget-backup -d 'Remove this backup, which no longer exists, from the register (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keys" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
@@ -712,8 +712,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 xfs\t'XFS'
 none\t'None: for a raw tablespace, LVM, or an image'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l backups -d 'Directory for the header backup' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l sector-bytes -d 'Size of an encryption sector in bytes: 4096, or 512 for a file system with smaller blocks' -r
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l key-bits -d 'Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l sector-bytes -d 'Size of an encryption sector in bytes: 4096, or 512 for a file system with smaller blocks' -r -f -a "512\t''
+1024\t''
+2048\t''
+4096\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l key-bits -d 'Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128' -r -f -a "256\t''
+512\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l label -d 'Label of the volume' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l pbkdf2-iterations -d 'Derive the key with this many iterations of PBKDF2. For a random key 1000 are enough, and the volume opens at once; default: Argon2id as cryptsetup measures it for a passphrase' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l make-key -d 'Create the key: 64 random bytes in the new file of --key-file'
@@ -915,7 +919,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l identity -d 'Decrypt each backup again with this age identity, as a further proof' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l keyring -d 'Path of the server\'s keyring file here, if it differs from the one the server reports' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l settle -d 'How long to wait until the server has written the re-wrapped keys' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
@@ -959,13 +963,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l identity -d 'Decrypt each backup again with this age identity, as a further proof' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l keyring -d 'Path of the server\'s keyring file here, if it differs from the one the server reports' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l settle -d 'How long to wait until the server has written the re-wrapped keys' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'

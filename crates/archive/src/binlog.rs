@@ -3,6 +3,8 @@
 //! Receipts are signed and chained like those of backups, one chain for each server. A part is an age file with a zstd
 //! frame of events, as the server sends them to a replica; `docs/formats/backup.md` is the format.
 
+use std::str::FromStr;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +74,17 @@ pub struct Predecessor {
     pub server: String,
     /// GTIDs up to the end of its archive.
     pub gtid: String,
+}
+
+impl FromStr for BinlogPosition {
+    type Err = &'static str;
+
+    /// Parses `FILE:OFFSET`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (file, offset) = text.rsplit_once(':').unwrap_or_default();
+        let offset = offset.parse().map_err(|_| "the name of a log, a colon and an offset")?;
+        Ok(Self { file: file.to_owned(), offset })
+    }
 }
 
 /// Logs that were lost: the server had removed them before they were read.
@@ -211,6 +224,13 @@ mod tests {
             BinlogReceipt::parse(text.replace("receipt/1", "receipt/2").as_bytes()),
             Err(ArchiveError::Version { .. })
         ));
+    }
+
+    #[test]
+    fn a_position_is_a_log_and_an_offset() {
+        let position = BinlogPosition { file: "b.000002".to_owned(), offset: 900 };
+        assert_eq!("b.000002:900".parse(), Ok(position));
+        assert!("b.000002".parse::<BinlogPosition>().is_err() && "b.000002:x".parse::<BinlogPosition>().is_err());
     }
 
     #[test]

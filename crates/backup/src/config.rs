@@ -384,16 +384,9 @@ fn level(text: Option<&str>) -> Result<i32, String> {
     }
 }
 
-/// Parses a number with the unit ms or s.
+/// Parses the time that is the value of the setting `name`.
 fn time(name: &str, text: &str, most: Duration) -> Result<Duration, String> {
-    let number = |digits: &str, unit: u64| digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    let milliseconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-        (Some(digits), _) => number(digits, 1),
-        (None, Some(digits)) => number(digits, 1000),
-        (None, None) => None,
-    };
-    let time = milliseconds.map(Duration::from_millis).filter(|time| !time.is_zero() && *time <= most);
-    time.ok_or_else(|| format!("{name} must be 1ms to {}s", most.as_secs()))
+    files::quantity::short_time(text, most).map_err(|_| format!("{name} must be 1ms to {}s", most.as_secs()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Files and file systems: atomic writes, opening regular files only, reads at any offset that spare the page cache,
-//! configuration files in TOML, and the file system that holds a path.
+//! configuration files in TOML, numbers with units, and the file system that holds a path.
 #![forbid(unsafe_code)]
 
 pub mod accounts;
@@ -11,6 +11,7 @@ mod directory;
 mod fill;
 pub mod mounts;
 pub mod proc;
+pub mod quantity;
 mod read_at;
 pub mod regular;
 pub mod runtime;

@@ -16,7 +16,7 @@ pub use self::{
     error::Error,
     fingerprint::{Fingerprints, mariadb_name},
     ledger::{Ledger, path},
-    location::{server_name, state_dir},
+    location::{DEFAULT_STATE_DIR, server_name, state_dir},
 };
 
 /// Name and version of the document.

@@ -11,6 +11,10 @@ use crate::Error;
 /// State directory of the whole system.
 const SYSTEM_STATE: &str = "/var/lib/sealant";
 
+/// Where [`state_dir`] looks if none is given, for help texts.
+pub const DEFAULT_STATE_DIR: &str = "/var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is \
+                                     ~/.local/state/sealant if the variable is not set";
+
 /// The directory for registers and other state: the given one, else the system's if the user may write there, else the
 /// user's.
 ///
@@ -48,4 +52,14 @@ pub fn server_name(identity: &Identity) -> String {
 
 const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_the_directory_of_the_system() {
+        assert!(DEFAULT_STATE_DIR.starts_with(SYSTEM_STATE));
+    }
 }

@@ -1,8 +1,9 @@
-//! Exit codes: the numbers are the same for all verbs, and each verb says what they mean for it.
+//! Exit codes: the numbers are the same for all verbs, and each verb says what they mean for it. Only as a monitoring
+//! plug-in a verb ends with the numbers that monitoring systems expect.
 
 use std::process::ExitCode;
 
-/// How a run ended, in the order of the exit codes.
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done, and nothing is wrong.
@@ -17,15 +18,21 @@ pub(crate) enum Exit {
     Incomplete,
     /// A waiver is expired, or the waiver file is not valid.
     BadWaiver,
+    /// As a monitoring plug-in: WARNING.
+    MonitorWarning,
+    /// As a monitoring plug-in: CRITICAL.
+    MonitorCritical,
+    /// As a monitoring plug-in: UNKNOWN.
+    MonitorUnknown,
 }
 
 impl Exit {
     const fn code(self) -> u8 {
         match self {
             Self::Clean => 0,
-            Self::Failed => 1,
-            Self::Usage => 2,
-            Self::Findings => 3,
+            Self::Failed | Self::MonitorWarning => 1,
+            Self::Usage | Self::MonitorCritical => 2,
+            Self::Findings | Self::MonitorUnknown => 3,
             Self::Incomplete => 4,
             Self::BadWaiver => 5,
         }

@@ -5,8 +5,8 @@
 
 mod cli;
 mod exit;
-mod inherited;
 mod output;
+mod process;
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use clap::Parser;
 use crate::cli::Cli;
 
 fn main() -> ExitCode {
-    forbid_core_dumps();
+    process::forbid_core_dumps();
     if let Some(arguments) = as_state_transfer() {
         return cli::sst::run(arguments);
     }
@@ -34,13 +34,7 @@ fn as_state_transfer() -> Option<Vec<String>> {
     let name = arguments.next()?;
     let named = std::path::Path::new(&name).file_name()? == cli::sst::PROGRAM;
     named.then(|| {
-        inherited::close();
+        process::close_inherited();
         arguments.map(|word| word.to_string_lossy().into_owned()).collect()
     })
-}
-
-/// Passwords stay in memory for a while, so no core dumps may be written. Lowering a limit cannot fail.
-fn forbid_core_dumps() {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }

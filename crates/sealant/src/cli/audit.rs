@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use ::audit::diff::Drift;
 use ::audit::facts::Facts;
-use ::audit::finding::Severity;
 use ::audit::fleet::{self, Common, Fleet};
 use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
@@ -17,26 +16,21 @@ use ::audit::source as gathering;
 use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use server::dialect::AUDIT_GRANTS;
 
 use crate::cli::connect::{Login, Terminal};
-use crate::cli::verify::forbid_dumps;
+use crate::cli::value::{self, FailOn};
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, error, warning};
 use crate::output::progress::StatusLine;
 use crate::output::render::Render;
+use crate::process::forbid_dumps;
 
 /// Show what is still readable to someone who steals the disk or listens on the wire
-///
-/// Connects to a MySQL or MariaDB server; reads what it declares and reports, the bytes of its data directory if it
-/// runs on this host, and what its ports answer; and judges all of it by the checks that `sealant checks` lists.
-/// Nothing is changed on the server.
-///
-/// The password comes from an option file, --password-file, --password-fd or a prompt, never from the command line. The
-/// minimum privileges: GRANT PROCESS, REPLICATION CLIENT ON *.*; SELECT ON performance_schema.*; SELECT ON mysql.user.
-/// What they do not show is UNKNOWN, never PASS.
 #[derive(Debug, Args)]
 #[command(
+    long_about = description(),
     args_conflicts_with_subcommands = true,
     subcommand_precedence_over_arg = true,
     after_help = exit::help(EXAMPLES, EXITS),
@@ -52,6 +46,18 @@ pub(crate) struct Audit {
     judgement: Judgement,
     #[command(flatten)]
     outputs: outputs::Outputs,
+}
+
+fn description() -> String {
+    format!(
+        "Show what is still readable to someone who steals the disk or listens on the wire\n\n\
+         Connects to a MySQL or MariaDB server; reads what it declares and reports, the bytes of its data directory if it \
+         runs on this host, and what its ports answer; and judges all of it by the checks that `sealant checks` lists. \
+         Nothing is changed on the server.\n\n\
+         The password comes from an option file, --password-file, --password-fd or a prompt, never from the command line. \
+         The minimum privileges: GRANT {}. What they do not show is UNKNOWN, never PASS.",
+        AUDIT_GRANTS.join("; ")
+    )
 }
 
 const EXAMPLES: &str = "\
@@ -116,30 +122,8 @@ struct Judgement {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Run only this check (repeatable)
-    #[arg(long = "check", value_name = "ID", value_parser = check_id)]
+    #[arg(long = "check", value_name = "ID", value_parser = value::check_id)]
     checks: Vec<String>,
-}
-
-/// A severity, or `never`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FailOn(pub(super) Option<Severity>);
-
-impl std::str::FromStr for FailOn {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "never" {
-            return Ok(Self(None));
-        }
-        text.parse().map(|severity| Self(Some(severity))).map_err(|known: String| format!("{known}, never"))
-    }
-}
-
-fn check_id(text: &str) -> Result<String, String> {
-    match ::audit::checks::find(text) {
-        Some(check) => Ok(check.id.to_owned()),
-        None => Err("no such check; run `sealant checks` for the list".to_owned()),
-    }
 }
 
 impl Audit {

@@ -12,20 +12,17 @@ mod transfer;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ::bench::suite::verify::Suite;
 use ::verify::check_paths;
 use clap::{Args, Subcommand};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use self::effort::Effort;
 use self::output::Output;
-use super::verify::{KeyStores, processors};
+use super::key_stores::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::processors;
 
 /// Measure what this program costs on this machine, compared with its alternatives
 ///
@@ -125,19 +122,4 @@ impl BenchVerify {
         };
         self.output.measure(|watch| suite.run(watch))
     }
-}
-
-/// Path of this program; measurements start it.
-fn current_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| Failure::new(format!("the path of this program: {error}")))
-}
-
-/// Set when a signal asks for the end of a measurement.
-fn stopped() -> Result<Arc<AtomicBool>, Failure> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let registered = flag::register(signal, Arc::clone(&stopped));
-        registered.map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))?;
-    }
-    Ok(stopped)
 }

@@ -10,10 +10,10 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use pki::{AUTHORITY_DAYS, AlternativeName, Authority, Due, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
 
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::process::forbid_dumps;
 
 /// Time limit of a handshake with a running server.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "done; with check: everything is in order"),
     (Exit::Failed, "it failed, or was refused; nothing is changed unless the error says so"),
-    (Exit::Findings, "check: something is wrong, or expires soon"),
+    (Exit::Findings, "check: something is wrong, or expires soon; with --monitor see its own help"),
 ];
 
 /// Make an authority: DIR/ca.pem and DIR/ca.key

@@ -88,10 +88,13 @@ impl Output {
 /// The log of statements, for auditors.
 #[derive(Debug, Args)]
 pub(crate) struct LogFile {
-    /// Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the
-    /// directory for state: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Output", help = log_help())]
     log: Option<PathBuf>,
+}
+
+fn log_help() -> String {
+    let what = "Append every statement that changes something to this file, before it is sent";
+    format!("{what} [default: statements.jsonl in the directory for state: {}]", register::DEFAULT_STATE_DIR)
 }
 
 impl LogFile {
@@ -160,6 +163,16 @@ pub(crate) fn open_log(path: &Path, target: &Target) -> Result<StatementLog, Fai
 /// For a run that changes nothing.
 pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
     Ok(StatementLog::none(target)?)
+}
+
+/// Help of an option that names the directory for state.
+pub(crate) fn state_dir_help(what: &str) -> String {
+    format!("{what} [default: {}]", register::DEFAULT_STATE_DIR)
+}
+
+/// Help of the option that names the directory of the key register.
+pub(crate) fn register_help() -> String {
+    state_dir_help("Directory of the key register: names and dates, never a key")
 }
 
 /// Directory of the key register: the given one, or the system's if this user may write there, or else the user's own.

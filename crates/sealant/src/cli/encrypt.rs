@@ -1,8 +1,6 @@
 //! `sealant encrypt`: encrypts what a running server stores in plaintext.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::change::encrypt::{Method, Options, Policy, Records, Report, ServerAccess, User, carry_out, preview};
@@ -10,13 +8,13 @@ use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help};
 use crate::cli::value;
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
 use crate::output::render::Writer;
+use crate::process::{ended_by_signals, forbid_dumps};
 
 mod steer;
 
@@ -121,9 +119,7 @@ struct Run {
     consent: Consent,
     #[command(flatten)]
     log: LogFile,
-    /// Directory of the run's state, for `sealant encrypt status` and others [default: /var/lib/sealant, or
-    /// ~/.local/state/sealant if that cannot be written]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = state_help())]
     state_dir: Option<PathBuf>,
 }
 
@@ -149,6 +145,10 @@ enum PolicyName {
     Tables,
     /// Redo, undo, binary and relay logs
     Logs,
+}
+
+fn state_help() -> String {
+    state_dir_help("Directory of the run's state, for `sealant encrypt status` and others")
 }
 
 const EXAMPLES: &str = "\
@@ -258,19 +258,4 @@ impl Run {
         hint(&format!("every statement that ran is in {}", log.display()));
         Ok(Exit::Findings)
     }
-}
-
-/// A flag that the first signal sets; the second signal ends the program at once.
-pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
-    use signal_hook::{
-        consts::{SIGINT, SIGTERM},
-        flag,
-    };
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let registered = flag::register_conditional_default(signal, Arc::clone(&stop))
-            .and_then(|_| flag::register(signal, Arc::clone(&stop)));
-        registered.map_err(|error| Failure::new(format!("cannot wait for signals: {error}")))?;
-    }
-    Ok(stop)
 }

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
 use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log, state_dir};
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
+use crate::process::forbid_dumps;
 
 /// Give a server a keyring or key file, in a safe place with safe modes, and prove that it uses it
 #[derive(Debug, Args)]

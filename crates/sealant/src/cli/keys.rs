@@ -6,11 +6,11 @@ use ::change::keys::{Request, inspect};
 use clap::Args;
 use report::{keys_messages, write_keys_json, write_keys_table};
 
-use crate::cli::change::{Output, Server, not_logged, state_dir};
-use crate::cli::verify::forbid_dumps;
+use crate::cli::change::{Output, Server, not_logged, register_help, state_dir};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
 use crate::output::progress::StatusLine;
+use crate::process::forbid_dumps;
 
 /// List every key that opens something on a server, where it is, and what still needs it; never the key itself
 ///
@@ -39,9 +39,7 @@ pub(crate) struct Keys {
     /// Remove this backup, which no longer exists, from the register (repeatable)
     #[arg(long, value_name = "DIR", requires = "record", help_heading = "Register")]
     forget_backup: Vec<PathBuf>,
-    /// Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or
-    /// ~/.local/state/sealant if that cannot be written]
-    #[arg(long, value_name = "DIR", help_heading = "Register")]
+    #[arg(long, value_name = "DIR", help_heading = "Register", help = register_help())]
     state_dir: Option<PathBuf>,
     #[command(flatten)]
     output: Output,

@@ -10,6 +10,7 @@ mod checks;
 mod connect;
 mod encrypt;
 mod generate;
+mod key_stores;
 mod keyring;
 mod keys;
 mod luks;

@@ -9,11 +9,11 @@ use ::server::login::password_file;
 use clap::{Args, ValueEnum};
 
 use super::connect::{Login, connection};
-use super::verify::forbid_dumps;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
+use crate::process::forbid_dumps;
 
 /// Make a server that runs on a copy of another server's data replicate from that server
 ///

@@ -15,10 +15,10 @@ use keyring::WritableKeyring;
 
 use self::prepare::Preparing;
 use super::transfer::{Certificates, Following};
-use super::verify::forbid_dumps;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};
+use crate::process::forbid_dumps;
 
 /// Receive a data directory from another host
 ///

@@ -21,12 +21,13 @@ use report::{
 
 use super::backup::Reporting;
 use super::bucket::Bucket;
+use super::key_stores::KeyStores;
 use super::receive::writable_keyring;
 use super::value;
-use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, say};
+use crate::process::forbid_dumps;
 
 /// Restore a backup into a directory, proven from the disk before it is moved into place
 ///
@@ -149,7 +150,7 @@ struct UntilArgs {
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     before_gtid: Option<String>,
     /// The same, up to this position of the server's binary log
-    #[arg(long, value_name = "FILE:OFFSET", value_parser = position, help_heading = "Point in time")]
+    #[arg(long, value_name = "FILE:OFFSET", help_heading = "Point in time")]
     to_position: Option<BinlogPosition>,
     /// The same, up to the end of the archive
     #[arg(long, help_heading = "Point in time")]
@@ -165,13 +166,6 @@ impl UntilArgs {
             .or_else(|| self.to_position.clone().map(Until::Position))
             .or_else(|| self.to_end.then_some(Until::End))
     }
-}
-
-/// Parses a position of a binary log.
-fn position(text: &str) -> Result<BinlogPosition, String> {
-    let (file, offset) = text.rsplit_once(':').unwrap_or_default();
-    let offset = offset.parse().map_err(|_| "the name of a log, a colon and an offset".to_owned())?;
-    Ok(BinlogPosition { file: file.to_owned(), offset })
 }
 
 const EXAMPLES: &str = "\

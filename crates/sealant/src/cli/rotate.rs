@@ -10,12 +10,12 @@ use clap::{Args, Subcommand};
 use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 
 use self::tls::NewCertificate;
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, register_help, state_dir};
 use crate::cli::value;
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say, warning};
 use crate::output::progress::StatusLine;
+use crate::process::forbid_dumps;
 
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///
@@ -60,9 +60,7 @@ struct Common {
     /// Path of the server's keyring file here, if it differs from the one the server reports
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or
-    /// ~/.local/state/sealant if that cannot be written]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = register_help())]
     state_dir: Option<PathBuf>,
     /// How long to wait until the server has written the re-wrapped keys
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]

@@ -18,13 +18,14 @@ use glob::Pattern;
 use report::{send_hint, write_send_plan};
 use zeroize::Zeroizing;
 
+use super::key_stores::KeyStores;
 use super::snapshot::Live;
 use super::transfer::{Certificates, Following, check_source};
-use super::verify::{KeyStores, forbid_dumps};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
+use crate::process::forbid_dumps;
 
 /// Send a data directory to another host, encrypted and verified
 ///
@@ -61,10 +62,10 @@ pub(crate) struct Send {
     #[arg(long, value_name = "BYTES", value_parser = value::rate)]
     bwlimit: Option<u64>,
     /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = value::pattern)]
     include: Vec<Pattern>,
     /// Do not send files that match this pattern, nor anything below them (repeatable)
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = value::pattern)]
     exclude: Vec<Pattern>,
     /// Resume an interrupted transfer; this is the default if the target holds one
     #[arg(long)]
@@ -229,11 +230,6 @@ impl Send {
         }
         Ok(Exit::Clean)
     }
-}
-
-/// A pattern of paths. A slash at the end means a directory; paths do not end with one.
-fn pattern(text: &str) -> Result<Pattern, glob::PatternError> {
-    Pattern::new(text.trim_end_matches('/'))
 }
 
 /// The pairing code, which may come from standard input.

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use ::tunnel::{Credentials, Log};
 use clap::{Args, Subcommand};
 
-use crate::cli::verify::forbid_dumps;
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, warning};
+use crate::process::forbid_dumps;
 
 /// Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection
 ///
@@ -81,7 +82,7 @@ struct Running {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Serve metrics, in the text format of Prometheus, on this loopback address
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = value::loopback)]
     metrics: Option<SocketAddr>,
 }
 
@@ -106,9 +107,4 @@ impl Running {
 /// Lines for the operator.
 fn log() -> Arc<Log> {
     Arc::new(|text: &str| info(text))
-}
-
-fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr = text.parse().map_err(|_| "it is not ADDRESS:PORT".to_owned())?;
-    if address.ip().is_loopback() { Ok(address) } else { Err("metrics are answered to this host only".to_owned()) }
 }

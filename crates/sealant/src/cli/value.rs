@@ -1,14 +1,21 @@
-//! Option values with units: times and sizes, parsed in one place.
+//! Values of options that have a grammar of their own: times, sizes, patterns, permissions.
 
+use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
+use ::audit::finding::Severity;
+use ::transfer::codec::effort::Compression;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use files::quantity::number;
+use glob::{Pattern, PatternError};
 use jiff::Timestamp;
 
 /// Units of a time, in seconds; the default is seconds.
 const SECONDS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
 
-/// Units of a short time, in milliseconds.
-const MILLISECONDS: [(&str, u64); 2] = [("ms", 1), ("s", 1000)];
+/// Longest of the short times.
+const SHORT: Duration = Duration::from_secs(60);
 
 /// Units of a size, in bytes.
 const BYTES: [(&str, u64); 10] = [
@@ -45,9 +52,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
 
 /// A short time, of at most a minute: a number followed by ms or s.
 pub(crate) fn short_time(text: &str) -> Result<Duration, String> {
-    let milliseconds = number(text, &MILLISECONDS).ok_or("a number followed by ms or s")?;
-    let milliseconds = Some(milliseconds).filter(|time| (1..=60_000).contains(time));
-    milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
+    files::quantity::short_time(text, SHORT)
 }
 
 /// A percentage from 1 to 100, with or without %.
@@ -76,10 +81,63 @@ pub(crate) fn decimal_bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a size from 1 to 1G".to_owned())
 }
 
-/// Digits followed by one of the units; the first unit that ends the text is taken.
-fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let (digits, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
-    digits.trim_end().parse::<u64>().ok()?.checked_mul(unit)
+/// Size of an encryption sector of LUKS, in bytes.
+pub(crate) fn sector_bytes() -> impl TypedValueParser<Value = u32> {
+    one_of(&[("512", 512), ("1024", 1024), ("2048", 2048), ("4096", 4096)])
+}
+
+/// Length of a volume key in XTS mode, in bits.
+pub(crate) fn volume_key_bits() -> impl TypedValueParser<Value = u32> {
+    one_of(&[("256", 256), ("512", 512)])
+}
+
+fn one_of(allowed: &'static [(&str, u32)]) -> impl TypedValueParser<Value = u32> {
+    let numbers = |text: String| allowed.iter().find(|(name, _)| *name == text).map(|(_, number)| *number);
+    PossibleValuesParser::new(allowed.iter().map(|(name, _)| *name))
+        .try_map(move |text| numbers(text).ok_or("not one of these numbers"))
+}
+
+/// Permissions of a file, in octal digits.
+pub(crate) fn permissions(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).map_err(|_| "it is not an octal number such as 0660".to_owned())?;
+    if mode <= 0o777 { Ok(mode) } else { Err("it has bits other than permissions".to_owned()) }
+}
+
+/// A loopback address and port, for metrics.
+pub(crate) fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| "it is not ADDRESS:PORT".to_owned())?;
+    if address.ip().is_loopback() { Ok(address) } else { Err("metrics are answered to this host only".to_owned()) }
+}
+
+/// A pattern of paths. A slash at the end means a directory; paths do not end with one.
+pub(crate) fn pattern(text: &str) -> Result<Pattern, PatternError> {
+    Pattern::new(text.trim_end_matches('/'))
+}
+
+/// A compression for `sealant send`, passed on as it was given.
+pub(crate) fn compression(text: &str) -> Result<String, String> {
+    text.parse::<Compression>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// The id of a check of `sealant audit`.
+pub(crate) fn check_id(text: &str) -> Result<String, String> {
+    let check = ::audit::checks::find(text).map(|check| check.id.to_owned());
+    check.ok_or_else(|| "no such check; run `sealant checks` for the list".to_owned())
+}
+
+/// The least severity that counts, or `never`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FailOn(pub(crate) Option<Severity>);
+
+impl FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "never" {
+            return Ok(Self(None));
+        }
+        text.parse().map(|severity| Self(Some(severity))).map_err(|known: String| format!("{known}, never"))
+    }
 }
 
 #[cfg(test)]
@@ -98,9 +156,8 @@ mod tests {
 
     #[test]
     fn short_times_are_short() {
-        assert_eq!(short_time("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(short_time("2s"), Ok(Duration::from_secs(2)));
-        assert!(short_time("0s").is_err() && short_time("5").is_err() && short_time("2h").is_err());
+        assert_eq!(short_time("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(short_time("61s"), Err("more than 0, and not more than 60s".to_owned()));
     }
 
     #[test]
@@ -114,5 +171,29 @@ mod tests {
         );
         assert!(bytes("10MB/s").is_err() && bytes("0").is_err() && bytes("").is_err());
         assert!(decimal_bytes("0").is_err() && decimal_bytes("2G").is_err() && decimal_bytes("k").is_err());
+    }
+
+    #[test]
+    fn permissions_are_octal() {
+        assert_eq!((permissions("0660"), permissions("777")), (Ok(0o660), Ok(0o777)));
+        assert!(permissions("0680").is_err() && permissions("1777").is_err() && permissions("rw").is_err());
+    }
+
+    #[test]
+    fn only_this_host_is_answered() {
+        assert!(loopback("127.0.0.1:9104").is_ok() && loopback("[::1]:9104").is_ok());
+        assert!(loopback("0.0.0.0:9104").is_err() && loopback("localhost").is_err());
+    }
+
+    #[test]
+    fn a_directory_may_end_with_a_slash() {
+        assert!(pattern("sakila/").unwrap().matches("sakila"));
+    }
+
+    #[test]
+    fn never_is_no_severity() {
+        assert!("never".parse::<FailOn>().unwrap().0.is_none());
+        assert_eq!("high".parse::<FailOn>().unwrap().0, Some(Severity::High));
+        assert!("hihg".parse::<FailOn>().unwrap_err().ends_with(", never"));
     }
 }

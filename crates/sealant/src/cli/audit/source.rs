@@ -6,6 +6,8 @@ use ::audit::collect::KeyCopies;
 use ::audit::source as audit;
 use clap::Args;
 
+use crate::cli::change::state_dir_help;
+
 /// Options for what to audit.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What to audit")]
@@ -43,9 +45,7 @@ pub(crate) struct Source {
     /// File with the password of the copied key file, if that is encrypted
     #[arg(long, value_name = "FILE", requires = "key_file_copy")]
     key_file_copy_password_file: Option<PathBuf>,
-    /// Directory of the key register, in which `sealant rotate` and `sealant keys` record dates and proven copies
-    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["offline", "facts"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["offline", "facts"], help = register_help())]
     state_dir: Option<PathBuf>,
     /// A name that clients use for this server; its certificate must contain it (repeatable)
     #[arg(long, value_name = "NAME")]
@@ -62,6 +62,11 @@ pub(crate) struct Source {
     /// Do not examine the host: disks, process, option files
     #[arg(long)]
     no_host: bool,
+}
+
+fn register_help() -> String {
+    let what = "in which `sealant rotate` and `sealant keys` record dates and proven copies";
+    state_dir_help(&format!("Directory of the key register, {what}"))
 }
 
 impl Source {

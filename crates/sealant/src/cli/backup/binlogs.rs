@@ -9,12 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
 
 use super::{Configured, HostSelection, Reporting, Script};
-use crate::cli::encrypt::ended_by_signals;
 use crate::cli::value;
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
+use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Archive the binary logs of the server, so that a restore can go on to any point in time
 ///

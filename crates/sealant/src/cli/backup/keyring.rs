@@ -7,10 +7,11 @@ use clap::{Args, Subcommand};
 use report::{key_check_message, write_key_check_table};
 
 use super::Configured;
-use crate::cli::verify::{KeyStores, forbid_dumps};
+use crate::cli::key_stores::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
+use crate::process::forbid_dumps;
 
 /// Keyrings for backups, which a backup never contains
 #[derive(Debug, Args)]

@@ -11,11 +11,10 @@ use clap::Args;
 use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress, store_messages};
 
 use super::{Configured, Reporting};
-use crate::cli::encrypt::ended_by_signals;
 use crate::cli::snapshot::guard;
-use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, say};
+use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Make a backup
 ///

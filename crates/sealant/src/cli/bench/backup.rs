@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use ::bench::suite::backup::Suite;
 use clap::Args;
 
-use super::current_program;
 use super::effort::Effort;
 use super::output::Output;
 use super::server::ServerOptions;
+use crate::cli::key_stores::KeyStores;
 use crate::cli::transfer::check_source;
-use crate::cli::verify::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::current_program;
 
 /// Measure what a backup and a restore cost, against what people use today
 ///

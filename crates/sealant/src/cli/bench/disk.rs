@@ -11,7 +11,6 @@ use ::bench::disk::{CipherSet, Pattern};
 use ::bench::suite::disk::{FreeDisk, Suite};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
 use luks::cryptsetup::Cryptsetup;
 
 use super::effort::Effort;
@@ -20,6 +19,7 @@ use crate::cli::change::Consent;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
+use crate::process::ended_by_signals;
 
 /// Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given
 ///
@@ -34,10 +34,10 @@ use crate::output::message::{Failure, hint};
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchDisk {
     /// Ciphers: CIPHER:BITS; `2014` for the eight of a well-known comparison, `today` for those in use now
-    #[arg(long, value_name = "SET", value_delimiter = ';', default_value = "2014;today", value_parser = set)]
+    #[arg(long, value_name = "SET", value_delimiter = ';', default_value = "2014;today", value_parser = CipherSet::parse_all)]
     sets: Vec<Sets>,
     /// Sizes of encryption sectors in bytes
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [512, 4096], value_parser = sector())]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [512, 4096], value_parser = value::sector_bytes())]
     sector_bytes: Vec<u32>,
     /// Also measure on this disk or image; its content is lost; needs root, cryptsetup, fio and device-mapper
     #[arg(long, value_name = "DISK")]
@@ -83,14 +83,6 @@ const EXITS: exit::Codes = &[
 /// One value of `--sets`.
 type Sets = Vec<CipherSet>;
 
-fn set(text: &str) -> Result<Sets, String> {
-    CipherSet::parse_all(text).map_err(|error| error.to_string())
-}
-
-fn sector() -> impl TypedValueParser<Value = u32> {
-    PossibleValuesParser::new(["512", "1024", "2048", "4096"]).map(|text| text.parse().unwrap_or(512))
-}
-
 fn pattern_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Pattern::ALL.map(Pattern::as_str))
 }
@@ -103,7 +95,7 @@ impl BenchDisk {
         }
         let environment = Environment::now(self.on.as_deref().unwrap_or_else(|| Path::new(".")));
         // An open volume is closed when a signal ends the measurement.
-        let stopped = if self.on.is_some() { super::stopped()? } else { Arc::default() };
+        let stopped = if self.on.is_some() { ended_by_signals()? } else { Arc::default() };
         let suite = self.suite(&stopped)?;
         if let Some(plan) = suite.plan(self.effort.rounds)
             && !self.consent.given(&plan)?

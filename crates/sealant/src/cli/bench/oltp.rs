@@ -15,6 +15,7 @@ use super::output::Output;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::ended_by_signals;
 
 /// Measure what encryption costs transactions: of tables, of all logs, of connections
 ///
@@ -152,7 +153,7 @@ impl BenchOltp {
         self.output.check()?;
         let plan = self.preset.plan();
         // Servers are stopped and their files removed when a signal ends the measurement.
-        let stopped = super::stopped()?;
+        let stopped = ended_by_signals()?;
         let tables = TableSet {
             tables: self.tables.unwrap_or(plan.tables.tables),
             rows: self.rows.unwrap_or(plan.tables.rows),

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use ::bench::suite::sst::{self, Suite};
 use clap::{Args, ValueEnum};
 
-use super::current_program;
 use super::output::Output;
 use crate::cli::sst::PROGRAM;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::current_program;
 
 /// Measure how long nodes take to join a Galera cluster, with this and other methods
 ///

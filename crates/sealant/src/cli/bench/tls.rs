@@ -6,12 +6,12 @@ use std::time::Duration;
 use ::bench::suite::tls::Suite;
 use clap::Args;
 
-use super::current_program;
 use super::effort::Effort;
 use super::output::Output;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::current_program;
 
 /// Measure what TLS costs clients: per connection, per query, per byte
 ///

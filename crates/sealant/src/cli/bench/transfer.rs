@@ -7,18 +7,17 @@ use std::time::Duration;
 
 use ::bench::suite::transfer::Suite;
 use ::bench::{COPY_PEERS, Rate, Rounds, Settings};
-use ::transfer::codec::effort::Compression;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::current_program;
 use super::output::Output;
 use super::server::ServerOptions;
+use crate::cli::key_stores::KeyStores;
 use crate::cli::transfer::check_source;
 use crate::cli::value;
-use crate::cli::verify::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::current_program;
 
 /// Measure how fast a directory is copied, compared with usual methods
 ///
@@ -68,7 +67,7 @@ pub(crate) struct BenchTransfer {
     streams: Option<u16>,
     /// Compression of `sealant send`; default: its own default. Several, separated by commas, are compared with each
     /// other
-    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = compression)]
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = value::compression)]
     compress: Vec<String>,
     #[command(flatten)]
     keys: KeyStores,
@@ -136,12 +135,4 @@ impl BenchTransfer {
 
 fn peer_names() -> PossibleValuesParser {
     PossibleValuesParser::new(COPY_PEERS.iter().map(|peer| peer.name))
-}
-
-/// A value that `send` understands, passed on unchanged.
-fn compression(text: &str) -> Result<String, String> {
-    match text.parse::<Compression>() {
-        Ok(_) => Ok(text.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }

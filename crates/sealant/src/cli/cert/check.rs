@@ -10,7 +10,7 @@ use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_t
 use server::Endpoint;
 
 use super::HANDSHAKE_TIMEOUT;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::render::Render;
@@ -20,6 +20,7 @@ use crate::output::render::Render;
 /// Ends with 3 if something is wrong or expires soon. --monitor prints one line and ends as monitoring
 /// plug-ins do: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 #[derive(Debug, Args)]
+#[command(after_help = exit::help("", EXITS))]
 #[command(group(ArgGroup::new("what").required(true).args(["file", "dir", "endpoint"])))]
 pub(super) struct Check {
     /// A certificate, PEM
@@ -53,6 +54,13 @@ pub(super) struct Check {
     render: Render,
 }
 
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "everything is in order; with --monitor: OK"),
+    (Exit::Failed, "it could not be checked; with --monitor: WARNING"),
+    (Exit::Usage, "wrong usage; with --monitor also: CRITICAL"),
+    (Exit::Findings, "something is wrong, or expires soon; with --monitor: UNKNOWN, it could not be checked"),
+];
+
 impl Check {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         if self.monitor {
@@ -63,19 +71,19 @@ impl Check {
         Ok(if report.level().is_some() { Exit::Findings } else { Exit::Clean })
     }
 
-    /// One line, and the exit codes of monitoring plug-ins: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+    /// One line, and the exit codes of monitoring plug-ins.
     fn monitor(&self) -> Result<Exit, Failure> {
         match self.report() {
             Err(failure) => {
                 to_stdout(&|out| write_cert_check_unknown(&failure.error, out).map_err(std::io::Error::from))?;
-                Ok(Exit::Findings)
+                Ok(Exit::MonitorUnknown)
             }
             Ok(report) => {
                 to_stdout(&|out| write_cert_check_monitor(&report, out).map_err(std::io::Error::from))?;
                 Ok(match report.level() {
                     None => Exit::Clean,
-                    Some(Level::Warning) => Exit::Failed,
-                    Some(Level::Critical) => Exit::Usage,
+                    Some(Level::Warning) => Exit::MonitorWarning,
+                    Some(Level::Critical) => Exit::MonitorCritical,
                 })
             }
         }

@@ -7,7 +7,7 @@ use clap::Args;
 use luks::{DeviceInfo, Report};
 use report::{Format, write_luks_json, write_luks_table};
 
-use crate::cli::audit::FailOn;
+use crate::cli::value::FailOn;
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::Failure;

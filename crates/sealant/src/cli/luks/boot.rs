@@ -14,6 +14,7 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
 use crate::output::render::Render;
+use crate::process::current_program;
 
 /// Open and mount the volume at every boot, and start the server only with it
 #[derive(Debug, Args)]
@@ -159,8 +160,7 @@ impl Install {
                 .map(KeySource::File)
                 .map_err(|error| Failure::new(format!("{}: {error}", path.display())));
         }
-        let program = std::env::current_exe().map_err(|error| Failure::new(format!("where sealant is: {error}")))?;
-        Ok(KeySource::Service { program, arguments: self.key_from.clone() })
+        Ok(KeySource::Service { program: current_program()?, arguments: self.key_from.clone() })
     }
 }
 

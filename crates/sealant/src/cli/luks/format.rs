@@ -9,6 +9,7 @@ use luks::key;
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
@@ -42,10 +43,10 @@ pub(super) struct FormatVolume {
     #[arg(long, conflicts_with = "backups")]
     no_backup: bool,
     /// Size of an encryption sector in bytes: 4096, or 512 for a file system with smaller blocks
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = sector)]
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = value::sector_bytes())]
     sector_bytes: u32,
     /// Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = bits)]
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = value::volume_key_bits())]
     key_bits: u32,
     /// Label of the volume
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -80,19 +81,6 @@ const EXITS: exit::Codes = &[
     (Exit::Clean, "made and proven, or --dry-run"),
     (Exit::Failed, "refused, and nothing was changed; or a step failed, which the message names"),
 ];
-
-fn sector(text: &str) -> Result<u32, String> {
-    one_of(text, &[512, 1024, 2048, 4096])
-}
-
-fn bits(text: &str) -> Result<u32, String> {
-    one_of(text, &[256, 512])
-}
-
-fn one_of(text: &str, allowed: &[u32]) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| allowed.contains(number));
-    number.ok_or_else(|| format!("one of {}", allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")))
-}
 
 impl FormatVolume {
     pub(super) fn run(&self) -> Result<Exit, Failure> {

@@ -12,9 +12,9 @@ mod reencrypt;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::message::Failure;
+use crate::process::forbid_dumps;
 
 /// The encrypted disk under a data directory: judge and create it, open it, rotate its keys, back up its header
 ///

@@ -13,9 +13,9 @@ use glob::Pattern;
 use report::backup_copy_message;
 
 use super::source::{Freezing, ServerHint, Source};
-use crate::cli::encrypt::ended_by_signals;
-use crate::cli::verify::KeyStores;
+use crate::cli::key_stores::KeyStores;
 use crate::output::message::{Failure, info, warning};
+use crate::process::ended_by_signals;
 
 /// The running server to copy.
 #[derive(Debug, Args)]

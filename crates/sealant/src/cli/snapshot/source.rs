@@ -9,8 +9,8 @@ use ::verify::KeyStores;
 use clap::Args;
 
 use crate::cli::value;
-use crate::cli::verify::forbid_dumps;
 use crate::output::message::Failure;
+use crate::process::forbid_dumps;
 
 /// The data directory.
 #[derive(Debug, Args)]

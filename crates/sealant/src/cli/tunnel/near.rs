@@ -25,7 +25,7 @@ pub(super) struct Near {
     #[arg(long, value_name = "NAME", help_heading = "Certificates")]
     far_name: Option<String>,
     /// Permissions of the socket: whoever may write to it can try to log in to the server
-    #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
+    #[arg(long, value_name = "MODE", default_value = "0660", value_parser = value::permissions)]
     socket_mode: u32,
     /// Group of the socket, by name or number, such as the applications' group [default: that of the process]
     #[arg(long, value_name = "GROUP", value_parser = files::accounts::group)]
@@ -109,9 +109,4 @@ impl Near {
             metrics: self.running.metrics,
         }
     }
-}
-
-fn mode(text: &str) -> Result<u32, String> {
-    let mode = u32::from_str_radix(text, 8).map_err(|_| "it is not an octal number such as 0660".to_owned())?;
-    if mode <= 0o777 { Ok(mode) } else { Err("it has bits other than permissions".to_owned()) }
 }

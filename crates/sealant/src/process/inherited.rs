@@ -5,7 +5,7 @@
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// Closes everything except standard input, output and error. Must be called before this process opens anything.
-pub(crate) fn close() {
+pub(crate) fn close_inherited() {
     let Ok(items) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> = items.filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2 && is_open(*number)) {

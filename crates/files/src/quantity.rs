@@ -1,0 +1,39 @@
+//! Numbers with a unit, as options and configuration files have them: `500ms`, `10MiB`.
+
+use std::time::Duration;
+
+/// Units of a short time, in milliseconds.
+const MILLISECONDS: [(&str, u64); 2] = [("ms", 1), ("s", 1000)];
+
+/// Digits followed by one of the units, which are pairs of name and factor; the first unit that ends the text is taken.
+/// `None` for anything else, and if the product overflows.
+pub fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let (digits, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
+    digits.trim_end().parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A time with the unit ms or s, of at most `most`.
+///
+/// # Errors
+/// What the text should be.
+pub fn short_time(text: &str, most: Duration) -> Result<Duration, String> {
+    let milliseconds = number(text, &MILLISECONDS).ok_or("a number followed by ms or s")?;
+    let time = Some(Duration::from_millis(milliseconds)).filter(|time| !time.is_zero() && *time <= most);
+    time.ok_or_else(|| format!("more than 0, and not more than {}s", most.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_times_are_short() {
+        let most = Duration::from_secs(60);
+        assert_eq!(short_time("500ms", most), Ok(Duration::from_millis(500)));
+        assert_eq!(short_time("2s", most), Ok(Duration::from_secs(2)));
+        assert_eq!(short_time("60s", most), Ok(most));
+        assert_eq!(short_time("61s", most), Err("more than 0, and not more than 60s".to_owned()));
+        assert!(short_time("0s", most).is_err() && short_time("5", most).is_err() && short_time("2h", most).is_err());
+        assert!(short_time("18446744073709551615s", most).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! This process: its memory is kept out of dumps, signals set a flag, and inherited files are closed.
+
+mod inherited;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+pub(crate) use self::inherited::close_inherited;
+use crate::output::message::{Failure, warning};
+
+/// Passwords stay in memory for a while, so no core dumps may be written. Lowering a limit cannot fail.
+pub(crate) fn forbid_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+}
+
+/// Forbids core dumps and reading by other processes of this user, because keys will be in memory. A dump handler of
+/// the system may ignore the limit of [`forbid_core_dumps`].
+pub(crate) fn forbid_dumps() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        warning("the system does not allow core dumps to be forbidden for this process");
+    }
+}
+
+/// A flag that the first signal sets; the second signal ends the program at once.
+pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let registered = flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)));
+        registered.map_err(|error| Failure::new(format!("cannot wait for signals: {error}")))?;
+    }
+    Ok(stop)
+}
+
+/// Path of this program, for those that start it again.
+pub(crate) fn current_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::new(format!("the path of this program: {error}")))
+}
+
+/// Number of processors that this process may use.
+pub(crate) fn processors() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
