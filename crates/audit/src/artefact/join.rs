@@ -13,12 +13,14 @@ use server::dialect::{
     encryption::{Encrypts, switches},
 };
 
+use server::switch::{is_on, is_switched_on};
+
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
 use super::{Artefact, Kind, State, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::facts::sql::{SqlFacts, Tablespace, is_on, is_switched_on};
+use crate::facts::sql::{SqlFacts, Tablespace};
 use crate::path::normal;
 
 /// State of the join: artefacts so far, and files that are taken.

@@ -22,6 +22,7 @@ use std::{
 
 use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
+use server::quote;
 
 use super::{
     Checkpoint, Followed, Job, Position,
@@ -260,9 +261,8 @@ fn tables_of_other_engines(items: &[Item]) -> Vec<String> {
         let is_table = ENDINGS.contains(&ending) && !is_log && !stem.to_str()?.starts_with("#sql");
         is_table.then(|| Some((name(schema)?, name(stem)?)))?
     });
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let tables: BTreeSet<(String, String)> = tables.collect();
-    tables.iter().map(|(schema, table)| format!("{}.{}", quoted(schema), quoted(table))).collect()
+    tables.iter().map(|(schema, table)| quote::table(schema, table)).collect()
 }
 
 #[cfg(test)]

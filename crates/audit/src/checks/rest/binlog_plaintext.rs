@@ -7,12 +7,13 @@ use crate::artefact::{Kind, State};
 use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{path_of_ca, set_at_start, set_variable};
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
+use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",

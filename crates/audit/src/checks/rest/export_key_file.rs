@@ -1,9 +1,11 @@
 //! `rest-export-key-file`.
 
+use server::quote;
+
 use super::data_seen;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{table as quoted_table, word};
+use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
@@ -55,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn failure(file: &FileFact) -> Ruling {
     let (schema, table) = file.name.trim_end_matches(".cfp").rsplit_once('/').unwrap_or(("schema", "table"));
     let schema = schema.rsplit('/').next().unwrap_or(schema);
-    let quoted = quoted_table(schema, table);
+    let quoted = quote::table(schema, table);
     Ruling::fail(&file.name, Grade::Bytes, format!("{} holds the transfer key of {schema}.{table} in clear", file.path))
         .evidence(Evidence::Bytes {
             path: file.path.clone(),
