@@ -18,6 +18,8 @@ use server::{
     quote, switch,
 };
 
+use innodb::file_suffix;
+
 use super::{
     Action, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, TableMethod, binlogs, clear,
     method, scratch_schema::ScratchSchema,
@@ -223,7 +225,7 @@ pub(super) fn clear_pages(
     }
     let mut tables: BTreeMap<&(String, String), u64> = BTreeMap::new();
     for finding in failing {
-        let space = finding.artefact.strip_suffix(".ibd").unwrap_or(&finding.artefact);
+        let space = file_suffix::strip(&finding.artefact, file_suffix::TABLESPACE).unwrap_or(&finding.artefact);
         if let Some(table) = clear::table_of(&innodb::file_name::decoded(space), &known) {
             tables.insert(table, bytes_of(session, table)?);
         }

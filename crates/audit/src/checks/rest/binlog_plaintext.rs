@@ -1,5 +1,6 @@
 //! `rest-binlog-plaintext`.
 
+use innodb::server_file;
 use server::Capability;
 
 use super::{Terms, data_seen, first_variable, judge_all};
@@ -142,7 +143,7 @@ fn first_encrypted(cx: &Context<'_>) -> Option<String> {
         .of_kind(Kind::BinaryLog)
         .filter_map(|log| Some((log.name.rsplit('/').next().unwrap_or(&log.name), log.state()?.0)))
         .collect();
-    logs.sort_by_key(|(name, _)| (name.len(), *name));
+    logs.sort_by_key(|(name, _)| server_file::log_order(name));
     let clear = logs.iter().rposition(|(_, state)| *state != State::Encrypted)?;
     logs.get(clear + 1).map(|(name, _)| format!("'{name}'"))
 }

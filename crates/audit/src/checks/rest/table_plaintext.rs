@@ -1,5 +1,6 @@
 //! `rest-table-plaintext`.
 
+use innodb::file_suffix;
 use innodb::server_file::full_text_table_id;
 
 use super::fts_plaintext::is_auxiliary;
@@ -83,7 +84,8 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
 /// Whether the file is not in the server's list, or not named like a table's file.
 fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
     let listed = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
-    table.tablespace.is_none() && (listed || table.file.is_some_and(|file| !file.name.ends_with(".ibd")))
+    table.tablespace.is_none()
+        && (listed || table.file.is_some_and(|file| !file_suffix::has(&file.name, file_suffix::TABLESPACE)))
 }
 
 fn no_threads(sql: &SqlFacts) -> bool {
