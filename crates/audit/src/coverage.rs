@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use server::dialect::encryption::{Encrypts, switches};
+use server::switch::is_switched_on;
 
 use crate::artefact::{Artefact, Artefacts, Kind, State, system};
 use crate::facts::Facts;
 use crate::facts::host::{DiskLayer, Role};
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::Grade;
 
 mod in_flight;

@@ -4,10 +4,12 @@
 
 use std::fmt;
 
+use innodb::binlog::RELAY_LOG_FLAG;
+
+pub use innodb::binlog::EVENT_HEADER_BYTES as HEADER_BYTES;
+
 use crate::{Fault, bytes::Bytes};
 
-/// Length of the header.
-pub const HEADER_BYTES: usize = 19;
 /// Offset of the low byte of the flags.
 pub(crate) const FLAGS_AT: usize = 17;
 
@@ -166,6 +168,8 @@ impl EventHeader {
     pub const IN_USE: u16 = 1;
     /// Made by the server for a replica: not in the log.
     pub const ARTIFICIAL: u16 = 0x20;
+    /// Written by a replica into its relay log; only in format description events.
+    pub const RELAY_LOG: u16 = RELAY_LOG_FLAG;
     /// Readers that do not know the type of the event may skip it.
     pub const IGNORABLE: u16 = 0x80;
 
@@ -191,5 +195,11 @@ impl EventHeader {
     #[must_use]
     pub const fn is_artificial(&self) -> bool {
         self.flags & Self::ARTIFICIAL != 0
+    }
+
+    /// Whether a replica wrote the event, at the start of a relay log.
+    #[must_use]
+    pub const fn is_of_relay_log(&self) -> bool {
+        self.flags & Self::RELAY_LOG != 0
     }
 }

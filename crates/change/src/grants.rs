@@ -2,6 +2,7 @@
 
 use server::Capability;
 use server::Grants;
+use server::quote;
 
 use crate::{Error, Session};
 
@@ -26,5 +27,5 @@ pub(crate) fn query(session: &mut Session<'_>) -> Result<Grants, Error> {
 pub(crate) fn account(session: &mut Session<'_>) -> Result<String, Error> {
     let account = session.value("SELECT CURRENT_USER()")?.unwrap_or_default();
     let (user, host) = account.rsplit_once('@').unwrap_or((&account, "%"));
-    Ok(format!("{}@{}", crate::quote::name(user), crate::quote::name(host)))
+    Ok(format!("{}@{}", quote::identifier(user), quote::identifier(host)))
 }

@@ -18,7 +18,6 @@ pub mod keys;
 mod log;
 mod online;
 mod option_file;
-mod quote;
 pub mod rotate;
 mod session;
 mod step;

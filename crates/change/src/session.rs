@@ -15,6 +15,7 @@ use server::{
         key_store::{ActiveKeyStore, PLUGIN_QUERY},
         statement::replica_status,
     },
+    switch,
 };
 
 use crate::{Error, StatementLog, control::Requests};
@@ -161,7 +162,7 @@ impl<'l> Session<'l> {
     /// # Errors
     /// [`Error::Server`].
     pub(crate) fn is_on(&mut self, name: &str) -> Result<bool, Error> {
-        Ok(self.variable(name)?.is_some_and(|value| value.eq_ignore_ascii_case("ON") || value == "1"))
+        Ok(self.variable(name)?.as_deref().is_some_and(switch::is_on))
     }
 
     /// The data directory's path on this host: the given one, or the server's.

@@ -3,9 +3,10 @@
 use std::{str::FromStr, time::Duration};
 
 use jiff::{Zoned, civil::Time};
+use server::quote;
 use server::{Options, Target};
 
-use crate::{Error, Session, quote};
+use crate::{Error, Session};
 
 /// A time span of each day in local time, which may include midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Throttle {
             return Ok(Some(why));
         }
         for limit in &self.limits {
-            let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text(&limit.name));
+            let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text_in_any_mode(&limit.name));
             let status = session.query(&sql)?;
             let Some(value) = status.value(0, "Value").and_then(|value| value.parse::<u64>().ok()) else {
                 return Err(Error::NoSuchStatus { name: limit.name.clone() });

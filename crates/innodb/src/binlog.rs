@@ -126,7 +126,13 @@ pub struct EventScan {
 pub const MAGIC_CLEAR: &[u8] = b"\xfebin";
 /// First bytes of a log that MySQL encrypted.
 pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
-pub(crate) const EVENT_HEADER_BYTES: usize = 19;
+/// Bytes of the header of an event.
+pub const EVENT_HEADER_BYTES: usize = 19;
+/// Flag of the format description event that a replica writes at the start of a relay log.
+///
+/// Source: `binlog_event.h` (`LOG_EVENT_RELAY_LOG_F`); confirmed on relay logs that MySQL 9.7,
+/// MariaDB 10.11 and 11.8 wrote.
+pub const RELAY_LOG_FLAG: u16 = 0x40;
 pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
 /// MariaDB's start-encryption event.
 pub(crate) const START_ENCRYPTION: u8 = 164;

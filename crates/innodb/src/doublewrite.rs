@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     bytes::{all_zero, as_u64, as_usize, bump},
     error::ScanError,
+    file_suffix,
     ids::SpaceId,
     page::{header::PageHeader, state::PageState},
     read::{chunks, fill, length},
@@ -57,7 +58,7 @@ const PROBE_BYTES: usize = 1 << 20;
 /// The page size in a file name like `#ib_16384_0.dblwr`; `None` for other names.
 #[must_use]
 pub fn page_bytes_of_name(name: &str) -> Option<u32> {
-    let size = name.strip_prefix(server_file::DOUBLEWRITE)?.strip_suffix(server_file::DOUBLEWRITE_ENDINGS[0])?;
+    let size = file_suffix::strip(name.strip_prefix(server_file::DOUBLEWRITE)?, file_suffix::DOUBLEWRITE)?;
     let page_bytes = size.split('_').next()?.parse().ok()?;
     PAGE_SIZES.contains(&page_bytes).then_some(page_bytes)
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{aria, bytes::Bytes, galera, redo, server_file, tablespace::Page0};
+use crate::{aria, bytes::Bytes, file_suffix, galera, redo, server_file, tablespace::Page0};
 
 /// Kind of a file in a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,17 +59,6 @@ impl FileKind {
     pub const fn is_binary_log(self) -> bool {
         matches!(self, Self::Binlog | Self::BinlogEncrypted)
     }
-
-    /// What such a file consists of.
-    #[must_use]
-    pub const fn unit_name(self) -> &'static str {
-        match self {
-            Self::Redo => "block",
-            Self::Binlog | Self::BinlogEncrypted => "event",
-            Self::Doublewrite => "slot",
-            _ => "page",
-        }
-    }
 }
 
 /// Names of the kinds in verification reports, which do not distinguish encrypted binary logs from clear ones;
@@ -102,6 +91,17 @@ pub mod report_name {
             Some(FileKind::ExportKey) => "export-key",
             Some(FileKind::ExportMeta) => "export-meta",
             Some(FileKind::GaleraCache) => "galera-cache",
+        }
+    }
+
+    /// The name of the units of such a file; pages for `None`.
+    #[must_use]
+    pub const fn unit_of_kind(kind: Option<FileKind>) -> &'static str {
+        match kind {
+            Some(FileKind::Redo) => "block",
+            Some(FileKind::Binlog | FileKind::BinlogEncrypted) => "event",
+            Some(FileKind::Doublewrite) => "slot",
+            _ => "page",
         }
     }
 
@@ -189,23 +189,23 @@ fn looks_like_redo(head: &[u8]) -> bool {
 /// Recognises files without a magic by the names servers give them.
 #[must_use]
 pub fn by_name(name: &str) -> Option<FileKind> {
-    let endings = [
-        (".MYD", FileKind::MyisamData),
-        (".MYI", FileKind::MyisamIndex),
-        (".MAD", FileKind::AriaData),
-        (".MAI", FileKind::AriaIndex),
-        (".ARZ", FileKind::Archive),
-        (".CSV", FileKind::Csv),
-        (".CSM", FileKind::CsvMeta),
-        (".frm", FileKind::Definition),
-        (".par", FileKind::Definition),
-        (".cfg", FileKind::ExportMeta),
-        (".cfp", FileKind::ExportKey),
-        (".ibd", FileKind::Tablespace),
-        (".ibt", FileKind::Tablespace),
-        (".ibu", FileKind::Tablespace),
-        (server_file::DOUBLEWRITE_ENDINGS[0], FileKind::Doublewrite),
-        (server_file::DOUBLEWRITE_ENDINGS[1], FileKind::Doublewrite),
+    let suffixes = [
+        (file_suffix::MYISAM_DATA, FileKind::MyisamData),
+        (file_suffix::MYISAM_INDEX, FileKind::MyisamIndex),
+        (file_suffix::ARIA_DATA, FileKind::AriaData),
+        (file_suffix::ARIA_INDEX, FileKind::AriaIndex),
+        (file_suffix::ARCHIVE, FileKind::Archive),
+        (file_suffix::CSV, FileKind::Csv),
+        (file_suffix::CSV_META, FileKind::CsvMeta),
+        (file_suffix::DEFINITION, FileKind::Definition),
+        (file_suffix::PARTITIONS, FileKind::Definition),
+        (file_suffix::EXPORT_META, FileKind::ExportMeta),
+        (file_suffix::EXPORT_KEY, FileKind::ExportKey),
+        (file_suffix::TABLESPACE, FileKind::Tablespace),
+        (file_suffix::SESSION_TABLESPACE, FileKind::Tablespace),
+        (file_suffix::UNDO, FileKind::Tablespace),
+        (file_suffix::DOUBLEWRITE, FileKind::Doublewrite),
+        (file_suffix::BATCH_DOUBLEWRITE, FileKind::Doublewrite),
     ];
     let beginnings = [
         (server_file::REDO, FileKind::Redo),
@@ -223,9 +223,9 @@ pub fn by_name(name: &str) -> Option<FileKind> {
     if server_file::is_incremental(name) {
         return None;
     }
-    endings
+    suffixes
         .iter()
-        .find(|(ending, _)| name.ends_with(ending))
+        .find(|(suffix, _)| file_suffix::has(name, suffix))
         .or_else(|| beginnings.iter().find(|(start, _)| name.starts_with(start)))
         .map(|(_, kind)| *kind)
 }
@@ -233,6 +233,18 @@ pub fn by_name(name: &str) -> Option<FileKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reports_name_the_kinds_as_they_are_serialized() {
+        let names = "tablespace redo doublewrite binlog binlog-encrypted aria-index aria-data aria-log myisam-index \
+                     myisam-data archive csv csv-meta definition export-key export-meta galera-cache";
+        for name in names.split(' ') {
+            let kind: FileKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
+            let expected = if kind == FileKind::BinlogEncrypted { "binlog" } else { name };
+            assert_eq!(report_name::of_kind(Some(kind)), expected);
+        }
+        assert_eq!(report_name::of_kind(None), "unknown");
+    }
 
     #[test]
     fn content_is_stronger_than_the_name() {

@@ -23,6 +23,7 @@ pub mod doublewrite;
 mod error;
 pub mod file_kind;
 pub mod file_name;
+pub mod file_suffix;
 pub mod galera;
 mod ids;
 pub mod keys;

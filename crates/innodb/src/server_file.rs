@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 
+use crate::file_suffix;
+
 /// Name of the first file of the system tablespace.
 pub const FIRST_SYSTEM: &str = "ibdata1";
 /// Prefix of the names of the files of the system tablespace, which are numbered from 1.
@@ -33,9 +35,6 @@ pub const FIRST_UNDO: &str = "undo_001";
 
 /// Prefix of the names of doublewrite files since MySQL 8.0.20.
 pub const DOUBLEWRITE: &str = "#ib_";
-/// Suffixes of their names. Files with the second one hold pages that are flushed in batches.
-pub(crate) const DOUBLEWRITE_ENDINGS: [&str; 2] = [".dblwr", BATCH_DOUBLEWRITE_ENDING];
-const BATCH_DOUBLEWRITE_ENDING: &str = ".bdblwr";
 /// Name in Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another.
 pub(crate) const PARALLEL_DOUBLEWRITE: &str = "xb_doublewrite";
 
@@ -59,6 +58,12 @@ pub const GALERA_STATE: [&str; 2] = ["grastate.dat", "gvwstate.dat"];
 pub const GALERA_CACHE: &str = "galera.cache";
 /// Prefix of the names of further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
+/// In a joiner: its state transfer is not finished.
+pub const TRANSFER_IN_PROGRESS: &str = "sst_in_progress";
+/// In a donor, for its script: the server has stopped writing.
+pub const TRANSFER_FLUSHED: &str = "tables_flushed";
+/// In a donor, for its script: the server could not stop writing.
+pub const TRANSFER_FAILED: &str = "sst_error";
 
 /// File in which a backup program records its progress; it is written last. The second name is used since MariaDB 11.
 pub const BACKUP_CHECKPOINTS: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
@@ -77,11 +82,24 @@ pub const BACKUP_DETAILS: [&str; 5] = [
 ];
 
 /// Suffixes of files with rows, for engines that allow `DATA DIRECTORY` or symbolic links.
-const ROW_SUFFIXES: [&str; 4] = ["ibd", "ibu", "MYD", "MAD"];
+const ROW_SUFFIXES: [&str; 4] =
+    [file_suffix::TABLESPACE, file_suffix::UNDO, file_suffix::MYISAM_DATA, file_suffix::ARIA_DATA];
 /// Suffixes of the index files of such engines.
-const INDEX_SUFFIXES: [&str; 2] = ["MYI", "MAI"];
+const INDEX_SUFFIXES: [&str; 2] = [file_suffix::MYISAM_INDEX, file_suffix::ARIA_INDEX];
 /// Suffixes of other files that only storage engines and the dictionary write.
-const OTHER_ENGINE_SUFFIXES: [&str; 6] = ["ibt", "frm", "sdi", "CSV", "CSM", "ARZ"];
+const OTHER_ENGINE_SUFFIXES: [&str; 6] = [
+    file_suffix::SESSION_TABLESPACE,
+    file_suffix::DEFINITION,
+    file_suffix::SERIALIZED_DEFINITION,
+    file_suffix::CSV,
+    file_suffix::CSV_META,
+    file_suffix::ARCHIVE,
+];
+
+/// Settings of a database, in its directory; before MySQL 8.0 and in MariaDB.
+pub const DATABASE_OPTIONS: &str = "db.opt";
+/// Directories of MyRocks: in Percona Server, and in MariaDB.
+pub const ROCKSDB_DIRECTORIES: [&str; 2] = [".rocksdb", "#rocksdb"];
 
 /// Names of the files in a value of `innodb_data_file_path` or `innodb_temp_data_file_path`: `NAME:SIZE[:…];NAME:…`.
 pub fn listed_data_files(value: &str) -> impl Iterator<Item = &str> {
@@ -133,7 +151,7 @@ pub fn is_system(name: &str) -> bool {
 /// Whether it is a temporary tablespace: the one of the server, or of a session (`.ibt`).
 #[must_use]
 pub fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY) || name.ends_with(".ibt")
+    name.starts_with(TEMPORARY) || file_suffix::has(name, file_suffix::SESSION_TABLESPACE)
 }
 
 /// Name of the redo log file of this number, since MySQL 8.0.30.
@@ -173,19 +191,30 @@ pub fn is_redo(name: impl AsRef<OsStr>) -> bool {
 /// Whether it is a doublewrite file since MySQL 8.0.20.
 #[must_use]
 pub fn is_doublewrite(name: &str) -> bool {
-    name.starts_with(DOUBLEWRITE) && DOUBLEWRITE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    name.starts_with(DOUBLEWRITE)
+        && [file_suffix::DOUBLEWRITE, file_suffix::BATCH_DOUBLEWRITE]
+            .iter()
+            .any(|suffix| file_suffix::has(name, suffix))
 }
 
 /// Whether it is a doublewrite file for batches, which holds no page copies of its own.
 #[must_use]
 pub fn is_batch_doublewrite(name: &str) -> bool {
-    name.starts_with(DOUBLEWRITE) && name.ends_with(BATCH_DOUBLEWRITE_ENDING)
+    name.starts_with(DOUBLEWRITE) && file_suffix::has(name, file_suffix::BATCH_DOUBLEWRITE)
 }
 
 /// Whether it holds rows of a table that may be outside the data directory.
 #[must_use]
 pub fn has_rows(name: &str) -> bool {
     has_suffix(name, &ROW_SUFFIXES)
+}
+
+/// Whether a file in the directory of MyRocks holds rows: tables, values, or the write-ahead log, which has a number as
+/// its name.
+#[must_use]
+pub fn has_rocksdb_rows(name: &str) -> bool {
+    let is_log = name.strip_suffix(".log").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    is_log || has_suffix(name, &file_suffix::ROCKSDB)
 }
 
 /// Whether it holds rows or indexes of a table that may be outside the data directory.
@@ -201,7 +230,7 @@ pub fn is_engine_file(name: &str) -> bool {
 }
 
 fn has_suffix(name: &str, suffixes: &[&str]) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, suffix)| suffixes.contains(&suffix))
+    suffixes.iter().any(|suffix| file_suffix::has(name, suffix))
 }
 
 /// The name of a binary or relay log without its number, which has at least six digits: `mysql-bin` for
@@ -211,6 +240,13 @@ pub fn log_base(name: &str) -> Option<&str> {
     const DIGITS: usize = 6;
     let (base, number) = name.rsplit_once('.')?;
     (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
+}
+
+/// Sort key of the logs of one server: a number gets another digit when it overflows, so one with more digits is later.
+#[must_use]
+pub fn log_order(name: &str) -> (usize, &str) {
+    let digits = log_base(name).map_or(0, |base| name.len().saturating_sub(base.len()));
+    (digits, name)
 }
 
 /// Whether a log, or its index, has a usual name of relay logs: `HOST-relay-bin.000001` is MySQL's default, and most
@@ -225,7 +261,7 @@ pub fn is_named_as_relay_log(name: &str) -> bool {
 /// `.ibu`.
 #[must_use]
 pub fn is_undo(name: &str) -> bool {
-    is_numbered_undo(name) || name.ends_with(".ibu")
+    is_numbered_undo(name) || file_suffix::has(name, file_suffix::UNDO)
 }
 
 /// `undo_001` of MySQL 8, `undo001` of older servers and MariaDB.
@@ -287,7 +323,7 @@ mod tests {
         for (pattern, beginning) in patterns {
             assert!(pattern.starts_with(beginning), "{pattern}");
         }
-        assert!(pattern::DOUBLEWRITE.ends_with(DOUBLEWRITE_ENDINGS[0]));
+        assert!(file_suffix::has(pattern::DOUBLEWRITE, file_suffix::DOUBLEWRITE));
         assert!(FIRST_SYSTEM.starts_with(SYSTEM) && FIRST_OLDER_REDO.starts_with(OLDER_REDO));
     }
 
@@ -314,6 +350,9 @@ mod tests {
         assert_eq!(log_base("mysql-bin.000012"), Some("mysql-bin"));
         assert!(log_base("binlog.000001").is_some() && log_base("relay-bin-ch1.1234567").is_some());
         assert!(log_base("binlog.index").is_none());
+        let mut logs = ["b.1000000", "b.999999", "b.000002"];
+        logs.sort_by_key(|name| log_order(name));
+        assert_eq!(logs, ["b.000002", "b.999999", "b.1000000"]);
         assert_eq!((log_base("general.log.1"), log_base("mysql-bin.index"), log_base("000001")), (None, None, None));
     }
 

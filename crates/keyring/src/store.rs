@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use innodb::file_suffix;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -205,7 +206,7 @@ pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> 
         COMPONENT_MANIFEST => Some(StoreKind::Manifest),
         _ if name.starts_with(COMPONENTS) && name.ends_with(CONFIG_ENDING) => Some(StoreKind::ComponentConfig),
         component::NAME => Some(StoreKind::ComponentFile),
-        _ if name.ends_with(".cfp") => Some(StoreKind::CfpExportKey),
+        _ if file_suffix::has(name, file_suffix::EXPORT_KEY) => Some(StoreKind::CfpExportKey),
         _ => None,
     })
 }

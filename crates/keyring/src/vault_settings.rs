@@ -5,7 +5,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::value::RawValue;
-use server::option_group::is_server;
+use server::{option_group::is_server, option_name};
 
 /// Prefix of the variables of MariaDB's plug-in.
 const OF_MARIADB: &str = "hashicorp_key_management_";
@@ -65,11 +65,11 @@ fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
             continue;
         }
         let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) else { continue };
-        let name = name.trim().to_ascii_lowercase().replace('-', "_");
+        let name = option_name::with_underscores(name.trim());
         let name = match prefix {
             None => Some(name.as_str()),
             Some(_) if group == OWN_GROUP => Some(name.as_str()),
-            Some(prefix) if is_server(group) => name.strip_prefix("loose_").unwrap_or(&name).strip_prefix(prefix),
+            Some(prefix) if is_server(group) => option_name::without_loose(&name).strip_prefix(prefix),
             Some(_) => None,
         };
         if let Some(name) = name {

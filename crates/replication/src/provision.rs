@@ -7,6 +7,7 @@ use crate::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use crate::statements::{self, Source, Statements};
 use crate::{Error, Peers, status};
 use server::dialect::statement::{self, replica_status};
+use server::quote;
 
 /// Role of the new server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +219,7 @@ fn position_of_mariadb(peers: &mut Peers) -> Result<String, Error> {
 fn oldest_of_mariadb(peers: &mut Peers) -> Result<GtidPosition, Error> {
     /// After the magic number.
     const FIRST_EVENT: u32 = 4;
-    let oldest = statements::text(&peers.source.value(statement::SHOW_BINARY_LOGS)?);
+    let oldest = quote::text(&peers.source.value(statement::SHOW_BINARY_LOGS)?);
     peers.source.gtids(&format!("SELECT BINLOG_GTID_POS({oldest}, {FIRST_EVENT})"))
 }
 

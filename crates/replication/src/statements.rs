@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use server::{
     Capability, Endpoint, Password, ServerVersion, Target,
     dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms},
+    quote::text,
 };
 use zeroize::Zeroizing;
 
@@ -127,11 +128,6 @@ fn shown(source: &Source) -> Zeroizing<String> {
         }
         None => Zeroizing::new("'…'".to_owned()),
     }
-}
-
-/// A text literal, for a session whose `sql_mode` is empty.
-pub(crate) fn text(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
 fn statements(each: impl IntoIterator<Item = String>) -> Statements {

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path};
 
-use innodb::file_kind::{FileKind, report_name};
+use innodb::file_kind::report_name;
 use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, Finding, RequiredKey, Verdict};
 use verify::{FileResult, Report, Summary, size};
@@ -91,7 +91,7 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
     let shown = if options.verbose { file.findings.len() } else { FINDINGS };
     for finding in file.findings.iter().take(shown) {
-        writeln!(out, "    {}", visible(&finding_text(finding, unit_name(file.kind))))?;
+        writeln!(out, "    {}", visible(&finding_text(finding, report_name::unit_of_kind(file.kind))))?;
     }
     let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
     match hidden.saturating_add(file.findings_left_out) {
@@ -105,11 +105,6 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
 fn kind_name(file: &FileResult) -> &'static str {
     let special = file.tablespace.filter(|kind| *kind != TablespaceKind::FilePerTable);
     special.map_or_else(|| report_name::of_kind(file.kind), TablespaceKind::name)
-}
-
-/// Units of the file.
-fn unit_name(kind: Option<FileKind>) -> &'static str {
-    kind.map_or("page", FileKind::unit_name)
 }
 
 fn finding_text(finding: &Finding, unit_name: &str) -> String {

@@ -25,13 +25,16 @@ mod identity;
 pub mod login;
 pub mod option_file;
 pub mod option_group;
+pub mod option_name;
 mod packet;
 mod privileges;
 pub mod probe;
 pub mod program;
+pub mod quote;
 mod secret;
 pub mod secret_name;
 mod socket;
+pub mod switch;
 pub mod tls;
 mod version;
 

@@ -2,6 +2,8 @@
 //! MariaDB documentation, "Full List of MariaDB Options, System and Status Variables"; Galera documentation, "Galera
 //! Parameters".
 
+use crate::option_name;
+
 /// What stands for a secret that was left out.
 pub const LEFT_OUT: &str = "(left out)";
 
@@ -28,8 +30,8 @@ const LOCATIONS: [&str; 5] = ["_file", "_path", "_config", "_require_current", "
 /// Whether the option or variable `name`, in any spelling, has a secret as `value`.
 #[must_use]
 pub fn is_secret(name: &str, value: &str) -> bool {
-    let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
-    let name = name.strip_prefix("loose_").unwrap_or(&name);
+    let name = option_name::with_underscores(name.trim_start_matches('-'));
+    let name = option_name::without_loose(&name);
     // A key, or the path of a file with it.
     if name.ends_with("filekey") {
         return !value.is_empty() && !value.starts_with("FILE:");
@@ -47,7 +49,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
 /// Whether a secret of this name is the password of an account, not a key.
 #[must_use]
 pub fn is_account_password(name: &str) -> bool {
-    let name = name.replace('-', "_").to_ascii_lowercase();
+    let name = option_name::with_underscores(name);
     name.contains("passw") || name.ends_with("sst_auth") || name.ends_with("_pwd")
 }
 

@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use innodb::file_suffix;
 use innodb::server_file;
 
 use crate::{
@@ -71,7 +72,7 @@ fn is_system_or_undo(name: &str) -> bool {
 /// Whether a file, by its name, is a tablespace of InnoDB: one of a table, of the system or of undo logs.
 pub(crate) fn is_tablespace(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    is_system_or_undo(&name) || path.extension().is_some_and(|ending| ending == "ibd")
+    is_system_or_undo(&name) || file_suffix::has(path, file_suffix::TABLESPACE)
 }
 
 /// One external file.
@@ -120,7 +121,7 @@ pub(crate) fn find(server: &ServerProcess, datadir: &Path) -> Result<Vec<Externa
     for open in open.filter(|open| !inside(open)) {
         let (Some(directory), Some(name)) = (open.path.parent(), open.path.file_name()) else { continue };
         let name = name.to_string_lossy();
-        if name.ends_with(".ibd") {
+        if file_suffix::has(&*name, file_suffix::TABLESPACE) {
             return Err(Error::TablespaceOutside { path: open.path });
         }
         let Some(kind) = Kind::from_name(&name) else { continue };

@@ -13,6 +13,7 @@ use files::{
     LOST_AND_FOUND, STAGING,
     regular::{self, Links},
 };
+use innodb::file_suffix;
 use innodb::server_file;
 
 use crate::{error::Error, location::DIRECTORY};
@@ -21,7 +22,7 @@ use crate::{error::Error, location::DIRECTORY};
 ///
 /// A server recreates them. Galera's cache and state belong to one node. MariaDB's
 /// `ddl_recovery.log` is not listed, since a copy of a running server needs it.
-pub const EXCLUDED: [Excluded; 15] = [
+pub const EXCLUDED: [Excluded; 16] = [
     Excluded::Starts(server_file::TEMPORARY),
     Excluded::Is(server_file::TEMPORARY_DIRECTORY),
     Excluded::Ends(".pid"),
@@ -32,8 +33,9 @@ pub const EXCLUDED: [Excluded; 15] = [
     Excluded::Starts(server_file::GALERA_PAGE),
     Excluded::Is(server_file::GALERA_STATE[1]),
     Excluded::Is(server_file::GALERA_STATE[0]),
-    Excluded::Is("sst_in_progress"),
-    Excluded::Is("tables_flushed"),
+    Excluded::Is(server_file::TRANSFER_IN_PROGRESS),
+    Excluded::Is(server_file::TRANSFER_FLUSHED),
+    Excluded::Is(server_file::TRANSFER_FAILED),
     Excluded::Is(LOST_AND_FOUND),
     Excluded::Is(STAGING),
     Excluded::Is(DIRECTORY),
@@ -107,7 +109,7 @@ impl Listing {
                 if kind.is_dir() {
                     listing.directories.push(path.clone());
                     open.push(path);
-                } else if path.extension() == Some(OsStr::new("isl")) {
+                } else if file_suffix::has(&path, file_suffix::LINK) {
                     // It names the directory of a table that is outside of the data directory.
                     return Err(Error::TablespaceOutside { path: root.join(path) });
                 } else if kind.is_file() {

@@ -3,11 +3,9 @@
 use std::{fs, io, path::Path};
 
 use files::regular::{self, Links};
+use innodb::server_file::{TRANSFER_FAILED as FAILED, TRANSFER_FLUSHED as FLUSHED};
 
 use crate::{error::SstError, position::Position};
-
-const FLUSHED: &str = "tables_flushed";
-const FAILED: &str = "sst_error";
 
 /// Removes the marker of an earlier attempt.
 pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {

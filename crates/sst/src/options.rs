@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use server::option_file::{Entries, Entry, usual_files};
-use server::{
-    dialect::directory::{self, option_name},
-    option_group,
-};
+use server::option_name::{with_hyphens, without_loose};
+use server::{dialect::directory, option_group};
 
 use crate::{arguments::Arguments, error::SstError};
 
@@ -46,7 +44,7 @@ impl Options {
 
     /// Value of a server option; `None` if it is not set, or empty.
     pub(crate) fn server(&self, name: &str) -> Option<&str> {
-        let name = option_name(name);
+        let name = with_hyphens(name);
         let given = self.command_line.iter().rev().find(|(known, _)| *known == name);
         let text = given.map(|(_, value)| value.as_str()).or_else(|| self.last(option_group::SERVER, &name));
         text.filter(|text| !text.is_empty())
@@ -60,8 +58,7 @@ impl Options {
     fn last(&self, groups: &[&str], name: &str) -> Option<&str> {
         let is_meant = |entry: &&Entry| {
             let group = self.without_suffix(&entry.group);
-            without_loose_prefix(&entry.key) == name
-                && (groups.contains(&group) || groups.contains(&entry.group.as_str()))
+            without_loose(&entry.key) == name && (groups.contains(&group) || groups.contains(&entry.group.as_str()))
         };
         self.files.iter().rev().find_map(|file| file.entries.iter().rev().find(is_meant))?.value.text()
     }
@@ -74,7 +71,7 @@ impl Options {
     fn check_versions(&self) -> Result<(), SstError> {
         let of_one_version = |group: &str| option_group::of_one_version(self.without_suffix(group)).is_some();
         for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
-            let is_set = |location: &&str| option_name(location) == without_loose_prefix(&entry.key);
+            let is_set = |location: &&str| with_hyphens(location) == without_loose(&entry.key);
             let location = LOCATIONS.into_iter().find(is_set);
             if let Some(option) = location.filter(|location| self.server(location) != entry.value.text()) {
                 return Err(SstError::OneVersion { group: entry.group.clone(), option });
@@ -89,11 +86,6 @@ impl Options {
     }
 }
 
-/// The name of an option without the prefix `loose-`.
-fn without_loose_prefix(name: &str) -> &str {
-    name.strip_prefix("loose-").unwrap_or(name)
-}
-
 /// Options with values, after an equals sign or in the next argument.
 fn command_line(message: &[String]) -> Vec<(String, String)> {
     let mut message = message.iter().peekable();
@@ -104,8 +96,8 @@ fn command_line(message: &[String]) -> Vec<(String, String)> {
             Some((name, value)) => (name, Some(value)),
             None => (word, message.next_if(|next| !next.starts_with('-')).map(String::as_str)),
         };
-        let name = name.to_ascii_lowercase().replace('_', "-");
-        options.extend(value.map(|value| (without_loose_prefix(&name).to_owned(), value.to_owned())));
+        let name = with_hyphens(name);
+        options.extend(value.map(|value| (without_loose(&name).to_owned(), value.to_owned())));
     }
     options
 }

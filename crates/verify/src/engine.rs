@@ -34,6 +34,8 @@ use innodb::{
     },
 };
 
+use innodb::file_suffix;
+
 use crate::{
     keys::Keys,
     live::OpenFiles,
@@ -378,7 +380,7 @@ impl<'a> Run<'a> {
         let (continues, pages_in_other_files) = self.continuation(index, &directory);
         Options {
             keys: self.keys,
-            export_key: export_key(&file.path.with_extension("cfp")),
+            export_key: export_key(&file.path.with_extension(file_suffix::EXPORT_KEY)),
             continues,
             pages_in_other_files,
             checkpoint: self.logs.checkpoint(&file.path),

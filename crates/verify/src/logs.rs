@@ -22,6 +22,8 @@ use innodb::{
     },
 };
 
+use innodb::file_suffix;
+
 use crate::{
     keys::Keys,
     plan::{Plan, PlannedFile, data_directory, name as file_name},
@@ -307,7 +309,7 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
         report.misplace("is an index file of Aria, in place of a data file");
         return Ok(report);
     }
-    let other_path = file.path.with_extension(if of_index { "MAD" } else { "MAI" });
+    let other_path = file.path.with_extension(if of_index { file_suffix::ARIA_DATA } else { file_suffix::ARIA_INDEX });
     let other = || Reader::open(&other_path).map_err(|source| ScanError::Io { offset: 0, source });
     let header = if of_index { AriaHeader::read(reader) } else { other().and_then(|index| AriaHeader::read(&index)) };
     let verify = |of_index: bool, reader: &Reader, header: &AriaHeader| match of_index {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use innodb::file_kind::{self, FileKind};
+use innodb::file_suffix;
 use innodb::page::checksum::Checksum;
 use innodb::redo::{RedoFormat, RedoScan};
 use innodb::server_file;
@@ -13,12 +14,14 @@ use server::dialect::{
     encryption::{Encrypts, switches},
 };
 
+use server::switch::{is_on, is_switched_on};
+
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
 use super::{Artefact, Kind, State, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::facts::sql::{SqlFacts, Tablespace, is_on, is_switched_on};
+use crate::facts::sql::{SqlFacts, Tablespace};
 use crate::path::normal;
 
 /// State of the join: artefacts so far, and files that are taken.
@@ -428,7 +431,7 @@ fn is_unused_extension(scan: &TablespaceScan) -> bool {
 /// Whether a table's file looks like part of the system tablespace because the id on page 0 is damaged.
 fn is_table_by_name(file: &FileFact, scan: &TablespaceScan) -> bool {
     let damaged = scan.page0.checksum == Checksum::Mismatch;
-    damaged && scan.kind == TablespaceKind::System && file.base_name().ends_with(".ibd")
+    damaged && scan.kind == TablespaceKind::System && file_suffix::has(file.base_name(), file_suffix::TABLESPACE)
 }
 
 fn kind_of_scan(scan: &TablespaceScan) -> Kind {

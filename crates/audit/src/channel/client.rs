@@ -1,9 +1,10 @@
 //! Client connections: whether TLS is offered, whether clear text is accepted, who is connected.
 
 use server::probe::PlainLogin;
+use server::switch::is_on;
 
 use super::Attested;
-use crate::facts::sql::{Row, SqlFacts, is_on};
+use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::sql::{SqlFacts, is_on};
+use server::switch::is_on;
+
+use crate::facts::sql::SqlFacts;
 
 /// Settings of a Galera node.
 #[derive(Debug, Clone)]

@@ -1,7 +1,9 @@
 //! Group Replication's TLS settings.
 
+use server::switch::is_on;
+
 use crate::facts::Seen;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 
 /// TLS settings of a server with the plug-in; `None` if unknown.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,9 @@
 //! Replication channels of this server as a replica.
 
 use server::Capability;
+use server::switch::{is_on, is_switched_on};
 
-use crate::facts::sql::{Answer, Outcome, Row, SqlFacts, is_on};
+use crate::facts::sql::{Answer, Outcome, Row, SqlFacts};
 use crate::facts::{Seen, Unseen};
 
 /// A channel by which this server reads another one's binary log.
@@ -39,7 +40,7 @@ impl<'a> Channel<'a> {
             verified: row.yes("ssl_verify"),
             ca: row.text("ssl_ca"),
             fetches_key: row.yes("get_public_key"),
-            runs: !["", "OFF", "NO"].iter().any(|no| row.text("io_state").eq_ignore_ascii_case(no)),
+            runs: is_switched_on(row.text("io_state")),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use server::dialect::setting::{Setting, setting};
+use server::quote;
 
 use crate::check::Context;
 use crate::facts::sql::SqlFacts;
@@ -25,7 +26,7 @@ fn literal(value: &str) -> String {
     if bare || number || value.starts_with('\'') {
         return value.to_owned();
     }
-    format!("'{}'", value.replace('\'', "''"))
+    quote::text(value)
 }
 
 /// Sets a variable that can only be set at server start.
@@ -53,16 +54,6 @@ pub(super) fn beside_datadir(sql: &SqlFacts, name: &str) -> String {
 /// The option group that this server reads and others may not.
 pub(super) fn group(sql: &SqlFacts) -> &'static str {
     if sql.is_mariadb() { "mariadb" } else { "mysqld" }
-}
-
-/// A quoted identifier.
-pub(super) fn identifier(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-/// A quoted table name with its schema.
-pub(super) fn table(schema: &str, name: &str) -> String {
-    format!("{}.{}", identifier(schema), identifier(name))
 }
 
 /// A path or other word for a shell; quoted if it has special characters.
@@ -110,8 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_paths_cannot_break_out() {
-        assert_eq!(table("a`b", "c;d"), "`a``b`.`c;d`");
+    fn paths_cannot_break_out() {
         assert_eq!(word("/var/lib/mysql/ib_1"), "/var/lib/mysql/ib_1");
         assert_eq!(word("/my keys/o'brien;$x"), r"'/my keys/o'\''brien;$x'");
     }

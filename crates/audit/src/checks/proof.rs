@@ -1,6 +1,6 @@
 //! Results of a page-by-page proof, as evidence.
 
-use innodb::file_kind::FileKind;
+use innodb::file_kind::report_name;
 use innodb::verify::Finding;
 
 use crate::facts::proof::UnsoundFile;
@@ -23,14 +23,9 @@ fn describe(file: &UnsoundFile, finding: &Finding) -> String {
     let check = serde_json::to_value(finding.check).ok();
     let check = check.as_ref().and_then(|name| name.as_str()).unwrap_or("check").to_owned();
     match finding.unit {
-        Some(unit) => format!("{check} of {} {unit}: {}", unit_name(file.kind), finding.detail),
+        Some(unit) => format!("{check} of {} {unit}: {}", report_name::unit_of_kind(file.kind), finding.detail),
         None => format!("{check}: {}", finding.detail),
     }
-}
-
-/// Name of the units of such a file.
-pub(super) fn unit_name(kind: Option<FileKind>) -> &'static str {
-    kind.map_or("page", FileKind::unit_name)
 }
 
 /// Hand-made proofs.

@@ -5,9 +5,11 @@
 
 pub(super) use server::option_group::SERVER as SERVER_GROUPS;
 use server::option_group::of_one_version;
+use server::switch::is_on;
+use server::{option_name, switch};
 
 use crate::facts::host::{HostFacts, OptionEntry, Process};
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::Evidence;
 
 /// An entry of an option file that sets a variable.
@@ -98,8 +100,8 @@ pub(super) fn on_command_line<'a>(process: &'a Process, name: &str) -> Option<Ar
 ///
 /// `skip_grant_tables` and similar names are not negations.
 fn sets(key: &str, name: &str) -> Option<bool> {
-    let key = key.replace('-', "_").to_ascii_lowercase();
-    let key = key.strip_prefix("loose_").unwrap_or(&key);
+    let key = option_name::with_underscores(key);
+    let key = option_name::without_loose(&key);
     if key == name || key.strip_prefix("enable_") == Some(name) {
         return Some(false);
     }
@@ -109,17 +111,12 @@ fn sets(key: &str, name: &str) -> Option<bool> {
 
 /// Whether two notations of a value mean the same to the server.
 pub(super) fn same_value(a: &str, b: &str) -> bool {
-    let truth = |value: &str| match value.to_ascii_uppercase().as_str() {
-        "ON" | "1" | "TRUE" | "YES" => Some(true),
-        "OFF" | "0" | "FALSE" | "NO" => Some(false),
-        _ => None,
-    };
     let message = |value: &str| {
         let mut message: Vec<String> = value.split([',', ':']).map(|word| word.trim().to_ascii_lowercase()).collect();
         message.sort();
         message
     };
-    match (truth(a), truth(b)) {
+    match (switch::parse(a), switch::parse(b)) {
         (Some(a), Some(b)) => a == b,
         _ => message(a) == message(b),
     }

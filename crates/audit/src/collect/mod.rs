@@ -33,6 +33,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use innodb::file_suffix;
 use innodb::server_file::is_table_file;
 use jiff::Timestamp;
 use server::probe::ProbeLimits;
@@ -504,7 +505,7 @@ fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathB
         let base = Path::new(&file.path).parent().unwrap_or(&seen.datadir);
         match &file.content {
             Content::Link { target } if is_table_file(&file.name) => wanted.push(roots::normal(&base.join(target))),
-            Content::Structure if file.name.ends_with(".isl") || file.name.ends_with(".link") => {
+            Content::Structure if file_suffix::has(&file.name, file_suffix::LINK) || file.name.ends_with(".link") => {
                 let text = seen.view.read(Path::new(&file.path), 4096).unwrap_or_default();
                 let path = String::from_utf8_lossy(&text).trim().to_owned();
                 if !path.is_empty() && !path.contains('\0') {

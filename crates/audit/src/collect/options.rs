@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use server::option_file::HOST_FILES;
 use server::option_file::{Entries, OptionFileArguments, Value, Warning};
 
+use server::option_name;
 use server::secret_name::{is_account_password, without_passwords};
 
 use super::view::View;
@@ -94,7 +95,7 @@ fn one(view: &View, source: &Source, done: &mut Read) {
             continue;
         }
         let secret = entry.value == Value::Secret;
-        let key = entry.key.replace('-', "_");
+        let key = option_name::with_underscores(&entry.key);
         if secret && is_account_password(&key) {
             password_in(view, &file, done);
         }

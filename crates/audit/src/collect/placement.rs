@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use luks::plan;
 use server::dialect::directory;
 use server::option_file::{Entries, Value};
-use server::option_group;
+use server::{option_group, option_name};
 
 use super::disks::Disks;
 use super::host::wanted;
@@ -197,9 +197,9 @@ fn bytes(root: &Path, claims: &dyn Fn(&Path) -> bool) -> Option<u64> {
 
 /// The variable that an option sets; two have other names.
 fn variable_of(option: &str) -> String {
-    let name = option.replace('-', "_");
-    let name = ["loose_", "maximum_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
-    match name {
+    let name = option_name::with_underscores(option);
+    let name = option_name::without_loose(&name);
+    match name.strip_prefix("maximum_").unwrap_or(name) {
         "log_bin" => directory::BINARY_LOGS.to_owned(),
         "relay_log" => directory::RELAY_LOGS.to_owned(),
         other => other.to_owned(),

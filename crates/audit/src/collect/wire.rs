@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use server::Endpoint;
 use server::probe::{self, PlainLogin, ProbeLimits};
+use server::switch::is_on;
 
 use super::LiveOptions;
 use super::process::local_address;
 use crate::facts::Unseen;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 
 /// Probes every port that the server reports.

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use server::dialect::key_store::{COMPONENT_QUERY, PLUGIN_QUERY};
-use server::{Flavor, ServerVersion};
+use server::switch::is_on;
+use server::{Flavor, ServerVersion, quote};
 
 use super::{Seen, Unseen};
 use crate::finding::Evidence;
@@ -117,23 +118,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Whether a value means yes: servers write `ON`, `1`, `Y`, `YES`, `Yes`, `TRUE`.
-#[must_use]
-pub fn is_on(value: &str) -> bool {
-    ["ON", "1", "Y", "YES", "TRUE"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
-}
-
-/// Whether a variable with more than two values is not off: `FORCE`, `MASTER_KEY`, `ONLINE_TO_KEYRING` count as on.
-#[must_use]
-pub fn is_switched_on(value: &str) -> bool {
-    !["", "OFF", "0", "N", "NO", "FALSE", "NONE"].iter().any(|no| value.eq_ignore_ascii_case(no))
-}
-
-/// A string literal for statements, with backslash escapes, which are on by default.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\\', r"\\").replace('\'', "''"))
-}
-
 impl SqlFacts {
     /// The fork.
     #[must_use]
@@ -193,9 +177,9 @@ impl SqlFacts {
         let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
         let privileges = privileges.strip_prefix("GRANT ").unwrap_or(privileges);
         if privileges.is_empty() {
-            return format!("see why the server refused {}@{}", literal(user), literal(host));
+            return format!("see why the server refused {}@{}", quote::text(user), quote::text(host));
         }
-        format!("GRANT {privileges} TO {}@{}", literal(user), literal(host))
+        format!("GRANT {privileges} TO {}@{}", quote::text(user), quote::text(host))
     }
 
     /// A global variable.
@@ -352,7 +336,7 @@ impl<'a> Account<'a> {
     /// The same user at another host.
     #[must_use]
     pub fn quoted_at(&self, host: &str) -> String {
-        format!("{}@{}", literal(self.user), literal(host))
+        format!("{}@{}", quote::text(self.user), quote::text(host))
     }
 
     /// Whether only processes on this host can use it.

@@ -19,6 +19,7 @@ use archive::{
     receipt::{NAMESPACE, fingerprint},
     sshsig::{self, AllowedSigners, SigningKey},
 };
+use innodb::server_file::log_order;
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use server::{Connection, Rows, ServerVersion, dialect::statement};
@@ -610,9 +611,7 @@ fn goes_on(archived: &str, before: &str) -> bool {
 
 /// Whether a position is at or after another one of the same server.
 fn has_reached(at: &LogPosition, until: &BinlogPosition) -> bool {
-    let number = |name: &str| innodb::server_file::log_base(name).map(|base| name.len().saturating_sub(base.len()));
-    let is_later = (number(&at.file), at.file.as_str()) > (number(&until.file), until.file.as_str());
-    is_later || at.file == until.file && at.position >= until.offset
+    (log_order(&at.file), at.position) >= (log_order(&until.file), until.offset)
 }
 
 /// The GTIDs up to the current position: those before the stream, and those that it delivered.

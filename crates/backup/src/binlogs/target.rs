@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use agefile::Identity;
 use archive::{binlog::BinlogPosition, names::Number};
+use innodb::server_file::log_order;
 use jiff::Timestamp;
 use replication::gtid::{mariadb, mysql};
 
@@ -229,9 +230,9 @@ fn has_gtid(position: &str, gtid: &str) -> bool {
     position.parse().is_ok_and(in_set) || position.parse().is_ok_and(in_domain)
 }
 
-/// Sort key of positions: the number of a log gets another digit when it overflows, so a longer name is later.
-fn order(position: &BinlogPosition) -> (usize, String, u64) {
-    (position.file.len(), position.file.clone(), position.offset)
+/// Sort key of positions.
+fn order(position: &BinlogPosition) -> ((usize, &str), u64) {
+    (log_order(&position.file), position.offset)
 }
 
 fn ends(reach: &Reach) -> String {
@@ -302,8 +303,8 @@ mod tests {
 
     #[test]
     fn logs_are_in_the_order_of_their_numbers() {
-        let at = |file: &str, offset| order(&BinlogPosition { file: file.to_owned(), offset });
-        assert!(at("binlog.000009", 900) < at("binlog.000010", 4));
-        assert!(at("binlog.999999", 4) < at("binlog.1000000", 4));
+        let at = |file: &str, offset| BinlogPosition { file: file.to_owned(), offset };
+        assert!(order(&at("binlog.000009", 900)) < order(&at("binlog.000010", 4)));
+        assert!(order(&at("binlog.999999", 4)) < order(&at("binlog.1000000", 4)));
     }
 }

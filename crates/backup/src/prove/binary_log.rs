@@ -9,15 +9,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use binlog::{EventHeader, HEADER_BYTES};
 use innodb::{binlog::MAGIC_CLEAR, server_file};
 
 use super::options::names;
 use crate::BackupError;
 
-/// Bytes at the start of a log, with the time and the flags of its first event.
-const HEAD_BYTES: usize = 23;
-/// Of the flags: the event is of a relay log.
-const RELAY_FLAG: u16 = 0x40;
+/// Bytes at the start of a log, with the header of its first event.
+const HEAD_BYTES: usize = MAGIC_CLEAR.len() + HEADER_BYTES;
 
 /// The newest log of an index.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ pub(crate) fn find(datadir: &Path) -> Result<Option<BinaryLog>, BackupError> {
 /// The last log that an index lists; the last one in the directory if it lists none.
 fn newest_of(base: &str, index: &str, names: &[String]) -> Option<String> {
     let mut of_base: Vec<&String> = names.iter().filter(|name| server_file::log_base(name) == Some(base)).collect();
-    of_base.sort_by_key(|name| (name.len(), *name));
+    of_base.sort_by_key(|name| server_file::log_order(name));
     let newest = of_base.last()?;
     let listed = index.lines().map(str::trim).rfind(|line| !line.is_empty());
     let listed = listed.and_then(|path| Path::new(path).file_name()?.to_str());
@@ -61,10 +60,10 @@ fn newest_of(base: &str, index: &str, names: &[String]) -> Option<String> {
 
 /// When a binary log was begun, as far as that is not encrypted; `None` for a relay log.
 fn written(head: &[u8], base: &str) -> Option<u32> {
-    let rest = head.strip_prefix(MAGIC_CLEAR);
-    match rest.and_then(|rest| Some((rest.first_chunk::<4>()?, rest.last_chunk::<2>()?))) {
-        Some((_, flags)) if u16::from_le_bytes(*flags) & RELAY_FLAG != 0 => None,
-        Some((time, _)) => Some(u32::from_le_bytes(*time)),
+    match head.strip_prefix(MAGIC_CLEAR).map(EventHeader::parse) {
+        Some(Ok(first)) => (!first.is_of_relay_log()).then_some(first.timestamp),
+        // A damaged log counts only if there is no other.
+        Some(Err(_)) => Some(0),
         // Only newer servers encrypt their logs from the start.
         None => (!server_file::is_named_as_relay_log(base)).then_some(u32::MAX),
     }
@@ -84,6 +83,8 @@ mod tests {
     fn log(directory: &Path, name: &str, time: u32, flags: u16) {
         let mut bytes = MAGIC_CLEAR.to_vec();
         bytes.extend(time.to_le_bytes());
+        bytes.extend([0; 5]);
+        bytes.extend(120_u32.to_le_bytes());
         bytes.resize(HEAD_BYTES - 2, 0);
         bytes.extend(flags.to_le_bytes());
         fs::write(directory.join(name), bytes).unwrap();
@@ -95,9 +96,9 @@ mod tests {
         let path = directory.path();
         assert_eq!(find(path).unwrap(), None);
         let index = |name: &str, text: &str| fs::write(path.join(name), text).unwrap();
-        log(path, "host-relay-bin.000009", 900, RELAY_FLAG);
+        log(path, "host-relay-bin.000009", 900, EventHeader::RELAY_LOG);
         index("host-relay-bin.index", "./host-relay-bin.000009\n");
-        log(path, "copied.000001", 901, RELAY_FLAG);
+        log(path, "copied.000001", 901, EventHeader::RELAY_LOG);
         index("copied.index", "./copied.000001\n");
         assert_eq!(find(path).unwrap(), None);
         log(path, "mysql-bin.000123", 100, 0);

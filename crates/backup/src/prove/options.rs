@@ -9,6 +9,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
+use innodb::file_suffix;
 use innodb::{
     PageFault,
     file_kind::FileKind,
@@ -79,7 +80,7 @@ fn of_mariadb_tables(report: &Report) -> Vec<&'static str> {
 /// Whether the pages of a table are encrypted only while the server's default says so. Its first page says that before
 /// any page is encrypted. If it is not written yet, only the redo log tells, and the table may be such a one.
 fn follows_default(path: &Path) -> bool {
-    if path.extension().is_none_or(|extension| extension != "ibd") {
+    if !file_suffix::has(path, file_suffix::TABLESPACE) {
         return false;
     }
     match head(path).map(|head| Page0::parse(&head)) {

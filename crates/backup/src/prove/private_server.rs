@@ -16,7 +16,7 @@ use std::{
 use archive::Digest;
 use rustix::process::{Signal, geteuid};
 use server::{
-    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program,
+    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program, quote,
 };
 
 use super::{
@@ -236,8 +236,7 @@ impl PrivateServer {
 
     /// Checks a table. Returns the first error, if any.
     pub(crate) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
-        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
-        let rows = self.query(&format!("CHECK TABLE {}.{}", quoted(schema), quoted(table)))?;
+        let rows = self.query(&format!("CHECK TABLE {}", quote::table(schema, table)))?;
         // The columns are Table, Op, Msg_type, Msg_text. Notes and warnings do not count; a status other than OK does.
         let error = rows.into_iter().find_map(|row| {
             let [_, _, Some(kind), Some(text)] = <[Option<String>; 4]>::try_from(row).ok()? else { return None };

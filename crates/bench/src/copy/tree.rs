@@ -8,6 +8,7 @@ use std::{
 };
 
 use files::MANIFEST;
+use innodb::file_suffix;
 
 use crate::Error;
 
@@ -119,7 +120,7 @@ impl Tree {
 
     /// InnoDB's tablespaces: relative paths and lengths.
     pub(crate) fn tablespaces(&self) -> BTreeMap<&Path, u64> {
-        self.lengths().filter(|(name, _)| name.extension().is_some_and(|extension| extension == "ibd")).collect()
+        self.lengths().filter(|(name, _)| file_suffix::has(name, file_suffix::TABLESPACE)).collect()
     }
 
     fn lengths(&self) -> impl Iterator<Item = (&Path, u64)> {

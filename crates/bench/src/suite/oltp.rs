@@ -10,6 +10,7 @@ use std::{
 
 use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
 use pki::KeyType;
+use server::option_name;
 
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
@@ -285,8 +286,8 @@ fn check_option(option: &str) -> Result<(), Error> {
     let refused = |reason| Err(Error::ServerOption { option: option.to_owned(), reason });
     let Some(assignment) = option.strip_prefix("--") else { return refused("an option begins with --") };
     let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-    let name = name.replace('_', "-");
-    if OWN.contains(&name.trim_start_matches("loose-")) {
+    let name = option_name::with_hyphens(name);
+    if OWN.contains(&option_name::without_loose(&name)) {
         return refused("the measurement sets it itself");
     }
     if value.contains('/') {

@@ -1,9 +1,9 @@
 //! Binary logs in clear text: the run starts a new log and purges the old ones.
 
-use server::Flavor;
+use server::{Flavor, quote, switch};
 
 use super::Action;
-use crate::{Error, Outcome, Session, Step, quote};
+use crate::{Error, Outcome, Session, Step};
 
 /// Rotates the binary log. `LOCAL`: the statement is not replicated.
 const ROTATE: &str = "FLUSH LOCAL BINARY LOGS";
@@ -29,7 +29,7 @@ impl BinaryLogs {
             let name = rows.value(row, "name").unwrap_or_default().to_owned();
             let encrypted = match session.identity().version.flavor {
                 Flavor::MariaDb => starts_encrypted(session, &name)?,
-                _ => rows.value(row, "encrypted").is_some_and(|value| value == "Yes"),
+                _ => rows.value(row, "encrypted").is_some_and(switch::is_on),
             };
             logs.push(Log { name, encrypted });
         }
@@ -55,7 +55,7 @@ impl BinaryLogs {
 ///
 /// Source: seen on MariaDB 10.11, 11.4 and 11.8.
 fn starts_encrypted(session: &mut Session<'_>, log: &str) -> Result<bool, Error> {
-    let events = session.query(&format!("SHOW BINLOG EVENTS IN {} LIMIT 3", quote::text(log)))?;
+    let events = session.query(&format!("SHOW BINLOG EVENTS IN {} LIMIT 3", quote::text_in_any_mode(log)))?;
     let is_start = |row| events.value(row, "Event_type") == Some("Start_encryption");
     Ok((0..events.rows.len()).any(is_start))
 }
@@ -91,7 +91,7 @@ pub(super) fn purge(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
     let Some(first) = logs.first_kept() else {
         return Ok(Outcome::Failed { reason: "the newest binary log is not encrypted yet".to_owned() });
     };
-    let sql = format!("PURGE BINARY LOGS TO {}", quote::text(first));
+    let sql = format!("PURGE BINARY LOGS TO {}", quote::text_in_any_mode(first));
     executed.push(sql.clone());
     session.change(&sql)?;
     Ok(if BinaryLogs::list(session)?.any_clear() {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use innodb::server_file::full_text_table_id;
+use server::quote;
 
-use crate::{Error, Session, quote};
+use crate::{Error, Session};
 
 /// A table with at least one clear-text tablespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(super) struct ClearTable {
 
 impl ClearTable {
     pub(super) fn quoted(&self) -> String {
-        format!("{}.{}", quote::name(&self.schema), quote::name(&self.table))
+        quote::table(&self.schema, &self.table)
     }
 }
 

@@ -13,9 +13,10 @@ use std::{
 
 use files::regular::{self, Links};
 use innodb::tablespace::Page0;
+use server::quote;
 
 use super::{Leftover, Progress};
-use crate::{Error, Outcome, Session, control::Requests, quote};
+use crate::{Error, Outcome, Session, control::Requests};
 
 /// Maximum size of page 0.
 const MAX_PAGE_BYTES: u64 = 64 << 10;
@@ -77,7 +78,7 @@ pub(super) fn misreported(name: &str) -> Leftover {
 
 /// The statement that encrypts the tablespace.
 pub(super) fn statement(name: &str) -> String {
-    format!("ALTER TABLESPACE {} ENCRYPTION = 'Y'", quote::name(name))
+    format!("ALTER TABLESPACE {} ENCRYPTION = 'Y'", quote::identifier(name))
 }
 
 /// Waits for the server, which resumes an interrupted change after a crash and blocks others meanwhile.
@@ -90,7 +91,7 @@ fn wait_for_the_server(
     let held = format!(
         "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'TABLESPACE' \
          AND LOCK_TYPE = 'EXCLUSIVE' AND LOCK_STATUS = 'GRANTED' AND OBJECT_NAME = {}",
-        quote::text(name)
+        quote::text_in_any_mode(name)
     );
     while session.value(&held)?.is_some_and(|count| count != "0") {
         if requests.cancel() {
@@ -116,8 +117,10 @@ fn wait_for_page_0(file: &Path, requests: &Requests, progress: &Progress<'_>) ->
 }
 
 fn file_of(session: &mut Session<'_>, datadir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
-    let sql =
-        format!("SELECT FILE_NAME FROM information_schema.FILES WHERE TABLESPACE_NAME = {} LIMIT 1", quote::text(name));
+    let sql = format!(
+        "SELECT FILE_NAME FROM information_schema.FILES WHERE TABLESPACE_NAME = {} LIMIT 1",
+        quote::text_in_any_mode(name)
+    );
     Ok(session.value(&sql)?.map(|file| datadir.join(file)))
 }
 

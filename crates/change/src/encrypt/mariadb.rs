@@ -15,13 +15,16 @@ use server::{
         innodb::{MARIADB_PAGES_READ, MARIADB_UNFINISHED},
         statement::CHECKPOINT,
     },
+    quote, switch,
 };
+
+use innodb::file_suffix;
 
 use super::{
     Action, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, TableMethod, binlogs, clear,
     method, scratch_schema::ScratchSchema,
 };
-use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table, quote};
+use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table};
 
 /// Time limit without progress of the threads.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -120,7 +123,7 @@ fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
     let is_off = |value: &str| {
         // ON still permits clear-text tables with ENCRYPTED=NO.
         let lax = setting.wanted == "FORCE" && !value.eq_ignore_ascii_case("FORCE");
-        lax || value.eq_ignore_ascii_case("OFF") || value == "0"
+        lax || switch::is_off(value)
     };
     Ok(session.variable(setting.name)?.as_deref().is_some_and(is_off))
 }
@@ -222,7 +225,7 @@ pub(super) fn clear_pages(
     }
     let mut tables: BTreeMap<&(String, String), u64> = BTreeMap::new();
     for finding in failing {
-        let space = finding.artefact.strip_suffix(".ibd").unwrap_or(&finding.artefact);
+        let space = file_suffix::strip(&finding.artefact, file_suffix::TABLESPACE).unwrap_or(&finding.artefact);
         if let Some(table) = clear::table_of(&innodb::file_name::decoded(space), &known) {
             tables.insert(table, bytes_of(session, table)?);
         }
@@ -245,14 +248,14 @@ fn wait_step() -> Step<Action> {
 fn bytes_of(session: &mut Session<'_>, (schema, table): &(String, String)) -> Result<u64, Error> {
     let sql = format!(
         "SELECT DATA_LENGTH + INDEX_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
-        quote::text(schema),
-        quote::text(table)
+        quote::text_in_any_mode(schema),
+        quote::text_in_any_mode(table)
     );
     Ok(session.value(&sql)?.and_then(|bytes| bytes.parse().ok()).unwrap_or(0))
 }
 
 fn copy(schema: &str, table: &str, bytes: u64, clause: &str) -> Step<Action> {
-    let sql = format!("ALTER TABLE {}.{} {clause}", quote::name(schema), quote::name(table));
+    let sql = format!("ALTER TABLE {} {clause}", quote::table(schema, table));
     Step {
         id: format!("table {schema}.{table}"),
         what: format!("encrypt the table {schema}.{table} by a copy"),

@@ -24,6 +24,7 @@ use std::{
 };
 
 use serde::Serialize;
+use server::quote;
 use server::{Capability, Flavor, Target, dialect::statement::NOT_ON_REPLICAS};
 
 pub use self::job::{Records, User, carry_out, preview};
@@ -34,7 +35,7 @@ use crate::{
     Activity, Blocks, Control, Error, KeyStore, LockWait, Opened, Outcome, Session, StatementLog, Step, StepReport,
     Throttle,
     keyring::{awaits_first_key, has_room},
-    online, option_file, prove, quote,
+    online, option_file, prove,
 };
 
 /// Schema of [`Report`].
@@ -635,7 +636,7 @@ impl Run<'_> {
 fn schemas_exist(session: &mut Session<'_>, access: &ServerAccess, options: &Options) -> Result<(), Error> {
     for name in &options.schemas {
         let sql = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ";
-        if session.value(&format!("{sql}{}", quote::text(name)))?.as_deref() == Some("0") {
+        if session.value(&format!("{sql}{}", quote::text_in_any_mode(name)))?.as_deref() == Some("0") {
             return Err(Error::NoSuchSchema { server: access.target.to_string(), name: name.clone() });
         }
     }

@@ -3,6 +3,7 @@
 use server::{
     Capability, Rows,
     dialect::{setting::setting, statement::show_variables},
+    quote, switch,
 };
 
 use super::{
@@ -12,7 +13,7 @@ use super::{
     method::{Chooser, is_rebuildable},
     read_only, redo, scratch_schema, undo, wanted,
 };
-use crate::{Blocks, Error, KeyStore, Session, Step, online::Table, quote};
+use crate::{Blocks, Error, KeyStore, Session, Step, online::Table};
 
 pub(super) fn steps(
     session: &mut Session<'_>,
@@ -56,7 +57,7 @@ pub(super) fn steps(
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
         if session.can(Capability::EncryptBinaryLogs) {
             // Switching encryption on starts a new log. If it is already on, a step starts one.
-            let is_on = settings.value("binlog_encryption").is_some_and(|value| value.eq_ignore_ascii_case("on"));
+            let is_on = settings.value("binlog_encryption").is_some_and(|value| switch::is_on(value));
             steps.extend(if is_on { binlogs::renewal(session)? } else { None });
             steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });
         }
@@ -90,7 +91,7 @@ impl Settings {
     }
 
     fn is_off(&self, name: &str) -> bool {
-        self.value(name).is_some_and(|value| value.eq_ignore_ascii_case("off"))
+        self.value(name).is_some_and(|value| switch::is_off(value))
     }
 
     fn value(&self, name: &str) -> Option<&str> {
@@ -122,7 +123,7 @@ fn default_steps(
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
         // The schema of an interrupted run is gone by then.
         if wanted(options, schema) && schema != scratch_schema::SCHEMA {
-            let sql = format!("ALTER SCHEMA {} DEFAULT ENCRYPTION = 'Y'", quote::name(schema));
+            let sql = format!("ALTER SCHEMA {} DEFAULT ENCRYPTION = 'Y'", quote::identifier(schema));
             let step = statement(&format!("schema {schema}"), &format!("encrypt new tables of {schema}"), &sql);
             steps.push(Step { blocks: Blocks::Moment, ..step });
         }

@@ -10,7 +10,7 @@ use audit::{
 };
 use innodb::server_file;
 use jiff::Timestamp;
-use server::{Flavor, ServerVersion, option_group};
+use server::{Flavor, ServerVersion, option_group, option_name, switch};
 
 use super::{Action, Leftover, Options, Progress, ServerAccess, leftovers};
 use crate::{Blocks, Error, Step};
@@ -58,10 +58,10 @@ impl Scan {
     /// Whether an option file enables the setting; `None` if none was readable.
     pub(super) fn option_is_on(&self, name: &str) -> Option<bool> {
         let host = self.host.as_ref()?;
-        let entry =
-            [name.to_owned(), name.replace('_', "-")].iter().find_map(|name| host.option(option_group::SERVER, name));
-        let off = |value: &str| value.eq_ignore_ascii_case("off") || value == "0";
-        Some(entry.is_some_and(|entry| !entry.value.as_deref().is_some_and(off)))
+        let entry = [name.to_owned(), option_name::with_hyphens(name)]
+            .iter()
+            .find_map(|name| host.option(option_group::SERVER, name));
+        Some(entry.is_some_and(|entry| !entry.value.as_deref().is_some_and(switch::is_off)))
     }
 
     /// Whether the check failed for any artefact.

@@ -9,9 +9,10 @@ use std::{
 };
 
 use server::dialect::directory;
+use server::quote;
 
 use super::Progress;
-use crate::{Error, Outcome, Session, quote};
+use crate::{Error, Outcome, Session};
 
 /// Name of a temporary undo tablespace that replaces each of the others in turn.
 const TEMPORARY_UNDO: &str = "sealant_undo_stand_in";
@@ -136,7 +137,7 @@ fn wait_until_empty(session: &mut Session<'_>, name: &str) -> Result<bool, Error
 }
 
 fn set(session: &mut Session<'_>, executed: &mut Vec<String>, name: &str, state: &str) -> Result<(), Error> {
-    change(session, executed, &format!("ALTER UNDO TABLESPACE {} SET {state}", quote::name(name)))
+    change(session, executed, &format!("ALTER UNDO TABLESPACE {} SET {state}", quote::identifier(name)))
 }
 
 fn change(session: &mut Session<'_>, executed: &mut Vec<String>, sql: &str) -> Result<(), Error> {

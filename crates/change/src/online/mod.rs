@@ -10,16 +10,14 @@ mod tool;
 
 use std::time::Duration;
 
-use server::{Endpoint, Options, Target};
+use server::{Endpoint, Options, Target, is_any_address, quote::text_in_any_mode};
 
 pub(crate) use self::{
     remains::{clean_up, note},
     support::unsupported_reason,
     tool::{Installed, Tool},
 };
-use server::is_any_address;
-
-use crate::{Error, Outcome, Session, control::Requests, quote::text, throttle::Throttle};
+use crate::{Error, Outcome, Session, control::Requests, throttle::Throttle};
 
 /// A table to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +74,8 @@ pub(crate) fn encrypt(
 fn row_bytes(session: &mut Session<'_>, table: &Table) -> Result<u64, Error> {
     let known = session.value(&format!(
         "SELECT AVG_ROW_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
-        text(&table.schema),
-        text(&table.name)
+        text_in_any_mode(&table.schema),
+        text_in_any_mode(&table.name)
     ))?;
     Ok(known.and_then(|length| length.parse().ok()).unwrap_or(0))
 }

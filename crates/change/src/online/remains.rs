@@ -2,12 +2,12 @@
 //! itself is always complete, since both tools swap tables with one atomic `RENAME`.
 
 use server::dialect::encryption::table_option;
+use server::quote;
 
 use super::{Table, Tool};
 use crate::{
     Error, Session,
     encrypt::scratch_schema::{self, SCHEMA},
-    quote,
 };
 
 impl Tool {
@@ -48,9 +48,9 @@ pub(crate) fn note(
         executed,
         format!(
             "REPLACE INTO {SCHEMA}.online VALUES ({}, {}, {})",
-            quote::text(tool.program()),
-            quote::text(&table.schema),
-            quote::text(&table.name)
+            quote::text_in_any_mode(tool.program()),
+            quote::text_in_any_mode(&table.schema),
+            quote::text_in_any_mode(&table.name)
         ),
     )
 }
@@ -59,8 +59,8 @@ pub(crate) fn note(
 pub(super) fn is_noted(session: &mut Session<'_>, table: &Table) -> bool {
     let count = format!(
         "SELECT COUNT(*) FROM {SCHEMA}.online WHERE table_schema = {} AND table_name = {}",
-        quote::text(&table.schema),
-        quote::text(&table.name)
+        quote::text_in_any_mode(&table.schema),
+        quote::text_in_any_mode(&table.name)
     );
     // The table of records exists only while it has records.
     session.value(&count).is_ok_and(|count| count.as_deref() == Some("1"))
@@ -73,8 +73,8 @@ pub(super) fn forget(session: &mut Session<'_>, executed: &mut Vec<String>, tabl
         executed,
         format!(
             "DELETE FROM {SCHEMA}.online WHERE table_schema = {} AND table_name = {}",
-            quote::text(&table.schema),
-            quote::text(&table.name)
+            quote::text_in_any_mode(&table.schema),
+            quote::text_in_any_mode(&table.name)
         ),
     )?;
     change(session, executed, format!("DROP TABLE {SCHEMA}.online"))?;
@@ -100,21 +100,21 @@ pub(crate) fn clean_up(session: &mut Session<'_>, executed: &mut Vec<String>) ->
 }
 
 fn remove(session: &mut Session<'_>, executed: &mut Vec<String>, tool: Tool, table: &Table) -> Result<(), Error> {
-    let schema = quote::name(&table.schema);
+    let schema = quote::identifier(&table.schema);
     if tool == Tool::PtOsc {
         drop_triggers(session, executed, table)?;
     }
     let is_there = format!(
         "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
-        quote::text(&table.schema),
-        quote::text(&table.name)
+        quote::text_in_any_mode(&table.schema),
+        quote::text_in_any_mode(&table.name)
     );
     // If the table itself is missing, one of these may have the only copy of its rows.
     if session.value(&is_there)?.as_deref() != Some("1") {
         return Ok(());
     }
     for made in tool.made_beside(&table.name) {
-        change(session, executed, format!("DROP TABLE IF EXISTS {schema}.{}", quote::name(&made)))?;
+        change(session, executed, format!("DROP TABLE IF EXISTS {schema}.{}", quote::identifier(&made)))?;
     }
     Ok(())
 }
@@ -125,11 +125,11 @@ fn drop_triggers(session: &mut Session<'_>, executed: &mut Vec<String>, table: &
     let triggers = session.query(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {} \
          AND EVENT_OBJECT_TABLE = {} AND LEFT(TRIGGER_NAME, 7) = 'pt_osc_'",
-        quote::text(&table.schema),
-        quote::text(&table.name)
+        quote::text_in_any_mode(&table.schema),
+        quote::text_in_any_mode(&table.name)
     ))?;
     for trigger in triggers.rows.iter().filter_map(|row| row.first()?.as_deref()) {
-        let name = format!("{}.{}", quote::name(&table.schema), quote::name(trigger));
+        let name = format!("{}.{}", quote::identifier(&table.schema), quote::identifier(trigger));
         change(session, executed, format!("DROP TRIGGER IF EXISTS {name}"))?;
     }
     Ok(())

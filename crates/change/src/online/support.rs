@@ -1,10 +1,11 @@
 //! Decides which tables and servers an online tool supports. The rules are those of the tools, checked before a run
 //! starts.
 
+use server::quote;
 use server::{Endpoint, Options, TlsMode};
 
 use super::{Table, Tool, remains::is_noted};
-use crate::{Error, Session, quote};
+use crate::{Error, Session};
 
 /// The tool's table names add a suffix and must fit into 64 characters.
 const MAX_NAME_CHARS: usize = 59;
@@ -30,7 +31,7 @@ pub(crate) fn unsupported_reason(
             "it does not escape a character in the name of the table or schema (a quote or backslash)".to_owned(),
         ));
     }
-    let (schema, name) = (quote::text(&table.schema), quote::text(&table.name));
+    let (schema, name) = (quote::text_in_any_mode(&table.schema), quote::text_in_any_mode(&table.name));
     if table.name.chars().count() > MAX_NAME_CHARS {
         return Ok(Some("its name is too long for the names of helper tables".to_owned()));
     }
@@ -48,7 +49,11 @@ pub(crate) fn unsupported_reason(
             BESIDE,
             format!(
                 "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME IN ({})",
-                tool.made_beside(&table.name).iter().map(|made| quote::text(made)).collect::<Vec<_>>().join(", ")
+                tool.made_beside(&table.name)
+                    .iter()
+                    .map(|made| quote::text_in_any_mode(made))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
         ),
     ];

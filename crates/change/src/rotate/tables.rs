@@ -13,10 +13,11 @@ use std::{
 
 use innodb::server_file::full_text_table_id;
 use serde::Serialize;
+use server::quote;
 use server::{Flavor, Rows};
 
 use super::Error;
-use crate::{Session, encrypt::clear, quote};
+use crate::{Session, encrypt::clear};
 
 /// Why `mysql.ibd` and general tablespaces keep their key.
 const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing it in clear text first";
@@ -70,7 +71,7 @@ impl Table {
 
     /// The statement that gives the table a new key, or the MariaDB key `key_id`.
     pub(super) fn statement(&self, key_id: Option<u32>) -> String {
-        let name = format!("{}.{}", quote::name(&self.schema), quote::name(&self.table));
+        let name = quote::table(&self.schema, &self.table);
         match key_id {
             Some(id) => format!("ALTER TABLE {name} ENCRYPTION_KEY_ID = {id}, ALGORITHM = COPY, LOCK = SHARED"),
             None => format!("ALTER TABLE {name} FORCE, ALGORITHM = COPY, LOCK = SHARED"),

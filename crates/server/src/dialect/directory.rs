@@ -21,9 +21,3 @@ pub const WITH_DATA: [&str; 5] = [SYSTEM, REDO, UNDO, DOUBLEWRITE, ARIA];
 pub const BINARY_LOGS: &str = "log_bin_basename";
 /// The names of relay logs without their number.
 pub const RELAY_LOGS: &str = "relay_log_basename";
-
-/// The usual spelling of a variable on the command line or in an option file.
-#[must_use]
-pub fn option_name(variable: &str) -> String {
-    variable.replace('_', "-")
-}

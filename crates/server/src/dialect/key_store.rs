@@ -6,10 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{directory::option_name, query, statement};
+use super::{query, statement};
 use crate::{
     connect::{Connection, Rows},
     error::Error,
+    option_name::with_hyphens,
+    switch,
     version::{Flavor, ServerVersion},
 };
 
@@ -42,7 +44,7 @@ pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
     vec![
         format!("--early-plugin-load={KEYRING_PLUGIN_LIBRARY}"),
-        format!("--{}={}", option_name(KEYRING_PLUGIN_FILE), keyring.display()),
+        format!("--{}={}", with_hyphens(KEYRING_PLUGIN_FILE), keyring.display()),
     ]
 }
 
@@ -51,9 +53,9 @@ pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
 pub fn mariadb_plugin_options(keys: &Path, password_file: Option<&Path>) -> Vec<String> {
     let mut options = vec![
         format!("--plugin-load-add={MARIADB_PLUGIN}"),
-        format!("--{}={}", option_name(MARIADB_KEYS), keys.display()),
+        format!("--{}={}", with_hyphens(MARIADB_KEYS), keys.display()),
     ];
-    let password = |path: &Path| format!("--{}={PASSWORD_FILE}{}", option_name(MARIADB_PASSWORD), path.display());
+    let password = |path: &Path| format!("--{}={PASSWORD_FILE}{}", with_hyphens(MARIADB_PASSWORD), path.display());
     options.extend(password_file.map(password));
     options
 }
@@ -127,7 +129,7 @@ impl<'a> Component<'a> {
             status: value("Component_status").unwrap_or_default(),
             data_file: value("Data_file").filter(|path| is_path(path)),
             config_file: value("Config_file").filter(|path| is_path(path)),
-            read_only: value("Read_only").is_some_and(|value| value.eq_ignore_ascii_case("yes")),
+            read_only: value("Read_only").is_some_and(switch::is_on),
         })
     }
 

@@ -12,7 +12,9 @@ use super::{
     read::{Raw, RawLine, read},
     usual_files,
 };
-use crate::{connect::TlsMode, endpoint::Endpoint, error::Error, secret::Password, tls::TlsVersion};
+use crate::{
+    connect::TlsMode, endpoint::Endpoint, error::Error, option_name, secret::Password, switch, tls::TlsVersion,
+};
 
 /// Client options from option files.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +95,7 @@ impl ClientOptions {
 
     fn apply_line(&mut self, line: &RawLine) -> Result<(), Error> {
         let wrong = |reason| line.wrong(reason);
-        let key = line.key.strip_prefix("loose-").unwrap_or(&line.key);
+        let key = option_name::without_loose(&line.key);
         let value = line.value.as_ref().map(|value| value.as_str());
         let text = || value.map(ToOwned::to_owned);
         match key {
@@ -124,7 +126,7 @@ impl ClientOptions {
             "ssl-key" => self.ssl_key = path(),
             "ssl-mode" => self.ssl_mode = Some(mode_named(value).ok_or_else(|| line.wrong("unknown ssl-mode"))?),
             "ssl-verify-server-cert" | "enable-ssl-verify-server-cert" => {
-                let on = value.map_or(Some(true), switch);
+                let on = value.map_or(Some(true), switch::parse);
                 self.verify_server_cert = Some(on.ok_or_else(|| line.wrong("ssl-verify-server-cert must be 0 or 1"))?);
             }
             "skip-ssl-verify-server-cert" | "disable-ssl-verify-server-cert" => self.verify_server_cert = Some(false),
@@ -141,7 +143,7 @@ impl ClientOptions {
                         certificate with ssl-fp",
                 ));
             }
-            "ssl" | "enable-ssl" if value.and_then(switch) == Some(false) => self.not_followed(line, TLS_STAYS),
+            "ssl" | "enable-ssl" if value.is_some_and(switch::is_off) => self.not_followed(line, TLS_STAYS),
             "skip-ssl" | "disable-ssl" => self.not_followed(line, TLS_STAYS),
             "ssl-cipher" | "tls-ciphersuites" => {
                 self.not_followed(line, "only suites with forward secrecy and authenticated encryption are offered");
@@ -200,15 +202,6 @@ fn mode_named(value: Option<&str>) -> Option<TlsMode> {
         "VERIFY_IDENTITY" => TlsMode::VerifyIdentity,
         _ => return None,
     })
-}
-
-/// Parses a boolean as `my_getopt.c` does.
-fn switch(value: &str) -> Option<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "1" | "on" | "true" | "yes" => Some(true),
-        "0" | "off" | "false" | "no" => Some(false),
-        _ => None,
-    }
 }
 
 /// A list separated by lines or commas.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::client::{CLIENT_GROUPS, ClientOptions};
 use self::read::read;
-use crate::error::Error;
+use crate::{error::Error, option_name::with_hyphens};
 
 /// An option's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Entries {
 
     /// The last option with this key in any of the groups: the effective one.
     pub fn last(&self, groups: &[&str], key: &str) -> Option<&Entry> {
-        let key = normalised(key);
+        let key = with_hyphens(key);
         self.entries.iter().rev().find(|entry| entry.key == key && is_in(groups, &entry.group))
     }
 }
@@ -228,10 +228,6 @@ pub fn usual_files() -> Vec<PathBuf> {
 /// Whether a group is in a list, ignoring case.
 fn is_in(groups: &[&str], group: &str) -> bool {
     groups.iter().any(|known| known.eq_ignore_ascii_case(group))
-}
-
-fn normalised(key: &str) -> String {
-    key.to_ascii_lowercase().replace('_', "-")
 }
 
 #[cfg(test)]

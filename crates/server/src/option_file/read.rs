@@ -12,9 +12,8 @@ use zeroize::Zeroizing;
 use super::{
     Entries, Entry, Value, Warning,
     line::{Line, parse_line},
-    normalised,
 };
-use crate::{error::Error, secret_name::is_secret};
+use crate::{error::Error, option_name::with_hyphens, secret_name::is_secret};
 
 /// Maximum depth of `!include`; the servers' limit is ten.
 const MAX_DEPTH: usize = 10;
@@ -107,7 +106,7 @@ impl Raw {
                 }
                 Line::Option { key, value } => self.lines.push(RawLine {
                     group: group.clone(),
-                    key: normalised(key),
+                    key: with_hyphens(key),
                     value,
                     file: path.to_owned(),
                     number,

@@ -20,6 +20,7 @@ use files::{
 };
 use rustix::fs::{Advice, fadvise};
 
+use innodb::file_suffix;
 use innodb::{keys::KeySource, tablespace::Page0};
 
 use super::pages::{Page, PageFormat, lsn_of};
@@ -193,7 +194,7 @@ impl Copier<'_> {
             let mut head = vec![0; 65536];
             let filled = item.read(from, 0, &mut head)?;
             head.truncate(filled);
-            let is_table = item.to.extension().is_some_and(|suffix| suffix == "ibd");
+            let is_table = file_suffix::has(&item.to, file_suffix::TABLESPACE);
             let is_mysql = matches!(self.pages_of, PagesOf::MySql(_));
             let is_ready = !is_mysql || !is_table || Page0::parse(&head).is_ok();
             if is_ready || self.counts.waiting_since.get_or_init(Instant::now).elapsed() >= LIMIT {

@@ -20,8 +20,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use innodb::file_suffix;
+use innodb::server_file::ROCKSDB_DIRECTORIES;
 use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
+use server::quote;
 
 use super::{
     Checkpoint, Followed, Job, Position,
@@ -213,7 +216,7 @@ fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
     if !is_on(&mut server.session, "innodb_log_checksums")? {
         return unsupported(server, "its redo log has no checksums (innodb_log_checksums)");
     }
-    if server.datadir.join(".rocksdb").exists() {
+    if ROCKSDB_DIRECTORIES.iter().any(|name| server.datadir.join(name).exists()) {
         return unsupported(server, "it has tables of RocksDB, whose log is not followed");
     }
     Ok(())
@@ -250,7 +253,13 @@ fn unregister(session: &mut Session) -> Result<(), Error> {
 /// Names of the tables of other engines than InnoDB, from their file names, quoted for statements. The general and the
 /// slow log cannot be locked; they are copied as a crash would leave them.
 fn tables_of_other_engines(items: &[Item]) -> Vec<String> {
-    const ENDINGS: [&str; 5] = ["MYI", "CSM", "ARZ", "MRG", "par"];
+    const ENDINGS: [&str; 5] = [
+        file_suffix::MYISAM_INDEX,
+        file_suffix::CSV_META,
+        file_suffix::ARCHIVE,
+        file_suffix::MERGE,
+        file_suffix::PARTITIONS,
+    ];
     let name = |text: &OsStr| Some(file_name::decoded(text.to_str()?));
     let tables = items.iter().filter_map(|item| {
         let ending = item.to.extension()?.to_str()?;
@@ -260,9 +269,8 @@ fn tables_of_other_engines(items: &[Item]) -> Vec<String> {
         let is_table = ENDINGS.contains(&ending) && !is_log && !stem.to_str()?.starts_with("#sql");
         is_table.then(|| Some((name(schema)?, name(stem)?)))?
     });
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let tables: BTreeSet<(String, String)> = tables.collect();
-    tables.iter().map(|(schema, table)| format!("{}.{}", quoted(schema), quoted(table))).collect()
+    tables.iter().map(|(schema, table)| quote::table(schema, table)).collect()
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 //! is sent, and on the joiner they stay.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
-use glob::Pattern;
+use innodb::{file_suffix, server_file::DATABASE_OPTIONS};
 use server::dialect::key_store;
 
-use super::tree::{list, matches};
+use super::tree::list;
 use crate::options::Options;
 
 /// Directories of temporary tables, whose files look like those of a database.
@@ -42,10 +43,18 @@ const SST_FILES: [&str; 6] = ["tkey", "tcert", "tca", "ssl-key", "ssl-cert", "ss
 /// Parameters of the Galera provider that name directories, and parameters that name files.
 const PROVIDER_DIRECTORIES: [&str; 2] = ["gcache.dir", "base_dir"];
 const PROVIDER_FILES: [&str; 4] = ["gcache.name", "socket.ssl_key", "socket.ssl_cert", "socket.ssl_ca"];
-/// Files that only the directories of databases have.
-const TABLES: [&str; 8] = ["db.opt", "*.frm", "*.ibd", "*.MAI", "*.MAD", "*.MYI", "*.MYD", "*.par"];
-/// Certificates and their keys.
-const CERTIFICATES: [&str; 1] = ["*.pem"];
+/// Suffixes of files that only the directories of databases have.
+const TABLES: [&str; 7] = [
+    file_suffix::DEFINITION,
+    file_suffix::TABLESPACE,
+    file_suffix::ARIA_INDEX,
+    file_suffix::ARIA_DATA,
+    file_suffix::MYISAM_INDEX,
+    file_suffix::MYISAM_DATA,
+    file_suffix::PARTITIONS,
+];
+/// Suffix of certificates and their keys.
+const CERTIFICATE: &str = "pem";
 
 /// The directories that a server's options name, with and without links resolved. The data
 /// directory itself and databases are not included: databases are sent whatever else is in them.
@@ -67,7 +76,10 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
     let temporary = TEMPORARY.map(|name| options.directory(name, datadir));
     // A directory with certificates and without tables belongs to the node even if no option names
     // it.
-    let certificates = list(datadir).unwrap_or_default().into_iter().filter(|path| holds(path, &CERTIFICATES));
+    let certificates = list(datadir)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|path| holds(path, |name| file_suffix::has(name, CERTIFICATE)));
     let certificates = certificates.filter(|path| !is_database(path));
     // For a link in the data directory, both the link and its target belong to the node.
     let all = current.chain(temporary).chain(certificates).flat_map(|current| [resolved(&current), current]);
@@ -76,13 +88,13 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
 
 /// Whether a directory contains tables.
 pub(super) fn is_database(directory: &Path) -> bool {
-    holds(directory, &TABLES)
+    let is_of_database =
+        |name: &OsStr| name == DATABASE_OPTIONS || TABLES.iter().any(|suffix| file_suffix::has(name, suffix));
+    holds(directory, is_of_database)
 }
 
-fn holds(directory: &Path, names: &[&str]) -> bool {
-    let names: Vec<_> = names.iter().filter_map(|name| Pattern::new(name).ok()).collect();
-    let items = list(directory).unwrap_or_default();
-    items.iter().any(|path| matches(&names, path.file_name().unwrap_or_default()))
+fn holds(directory: &Path, is_one: impl Fn(&OsStr) -> bool) -> bool {
+    list(directory).unwrap_or_default().iter().filter_map(|path| path.file_name()).any(is_one)
 }
 
 /// A directory that does not exist yet is created when needed.

@@ -11,6 +11,7 @@ use files::{
     regular::{self, Links},
 };
 use glob::Pattern;
+use innodb::file_suffix;
 use innodb::server_file::{
     DDL_RECOVERY, GALERA_CACHE, GALERA_PAGE, TEMPORARY_DIRECTORY, TRANSACTION_COORDINATOR, pattern::TEMPORARY,
 };
@@ -125,7 +126,7 @@ impl Layout {
             return Err(SstError::Outside { path, reason });
         }
         let external_locations =
-            plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
+            plan.entries.iter().find(|planned| file_suffix::has(planned.entry.path.as_path(), file_suffix::LINK));
         match external_locations {
             Some(planned) => {
                 let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";

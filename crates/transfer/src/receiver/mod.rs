@@ -40,6 +40,8 @@ pub use self::{
     staging::{Owner, Staging},
     target::TargetFile,
 };
+use innodb::file_suffix;
+
 use crate::{
     error::TransferError,
     hash::Hash,
@@ -215,6 +217,6 @@ fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, notes: Vec<String>, e
 }
 
 fn external_links(entry: &Entry) -> bool {
-    let is_link_file = entry.path.as_path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("isl"));
+    let is_link_file = file_suffix::has(entry.path.as_path(), file_suffix::LINK);
     matches!(entry.kind, Kind::Link { .. }) || is_link_file
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use innodb::file_suffix;
 use innodb::{
     crypt::wrapped::{MasterKey, Secret, rewrap},
     server_file::DICTIONARY,
@@ -148,7 +149,8 @@ pub(crate) fn check_names(
 /// MySQL 5.7 stores each table's definition in a file next to it, newer versions in `mysql.ibd`.
 fn loaded_by(entries: &[Entry]) -> LoadedBy {
     let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == DICTIONARY.as_bytes());
-    let has_definitions = || entries.iter().any(|entry| entry.path.as_path().extension().is_some_and(|of| of == "frm"));
+    let has_definitions =
+        || entries.iter().any(|entry| file_suffix::has(entry.path.as_path(), file_suffix::DEFINITION));
     if !has_dictionary && has_definitions() { LoadedBy::Plugin } else { LoadedBy::Component }
 }
 

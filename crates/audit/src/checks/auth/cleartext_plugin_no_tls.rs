@@ -1,9 +1,10 @@
 //! `auth-cleartext-plugin-no-tls`.
 
+use server::switch::is_on;
+
 use super::{account_evidence, from_here_only, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;

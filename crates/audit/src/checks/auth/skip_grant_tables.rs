@@ -1,11 +1,12 @@
 //! `auth-skip-grant-tables`.
 
 use server::error_code;
+use server::switch::is_on;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option};
 use crate::facts::host::HostFacts;
-use crate::facts::sql::{Outcome, SqlFacts, is_on};
+use crate::facts::sql::{Outcome, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};

@@ -1,11 +1,12 @@
 //! `ev-mismatch`.
 
 use server::dialect::encryption::{Encrypts, switches};
+use server::switch::is_on;
 
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};

@@ -44,7 +44,7 @@ fn watched() -> impl Iterator<Item = (&'static str, bool)> {
 /// Whether a value enables protection: the words of switches, or a number of threads.
 fn protects(value: &str) -> bool {
     let force = ["FORCE", "FORCE_PLUS_PERMANENT", "ONLINE_TO_KEYRING"];
-    crate::facts::sql::is_on(value)
+    server::switch::is_on(value)
         || force.iter().any(|word| value.eq_ignore_ascii_case(word))
         || value.parse::<u64>().is_ok_and(|n| n > 0)
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use server::is_any_address;
+use server::switch::is_on;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
 use crate::facts::host::Process;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;

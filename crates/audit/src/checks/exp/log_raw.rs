@@ -1,11 +1,12 @@
 //! `exp-log-raw`.
 
+use server::switch::is_on;
+
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, start_is_known};
 use crate::facts::host::HostFacts;
-use crate::facts::sql::is_on;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};

@@ -1,6 +1,7 @@
 //! `host-coredump`.
 
 use server::Capability;
+use server::option_name;
 
 use super::observed;
 use crate::access;
@@ -70,7 +71,7 @@ fn asked_for(facts: &Facts) -> Option<bool> {
         return Some(on);
     }
     let process = facts.host.as_ref()?.process.as_ref()?;
-    let named = |argument: &String| argument.replace('_', "-").starts_with("--core-file");
+    let named = |argument: &String| option_name::with_hyphens(argument).starts_with("--core-file");
     let option = facts.host.as_ref()?.option(server::option_group::SERVER, "core_file").is_some();
     (!process.command_line.is_empty()).then(|| option || process.command_line.iter().any(named))
 }

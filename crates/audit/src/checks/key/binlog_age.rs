@@ -8,12 +8,12 @@ use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
-use crate::facts::sql::is_on;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::statement::ROTATE_BINLOG_KEY;
+use server::switch::is_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-binlog-age",

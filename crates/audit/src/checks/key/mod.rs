@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use innodb::Lsn;
+use innodb::file_suffix;
 use innodb::keys::master_key_name;
 use innodb::redo::RedoKey;
 use innodb::tablespace::{Encryption, MySqlMagic, TablespaceKind};
@@ -363,7 +364,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
     let files = cx.facts.files()?;
     let unread = |file: &&FileFact| {
         let mute = matches!(file.content, Content::UnidentifiedTablespace { .. } | Content::Unreadable { .. });
-        mute && file.role != Role::Backup && file.name.ends_with(".ibd")
+        mute && file.role != Role::Backup && file_suffix::has(&file.name, file_suffix::TABLESPACE)
     };
     if let Some(file) = files.files.iter().find(unread) {
         return Err(Unseen {

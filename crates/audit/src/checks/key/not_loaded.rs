@@ -7,11 +7,12 @@ use crate::artefact::State;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{beside_datadir, server_user};
 use crate::facts::Seen;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::all_switches;
+use server::switch::is_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",

@@ -1,12 +1,13 @@
 //! `key-rotation-pending`.
 
+use server::switch::is_on;
+
 use super::is_mariadb;
 use crate::artefact::byte_evidence;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::facts::sql::is_on;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;

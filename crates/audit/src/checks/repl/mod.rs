@@ -3,6 +3,7 @@
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
 use server::dialect::statement::{ReplicationTerms, replication_terms};
+use server::quote;
 
 checks! {
     CHECKS:
@@ -43,11 +44,11 @@ pub(super) fn replica(sql: &SqlFacts) -> &'static str {
 
 /// The name of a channel in a statement: the part directly after `SLAVE`, and the part at the end.
 fn named(sql: &SqlFacts, channel: &str) -> (String, String) {
-    let quoted = channel.replace('\'', "''");
+    let quoted = quote::text(channel);
     match (channel.is_empty(), sql.is_mariadb()) {
         (true, _) => (String::new(), String::new()),
-        (false, true) => (format!(" '{quoted}'"), String::new()),
-        (false, false) => (String::new(), format!(" FOR CHANNEL '{quoted}'")),
+        (false, true) => (format!(" {quoted}"), String::new()),
+        (false, false) => (String::new(), format!(" FOR CHANNEL {quoted}")),
     }
 }
 

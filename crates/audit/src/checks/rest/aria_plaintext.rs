@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use server::quote;
+
 use super::{
     SYSTEM_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
 };
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_variable, table as quoted_table};
+use crate::checks::advice::set_variable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
@@ -123,7 +125,7 @@ fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
 fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on("aria_encrypt_tables") != Ok(true));
     let Some((schema, name)) = table.table() else { return CHECK.fix.into() };
-    let alter = format!("ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quoted_table(&schema, &name));
+    let alter = format!("ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quote::table(&schema, &name));
     match on {
         Some(sql) => set_variable(sql, "aria_encrypt_tables", "ON").and(Remedy::statement(alter)),
         None => Remedy::statement(alter),

@@ -1,5 +1,6 @@
 //! `rest-binlog-plaintext`.
 
+use innodb::server_file;
 use server::Capability;
 
 use super::{Terms, data_seen, first_variable, judge_all};
@@ -7,12 +8,13 @@ use crate::artefact::{Kind, State};
 use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{path_of_ca, set_at_start, set_variable};
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
+use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",
@@ -141,7 +143,7 @@ fn first_encrypted(cx: &Context<'_>) -> Option<String> {
         .of_kind(Kind::BinaryLog)
         .filter_map(|log| Some((log.name.rsplit('/').next().unwrap_or(&log.name), log.state()?.0)))
         .collect();
-    logs.sort_by_key(|(name, _)| (name.len(), *name));
+    logs.sort_by_key(|(name, _)| server_file::log_order(name));
     let clear = logs.iter().rposition(|(_, state)| *state != State::Encrypted)?;
     logs.get(clear + 1).map(|(name, _)| format!("'{name}'"))
 }

@@ -7,11 +7,12 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::checks::gr::while_out;
 use crate::facts::Seen;
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
+use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
     id: "rest-default-off",

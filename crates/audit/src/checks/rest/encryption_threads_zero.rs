@@ -5,10 +5,11 @@ use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use server::Capability;
+use server::switch::is_switched_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-encryption-threads-zero",

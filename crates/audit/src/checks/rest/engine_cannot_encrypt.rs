@@ -8,7 +8,7 @@ use super::{
 };
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_variable, table as quoted_table};
+use crate::checks::advice::set_variable;
 use crate::checks::key::can_encrypt;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
@@ -17,6 +17,7 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Flavor;
 use server::dialect::encryption::table_option;
+use server::quote;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-engine-cannot-encrypt",
@@ -140,7 +141,7 @@ fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> 
         sql => sql,
     };
     let encrypted = table_option(if mariadb { Flavor::MariaDb } else { Flavor::MySql }, true);
-    let alter = Remedy::statement(format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table)));
+    let alter = Remedy::statement(format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quote::table(schema, table)));
     // In ibdata1 a table cannot be encrypted individually.
     match sql.filter(|sql| sql.variable_on("innodb_file_per_table") == Ok(false)) {
         Some(sql) => set_variable(sql, "innodb_file_per_table", "ON").and(alter),

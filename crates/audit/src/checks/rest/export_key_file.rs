@@ -1,9 +1,12 @@
 //! `rest-export-key-file`.
 
+use innodb::file_suffix;
+use server::quote;
+
 use super::data_seen;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{table as quoted_table, word};
+use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
@@ -37,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .iter()
         .filter(|file| matches!(file.content, Content::ExportKey))
         .for_each(|file| verdict.push(failure(file)));
-    for file in files.files.iter().filter(|file| file.base_name().ends_with(".cfp")) {
+    for file in files.files.iter().filter(|file| file_suffix::has(file.base_name(), file_suffix::EXPORT_KEY)) {
         if let Content::Unreadable { why } = &file.content {
             verdict.unseen(&file.name, unreadable(file, why));
         }
@@ -53,9 +56,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn failure(file: &FileFact) -> Ruling {
-    let (schema, table) = file.name.trim_end_matches(".cfp").rsplit_once('/').unwrap_or(("schema", "table"));
+    let (schema, table) = file_suffix::strip(&file.name, file_suffix::EXPORT_KEY)
+        .unwrap_or(&file.name)
+        .rsplit_once('/')
+        .unwrap_or(("schema", "table"));
     let schema = schema.rsplit('/').next().unwrap_or(schema);
-    let quoted = quoted_table(schema, table);
+    let quoted = quote::table(schema, table);
     Ruling::fail(&file.name, Grade::Bytes, format!("{} holds the transfer key of {schema}.{table} in clear", file.path))
         .evidence(Evidence::Bytes {
             path: file.path.clone(),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use innodb::server_file::GALERA_CACHE;
+use server::switch::is_on;
 
 use super::{Terms, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
@@ -11,7 +12,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::galera::set_provider_options;
 use crate::facts::host::DiskLayer;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};

@@ -1,14 +1,16 @@
 //! `rest-general-plaintext`.
 
+use innodb::file_suffix;
+
 use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
-use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::quote;
 
 pub const CHECK: Check = Check {
     id: "rest-general-plaintext",
@@ -39,7 +41,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name);
-    let name = identifier(space.tablespace.map_or_else(|| file.trim_end_matches(".ibd"), |row| row.name));
+    let name = quote::identifier(
+        space
+            .tablespace
+            .map_or_else(|| file_suffix::strip(file, file_suffix::TABLESPACE).unwrap_or(file), |row| row.name),
+    );
     if cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::EncryptGeneral)) {
         return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'")
             .into();

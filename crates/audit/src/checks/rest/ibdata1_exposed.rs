@@ -1,6 +1,8 @@
 //! `rest-ibdata1-exposed`.
 
 use server::Capability;
+use server::quote;
+use server::switch::is_switched_on;
 use std::collections::BTreeSet;
 
 use innodb::file_name::decoded;
@@ -11,8 +13,8 @@ use crate::access;
 use crate::artefact::system::{contents, is_encryptable};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_at_start, set_variable, table as quoted_table};
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::checks::advice::{set_at_start, set_variable};
+use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -106,7 +108,7 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
         let (schema, table) = name.split_once('/').unwrap_or(("", name));
         // The partitions of a table move with it.
         let table = table.split_once('#').map_or(table, |(table, _)| table);
-        quoted_table(&decoded(schema), &decoded(table))
+        quote::table(&decoded(schema), &decoded(table))
     };
     let tables: BTreeSet<String> = names.iter().map(table).collect();
     if sql.can(Capability::DictionaryTablespace) {

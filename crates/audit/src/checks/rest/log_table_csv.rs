@@ -1,5 +1,7 @@
 //! `rest-log-table-csv`.
 
+use innodb::file_suffix;
+
 use super::{clear_file, unwalked};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -32,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
 const TABLES: [(&str, &str); 2] = [("general_log", "general_log"), ("slow_log", "slow_query_log")];
 
 /// Files with rows of a log table: CSV, unless its engine was changed.
-const ENDINGS: [&str; 3] = ["CSV", "MYD", "MAD"];
+const ENDINGS: [&str; 3] = [file_suffix::CSV, file_suffix::MYISAM_DATA, file_suffix::ARIA_DATA];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();

@@ -5,13 +5,15 @@ use server::{
     dialect::encryption::{Encrypts, switches},
 };
 
+use server::switch::is_switched_on;
+
 use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, State};
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{FileFact, FileFacts};
 use crate::facts::host::DiskLayer;
-use crate::facts::sql::{Row, SqlFacts, is_switched_on};
+use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;

@@ -1,11 +1,12 @@
 //! `rest-page-damaged`.
 
+use innodb::file_kind::report_name;
 use innodb::verify::Verdict as Proven;
 
 use super::{data_seen, listed, unless_unwalked, unwalked};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::proof::{evidence, unit_name};
+use crate::checks::proof::evidence;
 use crate::facts::files::FileFact;
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, UnsoundFile};
@@ -57,7 +58,7 @@ const fn is_damage(verdict: Proven) -> bool {
 
 /// `opened`: a key opens the record on page 0.
 fn one(file: &UnsoundFile, opened: bool) -> Ruling {
-    let unit = unit_name(file.kind);
+    let unit = report_name::unit_of_kind(file.kind);
     let message = match file.verdict {
         Proven::Truncated => {
             let missing = file.findings.first().map_or_else(String::new, |finding| format!(": {}", finding.detail));

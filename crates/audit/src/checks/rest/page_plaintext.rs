@@ -1,10 +1,12 @@
 //! `rest-page-plaintext`.
 
+use server::quote;
+
 use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_variable, table as quoted_table};
+use crate::checks::advice::set_variable;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -129,7 +131,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     match (space.kind, space.table()) {
         // The threads consider it finished, and do not return to pages that they skipped.
         (Kind::Table, Some((schema, table))) if mariadb && space.reported == Some(State::Encrypted) => {
-            Remedy::statement(format!("ALTER TABLE {} FORCE", quoted_table(&schema, &table)))
+            Remedy::statement(format!("ALTER TABLE {} FORCE", quote::table(&schema, &table)))
         }
         (_, _) if mariadb => {
             let done = "done when information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0";
@@ -140,7 +142,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         }
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
-            let table = quoted_table(&schema, &table);
+            let table = quote::table(&schema, &table);
             // ENCRYPTION='N' first would write all of it in clear text.
             Remedy::statement(format!("ALTER TABLE {table} ENCRYPTION='Y', FORCE, ALGORITHM = COPY"))
         }

@@ -3,13 +3,14 @@
 use server::Capability;
 use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::setting::setting;
+use server::switch::is_switched_on;
 
 use super::{Terms, data_seen, first_variable, judge_all, unread};
 use crate::access;
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
-use crate::facts::sql::{Row, SqlFacts, is_switched_on};
+use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};

@@ -2,13 +2,13 @@
 
 use super::{SYSTEM_SCHEMAS, has_grant, hidden_tables, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::identifier;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::quote;
 
 pub const CHECK: Check = Check {
     id: "rest-schema-default-no",
@@ -66,7 +66,7 @@ fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let schema = row.text("schema");
     Ruling::fail(schema, Grade::Reported, format!("tables created in {schema} are clear by default"))
         .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
-        .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT ENCRYPTION='Y'", identifier(schema))))
+        .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT ENCRYPTION='Y'", quote::identifier(schema))))
 }
 
 #[cfg(test)]

@@ -1,18 +1,21 @@
 //! `rest-table-plaintext`.
 
+use innodb::file_suffix;
 use innodb::server_file::full_text_table_id;
 
 use super::fts_plaintext::is_auxiliary;
 use super::{Terms, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
-use crate::checks::advice::{identifier, set_variable, table as quoted_table, word};
+use crate::checks::advice::{set_variable, word};
 use crate::facts::Seen;
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::quote;
+use server::switch::is_switched_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-table-plaintext",
@@ -67,21 +70,22 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     if full_text_table_id(&name).is_some() {
         return Remedy::advice(format!(
             "encrypt its parent in {}, then rebuild the full-text index: ALTER TABLE parent ENGINE=InnoDB",
-            identifier(&schema)
+            quote::identifier(&schema)
         ));
     }
     match (mariadb(cx), sql) {
         (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
-        (Some(true), _) => Remedy::statement(format!("ALTER TABLE {} ENCRYPTED=YES", quoted_table(&schema, &name))),
+        (Some(true), _) => Remedy::statement(format!("ALTER TABLE {} ENCRYPTED=YES", quote::table(&schema, &name))),
         (_, Some(sql)) if sql.is_mariadb() || !sql.can(Capability::EncryptTables) => cannot_encrypt_tables(sql),
-        _ => Remedy::statement(format!("ALTER TABLE {} ENCRYPTION='Y'", quoted_table(&schema, &name))),
+        _ => Remedy::statement(format!("ALTER TABLE {} ENCRYPTION='Y'", quote::table(&schema, &name))),
     }
 }
 
 /// Whether the file is not in the server's list, or not named like a table's file.
 fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
     let listed = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
-    table.tablespace.is_none() && (listed || table.file.is_some_and(|file| !file.name.ends_with(".ibd")))
+    table.tablespace.is_none()
+        && (listed || table.file.is_some_and(|file| !file_suffix::has(&file.name, file_suffix::TABLESPACE)))
 }
 
 fn no_threads(sql: &SqlFacts) -> bool {

@@ -1,6 +1,7 @@
 //! `rest-temp-plaintext`.
 
 use server::dialect::encryption::Encrypts;
+use server::switch::is_switched_on;
 
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::{Artefact, Kind, State};
@@ -8,7 +9,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
 use crate::facts::host::DiskLayer;
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;

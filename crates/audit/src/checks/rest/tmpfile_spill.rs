@@ -1,6 +1,7 @@
 //! `rest-tmpfile-spill`.
 
 use server::dialect::encryption::{Encrypts, switches};
+use server::switch::is_switched_on;
 
 use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
@@ -8,7 +9,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::files::{FileFacts, UnlinkedFile};
 use crate::facts::host::{DiskLayer, PathOnDisk, Role};
-use crate::facts::sql::{SqlFacts, is_switched_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};

@@ -6,11 +6,12 @@ use super::{
 };
 use innodb::server_file::FIRST_UNDO;
 use server::Capability;
+use server::quote;
 
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{identifier, set_variable};
+use crate::checks::advice::set_variable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
@@ -107,7 +108,7 @@ pub(super) fn rewrite(space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name).trim_end_matches(".ibu");
     // The two default tablespaces are named innodb_undo_001 and _002, their files undo_001 and _002.
     let of_file = if file.starts_with("undo_") { format!("innodb_{file}") } else { file.to_owned() };
-    let name = identifier(space.tablespace.map_or(of_file.as_str(), |row| row.name));
+    let name = quote::identifier(space.tablespace.map_or(of_file.as_str(), |row| row.name));
     let empty = "information_schema.INNODB_TABLESPACES shows STATE = 'empty'";
     Remedy::statement("CREATE UNDO TABLESPACE spare ADD DATAFILE 'spare.ibu'")
         .and(Remedy::statement(format!("ALTER UNDO TABLESPACE {name} SET INACTIVE")))

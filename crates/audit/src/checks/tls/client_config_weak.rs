@@ -1,6 +1,7 @@
 //! `tls-client-config-weak`.
 
 use server::{Capability, option_group};
+use server::{option_name, switch::option_is_on};
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -77,11 +78,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// The effect of a line, in any notation: `skip-ssl`, `disable-ssl`, `ssl=0`, `loose-ssl-mode=…`.
 fn setting(entry: &OptionEntry) -> Option<Setting<'_>> {
-    let key = entry.key.strip_prefix("loose_").unwrap_or(&entry.key);
-    let off = entry
-        .value
-        .as_deref()
-        .is_some_and(|value| ["0", "OFF", "FALSE", "NO"].iter().any(|no| value.eq_ignore_ascii_case(no)));
+    let key = option_name::without_loose(&entry.key);
+    let off = entry.value.as_deref().is_some_and(|value| !option_is_on(value));
     let negated = ["skip_", "disable_"].iter().find_map(|prefix| key.strip_prefix(prefix));
     let (name, on) = match negated {
         Some(name) => (name, off),
@@ -164,7 +162,7 @@ fn ruling(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity
 }
 
 fn line(entry: &OptionEntry) -> String {
-    let key = entry.key.replace('_', "-");
+    let key = option_name::with_hyphens(&entry.key);
     entry.value.as_ref().map_or_else(|| key.clone(), |value| format!("{key}={value}"))
 }
 
@@ -193,7 +191,7 @@ mod tests {
                 file: "/etc/my.cnf".to_owned(),
                 line: u32::try_from(number).unwrap() + 1,
                 group: (*group).to_owned(),
-                key: key.replace('-', "_"),
+                key: option_name::with_underscores(key),
                 value,
                 secret: false,
                 read_by_server: false,

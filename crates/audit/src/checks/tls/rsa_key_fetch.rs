@@ -1,6 +1,7 @@
 //! `tls-rsa-key-fetch`.
 
 use server::Capability;
+use server::{option_name, switch::option_is_on};
 
 use crate::channel::replica::channels;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -61,11 +62,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn fetches(entry: &OptionEntry) -> bool {
-    let off = entry
-        .value
-        .as_deref()
-        .is_some_and(|value| ["0", "OFF", "FALSE"].iter().any(|no| value.eq_ignore_ascii_case(no)));
-    entry.key.trim_start_matches("loose_") == "get_server_public_key" && !off
+    let off = entry.value.as_deref().is_some_and(|value| !option_is_on(value));
+    option_name::without_loose(&entry.key) == "get_server_public_key" && !off
 }
 
 /// Whether the programs of a group refuse clear text, so that they never request the key.

@@ -3,7 +3,8 @@
 use innodb::aria;
 use innodb::binlog::{self, BinlogEncryption};
 use innodb::file_kind::{self, FileKind};
-use innodb::server_file;
+use innodb::file_suffix;
+use innodb::server_file::{self, ROCKSDB_DIRECTORIES, has_rocksdb_rows};
 use innodb::tablespace::{self, Depth, Encryption, ScanOptions, TablespaceKind};
 use innodb::{PageFault, PageNo, ScanError, doublewrite, galera, redo};
 
@@ -69,15 +70,13 @@ pub(super) fn core_dump(file: &Candidate<'_>) -> Option<Content> {
 /// Engines with their own file names: MyRocks stores tables, values and its log in one directory, TokuDB a file for
 /// each index. Neither encrypts.
 pub(super) fn other_engine(file: &Candidate<'_>) -> Option<Content> {
-    if file.name.ends_with(".tokudb") {
+    if file_suffix::has(file.name, file_suffix::TOKUDB) {
         return Some(plain("TokuDB"));
     }
-    if ![".rocksdb", "#rocksdb"].contains(&file.parent) {
+    if !ROCKSDB_DIRECTORIES.contains(&file.parent) {
         return None;
     }
-    let log = file.name.strip_suffix(".log").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()));
-    let rows = log || [".sst", ".blob"].iter().any(|end| file.name.ends_with(end));
-    Some(if rows { plain("MyRocks") } else { Content::Structure })
+    Some(if has_rocksdb_rows(file.name) { plain("MyRocks") } else { Content::Structure })
 }
 
 fn as_kind(file: &Candidate<'_>, kind: FileKind) -> Option<Content> {
@@ -174,8 +173,8 @@ fn aria_index(file: &Candidate<'_>) -> Content {
 
 /// The data file has no header; the index file next to it is needed to read it.
 fn aria_data(file: &Candidate<'_>) -> Content {
-    let stem = file.name.strip_suffix(".MAD").unwrap_or(file.name);
-    let index = format!("{stem}.MAI");
+    let stem = file_suffix::strip(file.name, file_suffix::ARIA_DATA).unwrap_or(file.name);
+    let index = format!("{stem}.{}", file_suffix::ARIA_INDEX);
     match (file.sibling)(&index).and_then(|head| aria::recognise_table(&head)) {
         Some(table) => {
             let scanned = aria::scan_data(file.source, &table, file.reading.sample());

@@ -83,7 +83,7 @@ const STRUCTURE: &[&str] = &[
     server_file::DDL_RECOVERY[1],
     server_file::GALERA_STATE[0],
     server_file::GALERA_STATE[1],
-    "db.opt",
+    server_file::DATABASE_OPTIONS,
     server_file::BACKUP_DETAILS[0],
     server_file::BACKUP_DETAILS[1],
     server_file::BACKUP_DETAILS[2],

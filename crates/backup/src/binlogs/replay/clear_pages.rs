@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use innodb::file_suffix;
 use innodb::{
     SpaceId,
     tablespace::{Encryption, TablespaceKind},
@@ -75,7 +76,7 @@ impl Before {
             }
             for table in fs::read_dir(schema.path())? {
                 let table = table?;
-                let is_table = table.path().extension().is_some_and(|extension| extension == "ibd");
+                let is_table = file_suffix::has(table.path(), file_suffix::TABLESPACE);
                 if is_table && table.metadata()?.modified()? >= self.since {
                     found.push(table.path());
                 }

@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use archive::binlog::{BinlogPosition, FIRST_EVENT};
-use binlog::{Body, Fault, Limits, LogFile, replica};
+use binlog::{Body, EventHeader, Fault, HEADER_BYTES, Limits, LogFile, replica};
 use files::ReadAt;
 use verify::Keys;
 
 use crate::{BackupError, binlogs::transaction::is_of_log, prove::binary_log};
-
-/// Bytes of the header of an event.
-const HEADER_BYTES: usize = 19;
 
 /// The position of a restored directory whose backup has none: the end of its newest binary log.
 ///
@@ -68,8 +65,7 @@ fn is_cut(reader: &impl ReadAt, position: u64) -> bool {
     if read(position, &mut header) < HEADER_BYTES || files::all_zero(&header) {
         return true;
     }
-    let [_, _, _, _, _, _, _, _, _, a, b, c, d, ..] = header;
-    u32::from_le_bytes([a, b, c, d]) as usize >= HEADER_BYTES
+    EventHeader::parse(&header).is_ok()
 }
 
 #[cfg(test)]

@@ -1,15 +1,9 @@
 //! The format description event, and what it says about the events that follow.
 
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, EventHeader},
+    binlog::{EVENT_HEADER_BYTES, EventHeader, RELAY_LOG_FLAG},
     bytes::{Bytes, ascii_text},
 };
-
-/// Set in the format description event that a replica writes at the start of a relay log.
-///
-/// Source: `binlog_event.h` (`LOG_EVENT_RELAY_LOG_F`); confirmed on relay logs that MySQL 9.7,
-/// MariaDB 10.11 and 11.8 wrote.
-const RELAY_LOG: u16 = 0x40;
 
 /// Which checks apply to the events of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +49,7 @@ impl Description {
         let number = version_number(&version)?;
         let mariadb = version.contains("MariaDB") || number >= [10, 0, 0];
         let has_checksum = number >= if mariadb { [5, 3, 0] } else { [5, 6, 1] };
-        let relay = header.flags & RELAY_LOG != 0;
+        let relay = header.flags & RELAY_LOG_FLAG != 0;
         // The second event lists the GTIDs so far. MySQL 5.6 writes it only with `gtid_mode`, and a MariaDB replica
         // starts a relay log before it has any event to store.
         let continues = number >= [5, 7, 0] && !relay;

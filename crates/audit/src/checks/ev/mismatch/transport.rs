@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use server::probe::PlainLogin;
+use server::switch::is_on;
 
 use crate::check::{Context, Ruling, Verdict};
 use crate::facts::files::Content;
-use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::sql::SqlFacts;
 use crate::facts::wire::WireFacts;
 use crate::finding::{Evidence, Grade};
 
