@@ -12,3 +12,6 @@ mod side;
 
 pub use error::Error;
 pub use side::Side;
+
+/// The schema at the target in which a migration keeps its state.
+pub const STATE_SCHEMA: &str = "_sealant";

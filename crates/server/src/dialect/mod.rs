@@ -13,6 +13,7 @@ use crate::{
 };
 
 pub mod capability;
+pub mod catalog;
 pub mod directory;
 pub mod encryption;
 pub mod innodb;
