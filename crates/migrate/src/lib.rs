@@ -7,6 +7,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod catalog;
+pub mod copy;
 mod error;
 mod side;
 

@@ -16,6 +16,8 @@ pub mod capability {
     pub const LONG_PASSWORD: u32 = 1;
     /// More column flags.
     pub const LONG_FLAG: u32 = 1 << 2;
+    /// The client answers `LOAD DATA LOCAL`.
+    pub const LOCAL_FILES: u32 = 1 << 7;
     /// Protocol of MySQL 4.1 and later.
     pub const PROTOCOL_41: u32 = 1 << 9;
     /// The server can switch to TLS.

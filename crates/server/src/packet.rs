@@ -39,6 +39,18 @@ impl From<io::Error> for PacketError {
 /// answer.
 pub(crate) fn read(stream: &mut impl Read, sequence: &mut u8, limit_bytes: usize) -> Result<Vec<u8>, PacketError> {
     let mut payload = Vec::new();
+    read_into(stream, sequence, limit_bytes, &mut payload)?;
+    Ok(payload)
+}
+
+/// As [`read`], into a buffer that is used again and again.
+pub(crate) fn read_into(
+    stream: &mut impl Read,
+    sequence: &mut u8,
+    limit_bytes: usize,
+    payload: &mut Vec<u8>,
+) -> Result<(), PacketError> {
+    payload.clear();
     loop {
         let mut header = [0; 4];
         stream.read_exact(&mut header)?;
@@ -50,12 +62,12 @@ pub(crate) fn read(stream: &mut impl Read, sequence: &mut u8, limit_bytes: usize
             return Err(PacketError::TooLarge);
         }
         let wanted = u64::from(u32::from_le_bytes([low, middle, high, 0]));
-        let count = stream.by_ref().take(wanted).read_to_end(&mut payload)?;
+        let count = stream.by_ref().take(wanted).read_to_end(payload)?;
         if count < length {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         if length < FULL_PAYLOAD {
-            return Ok(payload);
+            return Ok(());
         }
     }
 }
@@ -87,6 +99,36 @@ fn write_one(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) -> io::
     packet.extend_from_slice(payload);
     *sequence = sequence.wrapping_add(1);
     stream.write_all(&packet)
+}
+
+/// Writes one payload of two parts without copying it; split if necessary. Not for secrets: nothing is wiped.
+pub(crate) fn write_bulk(stream: &mut impl Write, sequence: &mut u8, head: &[u8], body: &[u8]) -> io::Result<()> {
+    let mut parts = [head, body];
+    loop {
+        let total = parts.iter().map(|part| part.len()).fold(0, usize::saturating_add).min(FULL_PAYLOAD);
+        let length = u32::try_from(total).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let [low, middle, high, _] = length.to_le_bytes();
+        let header = [low, middle, high, *sequence];
+        *sequence = sequence.wrapping_add(1);
+        let (first, rest) = parts[0].split_at(parts[0].len().min(total));
+        let (second, after) = parts[1].split_at(parts[1].len().min(total.saturating_sub(first.len())));
+        write_all_vectored(stream, [&header, first, second])?;
+        parts = [rest, after];
+        if total < FULL_PAYLOAD {
+            return stream.flush();
+        }
+    }
+}
+
+/// Writes parts with as few system calls and TLS records as the stream permits.
+fn write_all_vectored(stream: &mut impl Write, parts: [&[u8]; 3]) -> io::Result<()> {
+    let mut written = stream.write_vectored(&parts.map(io::IoSlice::new))?;
+    for part in parts {
+        let skipped = written.min(part.len());
+        written = written.saturating_sub(skipped);
+        stream.write_all(part.get(skipped..).unwrap_or_default())?;
+    }
+    Ok(())
 }
 
 /// Reads the server's first packet; recognises other kinds of servers.
@@ -175,6 +217,17 @@ mod tests {
     }
 
     #[test]
+    fn a_bulk_payload_is_cut_like_any_other() {
+        for length in [FULL_PAYLOAD - 1, FULL_PAYLOAD, FULL_PAYLOAD + 10] {
+            let (mut cut, mut bulk) = (Vec::new(), Vec::new());
+            let payload = vec![7; length];
+            write(&mut cut, &mut 3, &payload).unwrap();
+            write_bulk(&mut bulk, &mut 3, &payload[..2], &payload[2..]).unwrap();
+            assert!(cut == bulk, "{length}");
+        }
+    }
+
+    #[test]
     fn a_payload_over_the_limit_is_refused_before_it_is_read() {
         let wire = [0xff, 0xff, 0xff, 0];
         assert!(matches!(read(&mut wire.as_slice(), &mut 0, 1024), Err(PacketError::TooLarge)));
@@ -198,6 +251,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_in_parts_is_read(head: Vec<u8>, body: Vec<u8>, number: u8) {
+            let mut wire = Vec::new();
+            write_bulk(&mut wire, &mut number.clone(), &head, &body).unwrap();
+            let joined = read(&mut wire.as_slice(), &mut 0, 1 << 20).unwrap();
+            prop_assert_eq!(joined, [head, body].concat());
+        }
+
         #[test]
         fn what_is_written_is_read(payload: Vec<u8>, number: u8) {
             let mut wire = Vec::new();

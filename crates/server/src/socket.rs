@@ -125,6 +125,20 @@ impl Write for Socket {
         }
     }
 
+    fn write_vectored(&mut self, buffers: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let left = Some(self.remaining()?);
+        match &mut self.stream {
+            Stream::Tcp(stream) => {
+                stream.set_write_timeout(left)?;
+                stream.write_vectored(buffers)
+            }
+            Stream::Unix(stream) => {
+                stream.set_write_timeout(left)?;
+                stream.write_vectored(buffers)
+            }
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

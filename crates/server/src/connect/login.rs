@@ -10,7 +10,7 @@ use crate::{
 /// The maximum packet size that this client announces.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 
-pub(super) fn our_capabilities(greeting: &Greeting, tls: bool) -> u32 {
+pub(super) fn our_capabilities(greeting: &Greeting, tls: bool, bulk_load: bool) -> u32 {
     let optional = greeting.capabilities
         & (capability::PLUGIN_AUTH
             | capability::PLUGIN_AUTH_LENENC
@@ -22,7 +22,9 @@ pub(super) fn our_capabilities(greeting: &Greeting, tls: bool) -> u32 {
         | capability::TRANSACTIONS
         | capability::SECURE_CONNECTION
         | optional;
-    if tls { ours | capability::SSL } else { ours }
+    let tls = if tls { capability::SSL } else { 0 };
+    let bulk_load = if bulk_load { capability::LOCAL_FILES } else { 0 };
+    ours | tls | bulk_load
 }
 
 /// The common part of a TLS request and a login request.

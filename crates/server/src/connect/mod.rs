@@ -3,6 +3,7 @@
 //! An audit needs what other clients hide: the certificate, the cipher suite, the duration of each step, and trust in
 //! the given CA only.
 
+mod bulk;
 mod dump;
 mod login;
 mod proof;
@@ -18,6 +19,7 @@ use std::{
 use pki::Fingerprint;
 
 pub use self::{
+    bulk::{Executed, LOCAL_NAME},
     dump::{DumpFrom, EventPackets},
     rows::Rows,
     tls::{TlsFacts, TlsMode, TlsOptions, client_config, server_name, tls_failure},
@@ -71,6 +73,8 @@ pub struct Options {
     pub max_result_bytes: u64,
     /// Whether statements may change anything; otherwise the session is read-only.
     pub changes: bool,
+    /// Permits [`Connection::load_data`]. A server that asks for a file at any other time is refused in any case.
+    pub bulk_load: bool,
 }
 
 impl Default for Options {
@@ -84,6 +88,7 @@ impl Default for Options {
             statement_timeout: Duration::from_secs(30),
             max_result_bytes: 256 << 20,
             changes: false,
+            bulk_load: false,
         }
     }
 }
@@ -152,7 +157,7 @@ impl Connection {
         let greeting = packet::read_greeting(&mut socket)?;
         timings.greeting = started.elapsed();
 
-        let capabilities = our_capabilities(&greeting, config.is_some());
+        let capabilities = our_capabilities(&greeting, config.is_some(), options.bulk_load);
         let mut sequence = 1;
         socket.allow(options.connect_timeout);
         let (transport, tls) = match config {
@@ -214,16 +219,7 @@ impl Connection {
         command.extend_from_slice(sql.as_bytes());
         self.start(&command)?;
         let result = self.read_result();
-        self.broken = match &result {
-            Ok(_) => false,
-            Err(
-                Error::Server { .. }
-                | Error::StatementTimedOut { .. }
-                | Error::AccessDenied { .. }
-                | Error::SecureTransportRequired { .. },
-            ) => false,
-            Err(_) => true,
-        };
+        self.broken = result.as_ref().err().is_some_and(ends_connection);
         result
     }
 
@@ -378,27 +374,7 @@ impl Connection {
 
     fn read_result(&mut self) -> Result<Rows, Error> {
         let mut left = self.max_result_bytes;
-        let head = self.receive_result(&mut left)?;
-        let count = match head.first() {
-            Some(0) => return Ok(Rows::default()),
-            Some(0xff) => {
-                return Err(packet::server_error(&head).unwrap_or(Error::Malformed { what: "error packet" }));
-            }
-            Some(0xfb) => return Err(Error::LocalInfileRefused),
-            _ => Bytes::new(&head).length_encoded(),
-        };
-        let count = count
-            .filter(|count| (1..=MAX_COLUMNS).contains(count))
-            .ok_or(Error::Malformed { what: "result header" })?;
-        let mut columns = Vec::new();
-        for _ in 0..count {
-            let packet = self.receive_result(&mut left)?;
-            columns.push(column_name(&packet).ok_or(Error::Malformed { what: "column definition" })?);
-        }
-        let end = self.receive_result(&mut left)?;
-        if !is_end(&end) {
-            return Err(Error::Malformed { what: "end of the columns" });
-        }
+        let Some(columns) = self.read_columns(&mut left)? else { return Ok(Rows::default()) };
         let mut rows = Vec::new();
         loop {
             let packet = self.receive_result(&mut left)?;
@@ -410,6 +386,29 @@ impl Connection {
             }
             rows.push(text_row(&packet, columns.len()).ok_or(Error::Malformed { what: "row" })?);
         }
+    }
+
+    /// Names of the columns of a result; `None` if the statement has none.
+    fn read_columns(&mut self, left: &mut u64) -> Result<Option<Vec<String>>, Error> {
+        let head = self.receive_result(left)?;
+        let count = match head.first() {
+            Some(0) => return Ok(None),
+            Some(0xff) => {
+                return Err(packet::server_error(&head).unwrap_or(Error::Malformed { what: "error packet" }));
+            }
+            Some(0xfb) => return Err(Error::LocalInfileRefused),
+            _ => Bytes::new(&head).length_encoded(),
+        };
+        let count = count
+            .filter(|count| (1..=MAX_COLUMNS).contains(count))
+            .ok_or(Error::Malformed { what: "result header" })?;
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            let packet = self.receive_result(left)?;
+            columns.push(column_name(&packet).ok_or(Error::Malformed { what: "column definition" })?);
+        }
+        let end = self.receive_result(left)?;
+        if is_end(&end) { Ok(Some(columns)) } else { Err(Error::Malformed { what: "end of the columns" }) }
     }
 
     /// A packet of a result; reduces the remaining limit.
@@ -444,6 +443,17 @@ impl Connection {
     fn allow(&mut self, span: Duration) {
         self.transport.get_mut().socket_mut().allow(span);
     }
+}
+
+/// Whether the connection cannot be used after an error of a statement.
+const fn ends_connection(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::Server { .. }
+            | Error::StatementTimedOut { .. }
+            | Error::AccessDenied { .. }
+            | Error::SecureTransportRequired { .. }
+    )
 }
 
 #[cfg(test)]

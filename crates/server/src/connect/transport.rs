@@ -56,6 +56,13 @@ impl Write for Transport {
         }
     }
 
+    fn write_vectored(&mut self, buffers: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write_vectored(buffers),
+            Self::Tls(stream) => stream.write_vectored(buffers),
+        }
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(socket) => socket.flush(),

@@ -1,0 +1,3 @@
+//! Copies tables in chunks while they change.
+
+pub mod gate;

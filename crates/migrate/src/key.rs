@@ -1,0 +1,311 @@
+//! Identities of rows, compared outside of a server in the order of its index.
+//!
+//! The parts are kept as the text that a server sends for them, and in a form whose bytes sort like the values. Both
+//! sides of the comparison come from one server: its text protocol and its binary log.
+
+use std::cmp::Ordering;
+
+use binlog::Value;
+
+use crate::{
+    Error, Table, literal,
+    value::{self, is_unsigned},
+};
+
+/// Digits before and after the point that any DECIMAL can have.
+const WHOLE_DIGITS: usize = 65;
+const FRACTION_DIGITS: usize = 38;
+
+/// How values of a column are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Numbers without a fraction, BIT among them.
+    Integer,
+    /// DECIMAL.
+    Decimal,
+    /// TIME, which can be negative.
+    Time,
+    /// DATE, DATETIME, TIMESTAMP: text of a fixed length.
+    Moment,
+    /// VARBINARY, and BINARY filled up with zero bytes to this length.
+    Bytes {
+        /// 0 for VARBINARY.
+        length: usize,
+    },
+    /// BIT, which servers send as bytes.
+    Bits,
+}
+
+impl Order {
+    /// The order of a column; `None` if only servers know it.
+    #[must_use]
+    pub fn of(column: &crate::Column) -> Option<Self> {
+        Some(match column.data_type.as_str() {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => Self::Integer,
+            "decimal" => Self::Decimal,
+            "time" => Self::Time,
+            "date" | "datetime" | "timestamp" => Self::Moment,
+            "varbinary" => Self::Bytes { length: 0 },
+            "binary" => Self::Bytes { length: value::length(&column.column_type).unwrap_or(1) },
+            "bit" => Self::Bits,
+            _ => return None,
+        })
+    }
+}
+
+/// A part of an identity.
+#[derive(Clone, Debug)]
+struct Part {
+    sorted: Vec<u8>,
+    text: Vec<u8>,
+}
+
+/// The identity of a row.
+#[derive(Clone, Debug)]
+pub struct Key(Vec<Part>);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.iter().map(|part| &part.sorted).cmp(other.0.iter().map(|part| &part.sorted))
+    }
+}
+
+impl std::hash::Hash for Key {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|part| part.sorted.hash(state));
+    }
+}
+
+impl Key {
+    /// The texts of its parts, as the server sends them.
+    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|part| part.text.as_slice())
+    }
+}
+
+/// A column of an identity.
+#[derive(Clone, Debug)]
+pub struct KeyColumn {
+    /// Position in the table.
+    pub position: usize,
+    /// Its name, quoted.
+    pub name: String,
+    order: Order,
+    unsigned: bool,
+}
+
+/// The columns of a table's identity.
+#[derive(Clone, Debug)]
+pub struct KeyColumns(Vec<KeyColumn>);
+
+impl KeyColumns {
+    /// # Errors
+    /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
+    pub fn of(table: &Table) -> Result<Self, Error> {
+        let identity = table.identity.as_ref().ok_or_else(|| Error::NoIdentity { table: table.full_name() })?;
+        let columns = identity.columns.iter().map(|position| {
+            let column = table.columns.get(*position)?;
+            let order = Order::of(column)?;
+            let name = literal::name(&column.name);
+            Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column) })
+        });
+        let columns: Option<Vec<_>> = columns.collect();
+        let opaque = || Error::OpaqueIdentity { table: table.full_name(), index: identity.index.clone() };
+        columns.map(Self).ok_or_else(opaque)
+    }
+
+    /// The columns in the order of the index.
+    pub fn iter(&self) -> impl Iterator<Item = &KeyColumn> {
+        self.0.iter()
+    }
+
+    /// The columns as a list for a statement.
+    #[must_use]
+    pub fn list(&self) -> String {
+        self.0.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A key from the texts of its parts; `None` if they are no values of the columns.
+    pub fn parse<'t>(&self, texts: impl IntoIterator<Item = &'t [u8]>) -> Option<Key> {
+        let mut texts = texts.into_iter();
+        let parts: Option<Vec<_>> = self.0.iter().map(|column| part(column.order, texts.next()?)).collect();
+        parts.filter(|_| texts.next().is_none()).map(Key)
+    }
+
+    /// The key of a row as a server sends it, with all columns of the identity at their positions in `fields`.
+    pub fn of_fields(&self, fields: &[Option<&[u8]>], positions: &[usize]) -> Option<Key> {
+        let texts: Option<Vec<&[u8]>> = positions.iter().map(|at| fields.get(*at).copied().flatten()).collect();
+        self.parse(texts?)
+    }
+
+    /// The key of a row of the binary log; `None` if the image lacks a column of it.
+    pub fn of_image(&self, row: &[Option<Value<'_>>]) -> Option<Key> {
+        let part_of = |column: &KeyColumn| {
+            let value = row.get(column.position)?.as_ref()?;
+            part(column.order, &value::text(value, column.unsigned)?)
+        };
+        self.0.iter().map(part_of).collect::<Option<Vec<_>>>().map(Key)
+    }
+
+    /// The condition for rows after `after` and up to `upto`.
+    #[must_use]
+    pub fn range(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
+        let after = after.map(|key| self.compared(key, ">", false));
+        let upto = upto.map(|key| self.compared(key, "<", true));
+        let both: Vec<_> = after.into_iter().chain(upto).collect();
+        if both.is_empty() { "TRUE".to_owned() } else { both.join(" AND ") }
+    }
+
+    /// The condition for the row with this key.
+    #[must_use]
+    pub fn equals(&self, key: &Key) -> String {
+        let equals = self.0.iter().zip(&key.0).map(|(column, part)| format!("{} = {}", column.name, column.literal(part)));
+        equals.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The key as a list of literals.
+    #[must_use]
+    pub fn literals(&self, key: &Key) -> String {
+        self.0.iter().zip(&key.0).map(|(column, part)| column.literal(part)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// `(a > 1) OR (a = 1 AND b > 2)`: servers use an index for this form, but not for `(a, b) > (1, 2)`.
+    fn compared(&self, key: &Key, operator: &str, or_equal: bool) -> String {
+        let mut equal = Vec::new();
+        let mut cases = Vec::new();
+        for (column, part) in self.0.iter().zip(&key.0) {
+            let literal = column.literal(part);
+            let mut case = equal.clone();
+            case.push(format!("{} {operator} {literal}", column.name));
+            cases.push(case.join(" AND "));
+            equal.push(format!("{} = {literal}", column.name));
+        }
+        if or_equal {
+            cases.push(equal.join(" AND "));
+        }
+        format!("(({}))", cases.join(") OR ("))
+    }
+}
+
+impl KeyColumn {
+    fn literal(&self, part: &Part) -> String {
+        let text = String::from_utf8_lossy(&part.text);
+        match self.order {
+            Order::Integer | Order::Decimal => text.into_owned(),
+            Order::Time | Order::Moment => format!("'{text}'"),
+            Order::Bytes { .. } => literal::hexadecimal(&part.text),
+            Order::Bits => format!("{}+0", literal::hexadecimal(&part.text)),
+        }
+    }
+}
+
+fn part(order: Order, text: &[u8]) -> Option<Part> {
+    let mut text = text.to_vec();
+    let sorted = match order {
+        Order::Integer => integer(&text)?,
+        Order::Decimal => decimal(&text)?,
+        Order::Time => time(&text)?,
+        Order::Moment => text.iter().all(is_of_moment).then(|| text.clone())?,
+        Order::Bits => number(&text)?.to_be_bytes().to_vec(),
+        Order::Bytes { length } => {
+            // The log leaves out the zero bytes at the end of a BINARY.
+            text.resize(text.len().max(length), 0);
+            text.clone()
+        }
+    };
+    Some(Part { sorted, text })
+}
+
+fn is_of_moment(byte: &u8) -> bool {
+    byte.is_ascii_digit() || b"-: .".contains(byte)
+}
+
+fn number(bytes: &[u8]) -> Option<u64> {
+    bytes.iter().try_fold(0_u64, |number, byte| Some(number.checked_mul(256)? | u64::from(*byte)))
+}
+
+fn integer(text: &[u8]) -> Option<Vec<u8>> {
+    let number: i128 = str::from_utf8(text).ok()?.parse().ok()?;
+    // With the sign bit inverted, negative numbers come first.
+    Some((number.cast_unsigned() ^ (1 << 127)).to_be_bytes().to_vec())
+}
+
+/// A sign, then all digits that a DECIMAL can have; those of a negative number are inverted.
+fn decimal(text: &[u8]) -> Option<Vec<u8>> {
+    let text = str::from_utf8(text).ok()?;
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let padded = format!("1{whole:0>WHOLE_DIGITS$}{fraction:0<FRACTION_DIGITS$}");
+    let zero = padded.bytes().skip(1).all(|byte| byte == b'0');
+    Some(if negative && !zero { padded.bytes().map(|byte| !byte & 0x7f).collect() } else { padded.into_bytes() })
+}
+
+/// Microseconds, ordered like an integer.
+fn time(text: &[u8]) -> Option<Vec<u8>> {
+    let text = str::from_utf8(text).ok()?;
+    let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+    let mut seconds = 0_i128;
+    for field in whole.split(':') {
+        seconds = seconds.checked_mul(60)?.checked_add(field.parse::<u16>().ok()?.into())?;
+    }
+    let fraction: i128 = format!("{fraction:0<6}").parse().ok()?;
+    let microseconds = seconds.checked_mul(1_000_000)?.checked_add(fraction)?;
+    integer(if negative { microseconds.checked_neg()? } else { microseconds }.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(order: Order, texts: &[&str]) {
+        let parts: Vec<_> = texts.iter().map(|text| part(order, text.as_bytes()).unwrap().sorted).collect();
+        assert!(parts.windows(2).all(|pair| pair[0] < pair[1]), "{texts:?}: {parts:?}");
+    }
+
+    #[test]
+    fn values_sort_like_the_server_sorts_them() {
+        sorted(Order::Integer, &["-9223372036854775808", "-10", "-9", "0", "9", "10", "18446744073709551615"]);
+        sorted(Order::Decimal, &["-100.5", "-100.25", "-9.99", "-0.01", "0.00", "0.01", "0.10", "9.00", "10.00"]);
+        sorted(Order::Time, &["-838:59:59", "-00:00:01.5", "-00:00:00.5", "00:00:00", "100:00:00", "838:59:59"]);
+        sorted(Order::Moment, &["0000-00-00", "0999-01-01", "2024-02-29", "2024-12-01"]);
+        sorted(Order::Bits, &["\0\x01", "\0\x7f", "\x01\0"]);
+        sorted(Order::Bytes { length: 0 }, &["", "\0", "\0\0", "a", "aa", "b"]);
+    }
+
+    #[test]
+    fn a_binary_key_of_the_log_is_the_one_of_the_table() {
+        let order = Order::Bytes { length: 4 };
+        assert_eq!(part(order, b"ab").unwrap().sorted, part(order, b"ab\0\0").unwrap().sorted);
+    }
+
+    #[test]
+    fn what_is_no_value_is_no_key() {
+        for (order, text) in [
+            (Order::Integer, "1;"),
+            (Order::Decimal, "1.x"),
+            (Order::Time, "a"),
+            (Order::Moment, "2024-01-01' OR 1"),
+            (Order::Bits, "123456789"),
+        ] {
+            assert!(part(order, text.as_bytes()).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The rules of copying while rows change, as a model: a source whose transactions become visible later than they are
+//! in its log, chunks, a stream, and crashes. With all rules, both ends are equal in the end, whatever happens in
+//! between. Without any one of them, a difference is found.
+
+use std::collections::BTreeMap;
+
+use migrate::copy::gate::{Chunk, Gate, State, Verdict};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+
+/// Identities of rows.
+type Key = u8;
+/// Two columns, so that an update can leave one unchanged.
+type Row = [u8; 2];
+
+const KEYS: Key = 6;
+
+/// The rules that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Without {
+    Nothing,
+    /// Changes of a chunk in flight are dropped instead of waiting.
+    Hold,
+    /// A chunk is read although a delivered transaction is not visible.
+    Barrier,
+    /// An update changes the columns that changed instead of storing the whole image.
+    WholeImages,
+    /// After a crash the stream goes on where it was, although what it had delivered is lost.
+    StoredPosition,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A transaction that inserts or updates a row, or deletes it, or moves it to another identity.
+    Write { key: Key, column: usize, value: u8 },
+    Delete { key: Key },
+    Move { from: Key, to: Key },
+    Show,
+    Deliver,
+    Flush,
+    Begin { length: u8 },
+    Read,
+    Load,
+    Crash,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = || 0..KEYS;
+    prop_oneof![
+        6 => (key(), 0_usize..2, 1_u8..100).prop_map(|(key, column, value)| Step::Write { key, column, value }),
+        2 => key().prop_map(|key| Step::Delete { key }),
+        2 => (key(), key()).prop_map(|(from, to)| Step::Move { from, to }),
+        6 => Just(Step::Show),
+        8 => Just(Step::Deliver),
+        3 => Just(Step::Flush),
+        3 => (1_u8..4).prop_map(|length| Step::Begin { length }),
+        4 => Just(Step::Read),
+        4 => Just(Step::Load),
+        1 => Just(Step::Crash),
+    ]
+}
+
+/// A change of a row, as the log has it.
+#[derive(Clone, Debug)]
+struct Change {
+    key: Key,
+    before: Option<Row>,
+    after: Option<Row>,
+}
+
+struct InFlight {
+    number: u64,
+    /// Number of transactions of which the stream had delivered something when the chunk began.
+    delivered: usize,
+    rows: Option<BTreeMap<Key, Row>>,
+}
+
+/// Both servers and what runs between them. Positions are numbers of transactions.
+struct World {
+    without: Without,
+    log: Vec<Vec<Change>>,
+    visible: usize,
+    /// The next change to deliver: transaction, and change within it.
+    next: (usize, usize),
+    window: Vec<Change>,
+    gate: Gate<Key>,
+    in_flight: Option<InFlight>,
+    // What the target keeps over a crash.
+    target: BTreeMap<Key, Row>,
+    loaded: Vec<Chunk<Key>>,
+    stored: usize,
+}
+
+impl World {
+    fn new(without: Without) -> Self {
+        Self {
+            without,
+            log: Vec::new(),
+            visible: 0,
+            next: (0, 0),
+            window: Vec::new(),
+            gate: Gate::default(),
+            in_flight: None,
+            target: BTreeMap::new(),
+            loaded: Vec::new(),
+            stored: 0,
+        }
+    }
+
+    /// The rows after the first `count` transactions.
+    fn source(&self, count: usize) -> BTreeMap<Key, Row> {
+        let mut rows = BTreeMap::new();
+        for change in self.log.iter().take(count).flatten() {
+            match change.after {
+                Some(row) => rows.insert(change.key, row),
+                None => rows.remove(&change.key),
+            };
+        }
+        rows
+    }
+
+    fn write(&mut self, step: &Step) {
+        let rows = self.source(self.log.len());
+        let change = |key: Key, after: Option<Row>| Change { key, before: rows.get(&key).copied(), after };
+        let transaction = match *step {
+            Step::Write { key, column, value } => {
+                let mut row = rows.get(&key).copied().unwrap_or([200, 200]);
+                row[column] = value;
+                vec![change(key, Some(row))]
+            }
+            Step::Delete { key } if rows.contains_key(&key) => vec![change(key, None)],
+            Step::Move { from, to } if rows.contains_key(&from) && !rows.contains_key(&to) => {
+                vec![change(from, None), change(to, rows.get(&from).copied())]
+            }
+            _ => return,
+        };
+        self.log.push(transaction);
+    }
+
+    /// Transactions of which something was delivered.
+    fn begun(&self) -> usize {
+        self.next.0 + usize::from(self.next.1 > 0)
+    }
+
+    fn deliver(&mut self) {
+        let (transaction, index) = self.next;
+        let Some(change) = self.log.get(transaction).map(|changes| changes[index].clone()) else { return };
+        match self.gate.verdict(&change.key) {
+            Verdict::Apply => self.window.push(change),
+            Verdict::Hold if self.without != Without::Hold => return,
+            _ => {}
+        }
+        self.next = if index + 1 == self.log[transaction].len() { (transaction + 1, 0) } else { (transaction, index + 1) };
+    }
+
+    fn flush(&mut self) {
+        for change in std::mem::take(&mut self.window) {
+            match (change.after, change.before) {
+                (None, _) => drop(self.target.remove(&change.key)),
+                (Some(after), Some(before)) if self.without == Without::WholeImages => {
+                    if let Some(row) = self.target.get_mut(&change.key) {
+                        (0..2).filter(|at| before[*at] != after[*at]).for_each(|at| row[at] = row[at].wrapping_add(after[at].wrapping_sub(before[at])));
+                    }
+                }
+                (Some(after), _) => drop(self.target.insert(change.key, after)),
+            }
+        }
+        self.stored = self.next.0;
+    }
+
+    fn begin(&mut self, length: u8) {
+        if self.in_flight.is_some() {
+            return;
+        }
+        if self.gate.waiting().is_none() {
+            let Some(end) = self.gate.end() else { return };
+            let upto = end.map_or(0, |end| end + 1) + length - 1;
+            self.gate.extend((upto + 1 < KEYS).then_some(upto));
+        }
+        let Some(number) = self.gate.waiting().map(|chunk| chunk.number) else { return };
+        self.gate.set(number, State::InFlight);
+        self.in_flight = Some(InFlight { number, delivered: self.begun(), rows: None });
+    }
+
+    fn chunk(&self, number: u64) -> Chunk<Key> {
+        self.gate.chunks().iter().find(|chunk| chunk.number == number).cloned().unwrap()
+    }
+
+    fn read(&mut self) {
+        let Some(InFlight { number, delivered, rows: None }) = self.in_flight else { return };
+        if self.visible < delivered && self.without != Without::Barrier {
+            return;
+        }
+        let chunk = self.chunk(number);
+        let mut rows = self.source(self.visible);
+        rows.retain(|key, _| chunk.after.is_none_or(|after| *key > after) && chunk.upto.is_none_or(|upto| *key <= upto));
+        if let Some(in_flight) = &mut self.in_flight {
+            in_flight.rows = Some(rows);
+        }
+    }
+
+    /// Err: the range was not empty.
+    fn load(&mut self) -> Result<(), String> {
+        let Some(InFlight { number, rows: Some(rows), .. }) = &self.in_flight else { return Ok(()) };
+        for (key, row) in rows {
+            if self.target.insert(*key, *row).is_some() {
+                return Err(format!("{key} was there before its chunk"));
+            }
+        }
+        self.loaded.push(self.chunk(*number));
+        self.gate.set(*number, State::Loaded);
+        self.in_flight = None;
+        Ok(())
+    }
+
+    fn crash(&mut self) {
+        self.window.clear();
+        self.in_flight = None;
+        self.gate = Gate::resumed(self.loaded.clone());
+        if self.without != Without::StoredPosition {
+            self.next = (self.stored, 0);
+        }
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Write { .. } | Step::Delete { .. } | Step::Move { .. } => self.write(step),
+            Step::Show => self.visible = self.log.len().min(self.visible + 1),
+            Step::Deliver => self.deliver(),
+            Step::Flush => self.flush(),
+            Step::Begin { length } => self.begin(*length),
+            Step::Read => self.read(),
+            Step::Load => self.load()?,
+            Step::Crash => self.crash(),
+        }
+        Ok(())
+    }
+
+    /// Everything comes to an end.
+    fn finish(&mut self) -> Result<(), String> {
+        self.visible = self.log.len();
+        while !self.gate.is_complete() {
+            self.begin(2);
+            self.read();
+            self.load()?;
+        }
+        while self.next.0 < self.log.len() {
+            self.deliver();
+        }
+        self.flush();
+        let source = self.source(self.log.len());
+        if self.target == source { Ok(()) } else { Err(format!("{:?} instead of {source:?}", self.target)) }
+    }
+}
+
+fn run(without: Without, cases: u32) -> Result<(), String> {
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(cases) });
+    let ended = runner.run(&prop::collection::vec(step(), 0..120), |steps| {
+        let mut world = World::new(without);
+        let ended = steps.iter().try_for_each(|step| world.step(step)).and_then(|()| world.finish());
+        ended.map_err(TestCaseError::fail)
+    });
+    ended.map_err(|error| error.to_string())
+}
+
+#[test]
+fn both_ends_are_equal_whatever_happens() {
+    assert_eq!(run(Without::Nothing, 20_000), Ok(()));
+}
+
+#[test]
+fn without_any_one_rule_a_difference_is_found() {
+    for without in [Without::Hold, Without::Barrier, Without::WholeImages, Without::StoredPosition] {
+        assert!(run(without, 20_000).is_err(), "{without:?} is no rule");
+    }
+}
