@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use archive::Digest;
+use archive::binlog::BinlogReceipt;
+use archive::receipt::NAMESPACE;
+use archive::sshsig::{self, SigningKey};
 use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, limit, require, wait_until};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, ended, files_below};
+use crate::support::backup::{Backups, ended, files_below, with_keeper};
 use crate::support::schema::has_its_schema;
 
 fn text(path: &Path) -> &str {
@@ -448,6 +452,95 @@ fn logs_come_over_tls_from_a_server_that_is_verified() {
     case.backups.backup(&["binlogs", "--once"]).is(1).says("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.*");
     case.server.sql("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO archive@'%'").expect("granted");
     assert!(case.archive()["event_bytes"].as_u64() > Some(0));
+}
+
+/// Logs from before the oldest backup go, and the archive is whole without them.
+#[test]
+fn logs_before_the_oldest_backup_are_pruned() {
+    let Some(case) = Case::mysql() else { return };
+    case.backups.backup(&["run"]).is(0);
+    let log = |note: &str| {
+        case.server
+            .sql(&format!("INSERT INTO shop.orders (note) VALUES ('{note}'); FLUSH BINARY LOGS"))
+            .expect("changed");
+        case.archive();
+    };
+    for note in ["a", "b", "c"] {
+        log(note);
+    }
+    case.backups.backup(&["run"]).is(0);
+    for note in ["d", "e"] {
+        log(note);
+    }
+    with_keeper(&case.backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let prune = |options: &[&str]| case.backups.backup(&[&["prune"], options].concat()).is(0);
+    let logs = |of: &Value| of.pointer("/hosts/0/binlogs").and_then(Value::as_array).map(Vec::len);
+    assert_eq!(logs(&prune(&["--dry-run"]).json), Some(0), "they are less than a day older");
+
+    make_older(&case.backups, 3);
+    let before = case.backups.objects().len() as u64;
+    let planned = prune(&["--dry-run"]).json;
+    assert_eq!(logs(&planned), Some(1), "{planned:#}");
+    let pruned = prune(&["--yes"]);
+    has_its_schema(&pruned.json, "backup-prune-1");
+    let of_logs = pruned.number("/hosts/0/binlogs/0/parts") + 2 * pruned.number("/hosts/0/binlogs/0/receipts");
+    assert!(of_logs > 0, "{}", pruned.json);
+    assert_eq!(case.backups.objects().len() as u64, before + 2 - pruned.number("/pruned/objects"));
+    let declared = case.backups.objects().into_iter().find(|path| path.to_string_lossy().contains("/prunes/"));
+    let declared = fs::read(declared.expect("a declaration")).expect("readable");
+    has_its_schema(&serde_json::from_slice(&declared).expect("JSON"), "prune-1");
+
+    let signers = case.backups.path("signers");
+    let check = ["check", "all", "--objects", "--allowed-signers", text(&signers)];
+    assert_eq!(case.backups.backup(&check).is(0).json["unnamed"].as_array().map(Vec::len), Some(0));
+    assert_eq!(logs(&prune(&["--yes"]).json), Some(0));
+    log("f");
+    case.backups.backup(&check).is(0);
+    let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
+    let newest = case.archive()["receipt"].as_str().expect("a hash").to_owned();
+    options.extend(["--mysqld", text(&case.mysqld), "--to-end", "--binlog-receipt", &newest]);
+    let into = case.backups.path("end");
+    case.backups.restore("2", &into, &options).is(0);
+    assert_eq!(rows(&case.start(&into)), rows(&case.server));
+
+    // Without the declaration they are lost.
+    fs::rename(case.backups.object("prunes"), case.backups.path("hidden")).expect("hidden");
+    case.backups.backup(&check).is(3);
+    let shown = case.backups.backup(&["binlogs", "show"]).is(3).json.to_string();
+    assert!(shown.contains("the receipts before it are missing"), "{shown}");
+}
+
+/// Makes the logs of the first receipts two days older, as if they had been archived then.
+fn make_older(backups: &Backups, receipts: usize) {
+    const SECONDS: u32 = 48 * 3600;
+    let key = fs::read_to_string(backups.path("signing.key")).expect("the key");
+    let key = SigningKey::parse(&key).expect("a key");
+    let archives = backups.object("hosts/db1/binlogs");
+    let server = fs::read_dir(archives).expect("an archive").next().expect("a server").expect("readable").path();
+    let mut previous = None;
+    for number in 1.. {
+        let path = server.join(format!("receipts/{number:08}.json"));
+        let Ok(bytes) = fs::read(&path) else { break };
+        let mut receipt = BinlogReceipt::parse(&bytes).expect("a receipt");
+        let age = if number <= receipts { SECONDS } else { 0 };
+        for segment in &mut receipt.segments {
+            (segment.first, segment.last) = (segment.first - age, segment.last - age);
+        }
+        receipt.previous = previous;
+        let bytes = receipt.encode().expect("JSON");
+        previous = Some(Digest::compute(&bytes));
+        fs::write(path.with_extension("json.sig"), sshsig::sign(&key, NAMESPACE, &bytes)).expect("written");
+        fs::write(path, bytes).expect("written");
+    }
+    // The host goes on after the newest one.
+    let is_state = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("binlogs-") && name.ends_with(".json")
+    };
+    let state = files_below(&backups.path("state")).into_iter().find(is_state).expect("a state");
+    let mut document: Value = serde_json::from_slice(&fs::read(&state).expect("readable")).expect("JSON");
+    document["previous"] = previous.expect("a receipt").to_string().into();
+    fs::write(state, document.to_string()).expect("written");
 }
 
 /// A replica becomes the source; what the old source had not archived is in the new one's logs.

@@ -153,19 +153,25 @@ pub fn binlogs(host: &str) -> String {
     format!("hosts/{host}/binlogs/")
 }
 
+/// What the names of everything in one server's archive of binary logs begin with.
+#[must_use]
+pub fn binlogs_of(host: &str, server: &str) -> String {
+    format!("{}{server}/", binlogs(host))
+}
+
 /// Name of a part of a binary log: its start and end in the log, and the first digits of its SHA-256. Because of these,
 /// a part that is stored again after an interruption gets another name.
 #[must_use]
 pub fn segment(host: &str, server: &str, file: &str, (start, end): (u64, u64), sha256: &Digest) -> String {
     let digits = sha256.to_string();
     let front = digits.get(..16).unwrap_or_default();
-    format!("{}{server}/{file}/{start:010}-{end:010}-{front}{AGE}", binlogs(host))
+    format!("{}{file}/{start:010}-{end:010}-{front}{AGE}", binlogs_of(host, server))
 }
 
 /// Prefix of the receipts of the binary logs of a server.
 #[must_use]
 pub fn binlog_receipts(host: &str, server: &str) -> String {
-    format!("{}{server}/receipts/", binlogs(host))
+    format!("{}receipts/", binlogs_of(host, server))
 }
 
 /// Name of a receipt of binary logs.

@@ -33,8 +33,20 @@ pub struct Declaration {
     pub at: Timestamp,
     /// The removed receipts of each host.
     pub hosts: BTreeMap<String, Vec<Removed>>,
+    /// Archived binary logs that were removed, by host and server.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub binlogs: BTreeMap<String, BTreeMap<String, RemovedLogs>>,
     /// Program and version that wrote it.
     pub tool: String,
+}
+
+/// Receipts of binary logs that were removed, with all that they name: one, and all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedLogs {
+    /// Number of the last one.
+    pub number: Number,
+    /// Its SHA-256.
+    pub sha256: Digest,
 }
 
 /// A removed receipt.
@@ -86,6 +98,7 @@ mod tests {
             keeper: "keeper".to_owned(),
             at: "2026-11-23T20:15:00Z".parse().unwrap(),
             hosts: BTreeMap::from([("db1".to_owned(), vec![removed])]),
+            binlogs: BTreeMap::new(),
             tool: "sealant 0.1.0".to_owned(),
         };
         let bytes = declaration.encode().unwrap();

@@ -24,7 +24,7 @@ use store::StoreError;
 use crate::{
     BackupError, Repository,
     binlogs::{Archive, StoredPart},
-    prune::declared,
+    declared::declared,
     repository::check_sum,
 };
 

@@ -14,6 +14,7 @@ pub mod binlogs;
 pub mod calendar;
 pub mod check;
 pub mod config;
+mod declared;
 mod error;
 mod file_keys;
 mod heads;

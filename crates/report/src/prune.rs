@@ -5,7 +5,10 @@ use std::io::Write;
 use archive::chain::Link;
 use backup::prune::{HostPlan, Plan, Pruned};
 
-use crate::{Error, Message, size};
+use crate::{
+    Error, Message, size,
+    text::{count, visible},
+};
 
 /// Writes what a prune keeps and removes, a line for each backup.
 ///
@@ -36,6 +39,14 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
     let (objects, bytes) = (host.unneeded_objects(), size(host.unneeded_bytes()));
     writeln!(out, "  {} kept, {} to remove", host.kept.len(), host.removed.len())?;
     writeln!(out, "  {objects} objects ({bytes}) that no kept backup needs, older than {orphan_days} days")?;
+    for logs in &host.binlogs {
+        let (parts, bytes) = (count(logs.parts, "part"), size(logs.bytes));
+        writeln!(
+            out,
+            "  {parts} of binary logs ({bytes}) of {} from before the oldest kept backup",
+            visible(&logs.server)
+        )?;
+    }
     Ok(())
 }
 

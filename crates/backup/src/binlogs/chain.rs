@@ -1,17 +1,21 @@
 //! Reads the archive of a host's binary logs: its receipts, verified and in order.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, panic::resume_unwind, thread};
 
 use archive::{
     Digest,
     binlog::{BinlogPosition, BinlogReceipt, Gap, MAX_BYTES, Predecessor, Segment},
     names,
+    prune::RemovedLogs,
     sshsig::AllowedSigners,
 };
 
 use jiff::Timestamp;
 
-use crate::{BackupError, Repository, repository::read};
+use crate::{BackupError, Repository, declared::declared, repository::read};
+
+/// Receipts that are read at once.
+const READERS: usize = 16;
 
 /// The archive of one server.
 #[derive(Debug)]
@@ -32,6 +36,8 @@ pub struct Archive {
     pub breaks: Vec<(String, String)>,
     /// Whether an allowed signer has signed every receipt.
     pub is_signed: bool,
+    /// The last receipt that a prune has removed, with all before it.
+    pruned: Option<RemovedLogs>,
 }
 
 impl Archive {
@@ -45,7 +51,14 @@ impl Archive {
         signers: Option<&AllowedSigners>,
     ) -> Result<Vec<Self>, BackupError> {
         let servers = servers(repository, host)?;
-        servers.iter().map(|(server, numbers)| Self::read(repository, host, server, numbers, signers)).collect()
+        if servers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let pruned = pruned(repository, host, signers)?;
+        let of_server = |(server, numbers): (&String, &Vec<u64>)| {
+            Self::read(repository, host, server, numbers, signers, pruned.get(server))
+        };
+        servers.iter().map(of_server).collect()
     }
 
     /// As [`Self::read_all`], for a host that should have an archive.
@@ -75,18 +88,20 @@ impl Archive {
         server: &str,
         signers: Option<&AllowedSigners>,
     ) -> Result<Option<Self>, BackupError> {
-        let numbers = servers(repository, host)?.remove(server);
-        numbers.map(|numbers| Self::read(repository, host, server, &numbers, signers)).transpose()
+        let Some(numbers) = servers(repository, host)?.remove(server) else { return Ok(None) };
+        let pruned = pruned(repository, host, signers)?;
+        Self::read(repository, host, server, &numbers, signers, pruned.get(server)).map(Some)
     }
 
     /// Reads receipts up to the first that cannot be trusted. Anyone who may write to the repository can add one, so it
-    /// must not hide those before it.
+    /// must not hide those before it. What is left of `pruned` receipts is ignored.
     fn read(
         repository: &Repository,
         host: &str,
         server: &str,
         numbers: &[u64],
         signers: Option<&AllowedSigners>,
+        pruned: Option<&RemovedLogs>,
     ) -> Result<Self, BackupError> {
         let mut archive = Self {
             host: host.to_owned(),
@@ -97,21 +112,25 @@ impl Archive {
             gaps: Vec::new(),
             breaks: Vec::new(),
             is_signed: signers.is_some(),
+            pruned: pruned.copied(),
         };
-        for number in numbers {
-            let object = names::binlog_receipt(host, server, *number);
-            let bytes = read(repository.store(), &object, MAX_BYTES)?.unwrap_or_default();
-            let (object, reason) = match judged(repository, (host, server, *number), &bytes, signers) {
-                Ok(receipt) => {
-                    archive.add(receipt, object, Digest::compute(&bytes));
-                    continue;
-                }
-                Err(BackupError::Object { object, source }) => (object, source.to_string()),
-                Err(BackupError::Untrusted { object, reason }) => (object, reason),
-                Err(error) => return Err(error),
-            };
-            archive.breaks.push((object, reason));
-            break;
+        let last_pruned = pruned.map_or(0, |pruned| pruned.number);
+        let numbers: Vec<u64> = numbers.iter().copied().filter(|number| *number > last_pruned).collect();
+        for numbers in numbers.chunks(READERS) {
+            for found in judged_receipts(repository, host, server, numbers, signers) {
+                let (object, reason) = match found {
+                    Ok((receipt, sha256)) => {
+                        let object = names::binlog_receipt(host, server, receipt.number);
+                        archive.add(receipt, object, sha256);
+                        continue;
+                    }
+                    Err(BackupError::Object { object, source }) => (object, source.to_string()),
+                    Err(BackupError::Untrusted { object, reason }) => (object, reason),
+                    Err(error) => return Err(error),
+                };
+                archive.breaks.push((object, reason));
+                return Ok(archive);
+            }
         }
         Ok(archive)
     }
@@ -124,7 +143,9 @@ impl Archive {
             Some(before) if receipt.gap.is_none() && !receipt.continues(&before.end) => {
                 Some("it does not begin where the receipt before it ends".to_owned())
             }
-            None if receipt.previous.is_some() => Some("the receipts before it are missing".to_owned()),
+            None if receipt.previous != self.pruned.map(|pruned| pruned.sha256) => {
+                Some("the receipts before it are missing".to_owned())
+            }
             _ => None,
         };
         self.joins.push(broken.is_none() && receipt.gap.is_none());
@@ -193,7 +214,7 @@ impl Archive {
 }
 
 /// The servers with an archive of binary logs, and the numbers of their receipts in order.
-fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, Vec<u64>>, BackupError> {
+pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, Vec<u64>>, BackupError> {
     let mut servers: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for listed in repository.store().list(&names::binlogs(host))? {
         if let Some((server, number)) = names::binlog_receipt_number(host, listed.name.as_str()) {
@@ -202,6 +223,53 @@ fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, Vec<u
     }
     servers.values_mut().for_each(|numbers| numbers.sort_unstable());
     Ok(servers)
+}
+
+/// What prunes have removed of each server's archive.
+fn pruned(
+    repository: &Repository,
+    host: &str,
+    signers: Option<&AllowedSigners>,
+) -> Result<BTreeMap<String, RemovedLogs>, BackupError> {
+    let (mut declared, _) = declared(repository, signers)?;
+    Ok(declared.remove(host).unwrap_or_default().binlogs)
+}
+
+/// Reads receipts and verifies their signatures, all at once: a store far away answers each request late.
+fn judged_receipts(
+    repository: &Repository,
+    host: &str,
+    server: &str,
+    numbers: &[u64],
+    signers: Option<&AllowedSigners>,
+) -> Vec<Result<(BinlogReceipt, Digest), BackupError>> {
+    let read = |number: u64| {
+        let object = names::binlog_receipt(host, server, number);
+        let bytes = read(repository.store(), &object, MAX_BYTES)?.unwrap_or_default();
+        let receipt = judged(repository, (host, server, number), &bytes, signers)?;
+        Ok((receipt, Digest::compute(&bytes)))
+    };
+    thread::scope(|scope| {
+        let readers: Vec<_> = numbers.iter().map(|number| scope.spawn(move || read(*number))).collect();
+        readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// Reads a receipt and verifies its signature; `None` if it cannot be trusted.
+///
+/// # Errors
+/// [`BackupError::Store`].
+pub(crate) fn read_receipt(
+    repository: &Repository,
+    host: &str,
+    server: &str,
+    number: u64,
+    signers: &AllowedSigners,
+) -> Result<Option<(BinlogReceipt, Digest)>, BackupError> {
+    match judged_receipts(repository, host, server, &[number], Some(signers)).pop().transpose() {
+        Err(BackupError::Object { .. } | BackupError::Untrusted { .. }) => Ok(None),
+        read => read,
+    }
 }
 
 /// Parses a receipt and verifies its signature.
@@ -273,6 +341,7 @@ mod tests {
             gaps: Vec::new(),
             breaks: Vec::new(),
             is_signed: false,
+            pruned: None,
         };
         for (receipt, digest) in receipts {
             archive.add(receipt.clone(), format!("receipt {}", receipt.number), *digest);

@@ -29,6 +29,7 @@ pub use self::{
     transaction::{Transaction, around},
 };
 pub(crate) use self::{
+    chain::{read_receipt, servers},
     events::StoredPart,
     history::History,
     replay::{position_of, replay},

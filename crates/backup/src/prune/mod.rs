@@ -5,7 +5,7 @@
 //! and the next prune removes the rest. A running backup uses packs of the newest receipt, which is always kept, and
 //! its own packs, which are too young to be removed. So no lock is needed.
 
-mod declared;
+mod binlogs;
 mod plan;
 mod report;
 #[cfg(test)]
@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
     names,
-    prune::{Declaration, NAMESPACE, Removed, SCHEMA},
+    prune::{Declaration, NAMESPACE, Removed, RemovedLogs, SCHEMA},
     sshsig,
 };
 use serde::Serialize;
 use store::{Deletion, Put};
 
-pub(crate) use self::declared::declared;
 pub use self::{
+    binlogs::BinlogPlan,
     plan::{HostPlan, Kept, Options, Plan, plan},
     report::PruneReport,
 };
@@ -56,7 +56,7 @@ pub fn prune(
     plan: &Plan,
     progress: &dyn Fn(&Pruned),
 ) -> Result<Pruned, BackupError> {
-    if plan.hosts.iter().any(|host| !host.removed.is_empty()) {
+    if plan.hosts.iter().any(HostPlan::removes_receipts) {
         declare(repository, keeper, plan)?;
     }
     let mut removal = Removal { repository, pruned: Pruned::default(), progress };
@@ -83,6 +83,7 @@ fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), 
         keeper: keeper.name.clone(),
         at: plan.at,
         hosts: hosts.map(|host| (host.host.clone(), removed(host))).collect(),
+        binlogs: plan.hosts.iter().filter(|host| !host.binlogs.is_empty()).map(removed_logs).collect(),
         tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     let bytes = declaration.encode()?;
@@ -97,6 +98,11 @@ fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), 
     }
     let (object, reason) = (names::prune(plan.at, 0), "other keepers write at the same time".to_owned());
     Err(BackupError::Untrusted { object, reason })
+}
+
+fn removed_logs(host: &HostPlan) -> (String, BTreeMap<String, RemovedLogs>) {
+    let of_server = |logs: &BinlogPlan| Some((logs.server.clone(), logs.declared()?));
+    (host.host.clone(), host.binlogs.iter().filter_map(of_server).collect())
 }
 
 fn put(repository: &Repository, object: &str, bytes: &[u8]) -> Result<Put, BackupError> {
@@ -130,6 +136,24 @@ impl Removal<'_> {
         }
         for (object, bytes) in host.unneeded.iter().filter(|(object, _)| !live.contains(*object)) {
             self.delete(object, *bytes)?;
+        }
+        host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
+    }
+
+    /// Removes receipts of binary logs, each after what it names: as long as it is there, the next prune finds the rest.
+    fn logs(&mut self, host: &str, logs: &BinlogPlan) -> Result<(), BackupError> {
+        for receipt in &logs.removed {
+            let mut is_locked = false;
+            for (part, bytes) in &receipt.parts {
+                is_locked |= self.delete(part, *bytes)? == Deletion::Locked;
+            }
+            let names = [
+                names::binlog_receipt(host, &logs.server, receipt.number),
+                names::binlog_signature(host, &logs.server, receipt.number),
+            ];
+            for name in names.iter().filter(|_| !is_locked) {
+                self.delete(name, 0)?;
+            }
         }
         Ok(())
     }

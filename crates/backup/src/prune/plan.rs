@@ -15,9 +15,12 @@ use store::Listed;
 
 use super::{
     Objects,
+    binlogs::{self, BinlogPlan},
+};
+use crate::{
+    BackupError, Keeper, Repository,
     declared::{Declared, DeclaredOfHost, declared},
 };
-use crate::{BackupError, Keeper, Repository};
 
 /// Options of a prune.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +51,8 @@ pub struct HostPlan {
     pub kept: Vec<Kept>,
     /// Receipts of the backups that are removed, oldest first.
     pub removed: Vec<Link>,
+    /// Archived binary logs from before the kept backups, by server.
+    pub binlogs: Vec<BinlogPlan>,
     /// Objects that the kept backups need.
     pub(super) live: BTreeSet<String>,
     /// Objects of the kept backups, with receipts and signatures, for which more than half of the first lock's time has
@@ -67,6 +72,11 @@ pub struct Kept {
 }
 
 impl HostPlan {
+    /// Whether it removes receipts, which has to be declared.
+    pub(super) fn removes_receipts(&self) -> bool {
+        !self.removed.is_empty() || !self.binlogs.is_empty()
+    }
+
     /// Number of objects to remove, without receipts and signatures.
     #[must_use]
     pub fn unneeded_objects(&self) -> usize {
@@ -136,8 +146,17 @@ impl Planning<'_> {
         let live: BTreeSet<String> =
             kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
         let unneeded = self.unneeded(&host, &listed, &live);
-        let to_lock = self.to_lock(&host, &listed, &kept, &live);
-        Ok(HostPlan { host, kept, removed, live, to_lock, unneeded })
+        let began = |kept: &Kept| {
+            let receipt = &kept.link.receipt;
+            put.get(&receipt.number).map_or(receipt.began, |put| receipt.began.min(*put))
+        };
+        let binlogs = match kept.iter().map(began).min() {
+            Some(oldest) => binlogs::plan(self.repository, &host, &self.signers, declared, oldest)?,
+            None => Vec::new(),
+        };
+        let mut plan = HostPlan { host, kept, removed, binlogs, live, to_lock: Vec::new(), unneeded };
+        plan.to_lock = self.to_lock(&plan, &listed);
+        Ok(plan)
     }
 
     /// The receipts, oldest first, each with a valid signature.
@@ -189,14 +208,14 @@ impl Planning<'_> {
 
     /// Objects whose lock to extend. Young objects are skipped without a request: the store locked them when they were
     /// put.
-    fn to_lock(&self, host: &str, listed: &[Listed], kept: &[Kept], live: &BTreeSet<String>) -> Vec<String> {
+    fn to_lock(&self, plan: &HostPlan, listed: &[Listed]) -> Vec<String> {
+        let HostPlan { host, kept, live, binlogs, .. } = plan;
         let Some(lock) = self.repository.store().lock() else { return Vec::new() };
         let half = lock.checked_div(2).unwrap_or_default();
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
         let is_kept = |object: &str| {
             live.contains(object)
-                // Archives of binary logs are kept as long as the repository.
-                || object.starts_with(&names::binlogs(host))
+                || object.starts_with(&names::binlogs(host)) && !binlogs.iter().any(|logs| logs.removes(host, object))
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
         let old = listed.iter().filter(|listed| self.at.duration_since(listed.modified) > half);

@@ -4,7 +4,7 @@ use archive::retention::Reason;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{HostPlan, Kept, Plan, Pruned};
+use super::{BinlogPlan, HostPlan, Kept, Plan, Pruned};
 use crate::report::Listed;
 
 /// A prune, schema `sealant.backup-prune/1`.
@@ -23,6 +23,7 @@ struct HostReport {
     kept: Vec<KeptReport>,
     removed: Vec<Listed>,
     unneeded: Unneeded,
+    binlogs: Vec<BinlogPlan>,
 }
 
 #[derive(Debug, Serialize)]
@@ -59,6 +60,7 @@ impl HostReport {
             kept: host.kept.iter().map(kept).collect(),
             removed: host.removed.iter().map(Listed::new).collect(),
             unneeded: Unneeded { objects: host.unneeded_objects(), bytes: host.unneeded_bytes() },
+            binlogs: host.binlogs.clone(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use archive::{
     Digest, names,
-    prune::{Declaration, MAX_BYTES, NAMESPACE},
+    prune::{Declaration, MAX_BYTES, NAMESPACE, RemovedLogs},
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 
@@ -20,6 +20,8 @@ pub(crate) type Declared = BTreeMap<String, DeclaredOfHost>;
 pub(crate) struct DeclaredOfHost {
     /// The receipts that were removed, each with the one before it.
     pub(crate) removed: BTreeMap<Digest, Option<Digest>>,
+    /// The newest receipt of binary logs that was removed, with all before it, by server.
+    pub(crate) binlogs: BTreeMap<String, RemovedLogs>,
     /// Time of the last declaration.
     pub(crate) last: Option<Timestamp>,
 }
@@ -43,6 +45,13 @@ pub(crate) fn declared(
                     let of_host = declared.entry(host).or_default();
                     of_host.removed.extend(removed.iter().map(|one| (one.sha256, one.previous)));
                     of_host.last = of_host.last.max(Some(declaration.at));
+                }
+                for (host, servers) in declaration.binlogs {
+                    let of_host = declared.entry(host).or_default();
+                    for (server, removed) in servers {
+                        let newest = of_host.binlogs.entry(server).or_insert(removed);
+                        *newest = if newest.number < removed.number { removed } else { *newest };
+                    }
                 }
             }
             Err(BackupError::Store(error)) => return Err(error.into()),
