@@ -23,7 +23,7 @@ pub use self::{
     archiver::{Archived, Mode, Note, archive},
     chain::Archive,
     replay::{Replayed, Replayer},
-    report::{ArchivedReport, ArchivesReport},
+    report::{ArchivedReport, ArchivesReport, Near},
     target::{Reach, Target, Until},
-    transaction::{Transaction, around},
+    transaction::Transaction,
 };

@@ -42,7 +42,7 @@ pub use self::{
 use self::{plan::plan, salvage::Salvaged};
 pub use crate::temporary_directory::TemporaryDirectory;
 use crate::{
-    BackupError, Repository,
+    BackupError, Outcome, Repository,
     prove::{Proof, Prover, Subject, prove},
     run::first_error,
 };
@@ -112,17 +112,6 @@ pub struct Restored {
     pub finished: bool,
     /// Packs that are missing or damaged, if the files were found in the packs alone.
     pub salvaged: Option<Vec<String>>,
-}
-
-/// Verdict on a restored directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Everything was proven: the signature, that the backup is the newest, and every page.
-    Proven,
-    /// Pages are damaged, packs are lost, or a server found errors.
-    Damaged,
-    /// Something could not be verified.
-    Unjudged,
 }
 
 impl Restored {

@@ -7,9 +7,7 @@ use ::backup::Location;
 use ::backup::binlogs::Until;
 use ::backup::prove::{Proof, Prover};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{
-    BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, TemporaryDirectory,
-};
+use ::backup::restore::{BackupSelector, Found, Options, PointInTime, Progress, Request, Restored, TemporaryDirectory};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use archive::binlog::BinlogPosition;
@@ -19,7 +17,7 @@ use report::{
     proof_messages, reach_messages, replay_messages, restore_messages, restore_plan_messages, restore_progress,
 };
 
-use super::backup::Reporting;
+use super::backup::{Reporting, exit_code};
 use super::bucket::Bucket;
 use super::key_stores::KeyStores;
 use super::receive::writable_keyring;
@@ -290,13 +288,5 @@ impl Restore {
             limit: self.prove_limit,
             streams: self.streams,
         })
-    }
-}
-
-const fn exit_code(outcome: Outcome) -> Exit {
-    match outcome {
-        Outcome::Proven => Exit::Clean,
-        Outcome::Damaged => Exit::Findings,
-        Outcome::Unjudged => Exit::Incomplete,
     }
 }

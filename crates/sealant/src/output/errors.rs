@@ -21,7 +21,6 @@ macro_rules! with_hints {
 }
 
 with_hints! {
-    ::backup::BackupError,
     pki::Error,
     ::register::Error,
     ::snapshot::Error,
@@ -44,6 +43,7 @@ macro_rules! with_misuse {
 
 with_misuse! {
     ::audit::Error,
+    ::backup::BackupError,
     ::bench::Error,
     ::change::Error,
     ::luks::Error,

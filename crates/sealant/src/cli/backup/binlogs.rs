@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use ::backup::binlogs::{Archive, ArchivedReport, ArchivesReport, Mode, archive, around};
-use ::backup::config::{allowed_signers, identities};
+use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, Near, archive};
 use clap::{ArgGroup, Args, Subcommand};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
 
 use super::{Configured, HostSelection, Reporting, Script};
@@ -119,17 +118,9 @@ const SHOW_EXITS: exit::Codes = &[
 impl Show {
     fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open()?;
-        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let archives = Archive::read_all(&repository, &host, signers.as_ref())?;
-        let mut transactions = Vec::new();
-        if let (Some(time), Some(identity)) = (self.around, &self.identity) {
-            let within = SignedDuration::try_from(self.within).unwrap_or(SignedDuration::MAX);
-            let identities = identities(identity)?;
-            for archive in &archives {
-                transactions.extend(around(&repository, archive, &identities, time, within)?);
-            }
-        }
-        let report = ArchivesReport::new(&host, &archives, transactions);
+        let near = self.around.zip(self.identity.as_deref());
+        let near = near.map(|(time, identity)| Near { time, within: self.within, identity });
+        let report = ArchivesReport::read(&repository, &host, self.allowed_signers.as_deref(), near.as_ref())?;
         if !self.script.write(&report)? {
             to_stdout(&|out| write_binlog_table(&report, out).map_err(std::io::Error::from))?;
         }
