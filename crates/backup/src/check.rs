@@ -427,7 +427,7 @@ mod tests {
         let error = request(Some(10), false).depth(&[], None).unwrap_err();
         assert!(error.is_misuse() && error.to_string().starts_with("--read-data 10% needs --state"), "{error}");
         assert!(matches!(request(Some(100), false).depth(&[], None), Ok(Depth::Data { percent: 100, .. })));
-        let record = HostRecord { number: 3, sha256: Digest::of(b""), read_until: Some("pack".to_owned()) };
+        let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some("pack".to_owned()) };
         let memory = Memory { path: PathBuf::new(), hosts: BTreeMap::from([("db1".to_owned(), record)]) };
         let depth = request(Some(10), false).depth(&[], Some(&memory)).unwrap();
         assert!(matches!(depth, Depth::Data { percent: 10, after: Some(pack), .. } if pack == "pack"));

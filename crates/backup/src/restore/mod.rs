@@ -2,6 +2,7 @@
 
 mod base;
 mod fetch;
+mod job;
 mod open;
 mod plan;
 mod point_in_time;
@@ -34,17 +35,18 @@ use transfer::{
 use verify::Keys;
 
 pub use self::{
+    job::{Event, Job, JobResult, Target, Watch, Work},
     open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
     point_in_time::{PointInTime, ReplayResult},
     request::{Found, Request},
 };
 use self::{plan::plan, salvage::Salvaged};
-pub use crate::temporary_directory::TemporaryDirectory;
 use crate::{
     BackupError, Outcome, Repository,
     prove::{Proof, Prover, Subject, prove},
     run::first_error,
+    temporary_directory::TemporaryDirectory,
 };
 
 /// Options of a restore.

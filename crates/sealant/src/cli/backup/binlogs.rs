@@ -67,11 +67,7 @@ impl Binlogs {
         let (stop, status) = (ended_by_signals()?, self.reporting.status());
         let archived = archive(&config, &repository, mode, &stop, &|note| {
             binlog_status(note).iter().for_each(|text| status.show(text));
-            let message = binlog_note(note);
-            if message.is_some() {
-                status.clear();
-            }
-            say(message.as_slice());
+            status.say(binlog_note(note).as_slice());
         });
         status.clear();
         let archived = archived?;
