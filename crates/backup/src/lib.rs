@@ -22,6 +22,7 @@ mod judge;
 pub mod keeper;
 pub mod keys;
 mod known;
+pub mod live;
 mod location;
 mod outcome;
 pub mod prove;

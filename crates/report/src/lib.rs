@@ -94,7 +94,10 @@ pub use snapshot::{
     write_snapshots_table,
 };
 pub use text::visible;
-pub use transfer::{send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan};
+pub use transfer::{
+    send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan, write_transfer_event,
+    write_transfer_report,
+};
 pub use waivers::write_waivers;
 
 /// A format for audit results.
