@@ -156,6 +156,9 @@ pub enum Error {
     /// A running server was given, but no peer copies from one.
     #[error("--server-socket: no peer of --peers copies from a server")]
     NoPeerOfServer,
+    /// The processor's AES instructions cannot be hidden from other programs.
+    #[error("--peers-without-aes works on x86-64 only")]
+    NoAesSwitch,
     /// A link was requested with a peer that uses no network.
     #[error("{peer} uses no network, so --rate does not go with it")]
     PeerWithoutNetwork {
@@ -307,6 +310,7 @@ impl Error {
             | Self::NoPeerOfServer
             | Self::PeerWithoutNetwork { .. }
             | Self::ServerOption { .. }
+            | Self::NoAesSwitch
             | Self::NoAccount => true,
             _ => false,
         }

@@ -60,6 +60,9 @@ impl Suite<'_> {
     /// # Errors
     /// [`Error`] if one that was asked for cannot.
     pub fn choose(&self, is_served: bool) -> Result<Peers, Error> {
+        if self.peers_without_aes && !cfg!(target_arch = "x86_64") {
+            return Err(Error::NoAesSwitch);
+        }
         let wanted = |peer: &&CopyPeer| !self.no_peers && (peer.networked || self.rate.is_none());
         let all: Vec<&CopyPeer> = if self.peers.is_empty() {
             COPY_PEERS.iter().filter(wanted).collect()

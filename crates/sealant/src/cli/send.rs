@@ -20,8 +20,9 @@ use report::{send_hint, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::key_stores::KeyStores;
+use super::paths::check_source;
 use super::snapshot::Live;
-use super::transfer::{Certificates, Following, check_source};
+use super::transfer::{Certificates, Following};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;

@@ -1,7 +1,6 @@
 //! Common to `send` and `receive`: options, events, and the report.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ::transfer::TransferError;
 use ::transfer::progress::{Progress, followed};
@@ -84,14 +83,5 @@ impl Following {
         if let Err(failure) = written {
             warning(&format!("everything is in place, but there is no report: {}", failure.error));
         }
-    }
-}
-
-/// Checks that a directory can be read at all, with this program's wording of the error.
-pub(crate) fn check_source(path: &Path) -> Result<(), Failure> {
-    match File::open(path).and_then(|file| file.metadata()) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::new(format!("{}: not a directory", path.display()))),
-        Err(error) => Err(Failure::new(format!("{}: {error}", path.display()))),
     }
 }

@@ -25,7 +25,6 @@ with_hints! {
     ::register::Error,
     ::snapshot::Error,
     ::transfer::TransferError,
-    ::tunnel::Error,
     ::verify::Error,
 }
 
@@ -50,4 +49,5 @@ with_misuse! {
     ::replication::Error,
     ::report::Error,
     ::server::Error,
+    ::tunnel::Error,
 }
