@@ -243,7 +243,7 @@ impl Restore {
             found,
             point,
             keys,
-            target: target.unwrap_or(Target::Directory(Path::new("."))),
+            target: target.unwrap_or_else(|| Target::Directory(Path::new("."))),
             owner: self.owner,
             rekey,
             base: self.base.as_deref(),

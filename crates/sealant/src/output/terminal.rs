@@ -26,7 +26,7 @@ impl Terminal {
 
     /// Whether colour is welcome: on a terminal, unless `NO_COLOR` is set.
     pub(crate) fn wants_color(self) -> bool {
-        self.is_terminal && !std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        self.is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 
     /// Number of columns.
