@@ -69,6 +69,18 @@ impl From<luks::Severity> for Severity {
     }
 }
 
+impl From<Severity> for luks::Severity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Info => Self::Info,
+            Severity::Low => Self::Low,
+            Severity::Medium => Self::Medium,
+            Severity::High => Self::High,
+            Severity::Critical => Self::Critical,
+        }
+    }
+}
+
 impl FromStr for Severity {
     type Err = String;
 

@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
-    BackupError,
-    check::{BadObject, Checked},
+    BackupError, Repository,
+    check::{BadObject, Checked, Depth, Selection, check},
+    config::allowed_signers,
     report::Listed,
 };
 
@@ -71,6 +72,24 @@ pub fn read_restores(path: &Path) -> Result<Vec<RestoreRecord>, BackupError> {
 }
 
 impl Calendar {
+    /// Checks that every object of a host's backups exists, and adds the restores that the file `restores` records.
+    /// Without the file `signers` no signature is verified.
+    ///
+    /// # Errors
+    /// As [`check()`] and [`read_restores`], and errors of `signers`.
+    pub fn read(
+        repository: &Repository,
+        host: &str,
+        restores: Option<&Path>,
+        signers: Option<&Path>,
+        max_age: Option<Duration>,
+    ) -> Result<Self, BackupError> {
+        let signers = signers.map(allowed_signers).transpose()?;
+        let restores = restores.map(read_restores).transpose()?.unwrap_or_default();
+        let (checked, links) = check(repository, host, Selection::All, &Depth::Names, signers.as_ref())?;
+        Ok(Self::new(host, (&checked, &links), &restores, Timestamp::now(), max_age))
+    }
+
     /// The calendar from a check of a host's backups and the records of their restores.
     #[must_use]
     pub fn new(

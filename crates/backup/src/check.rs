@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 use store::StoreError;
 
 use crate::{
-    BackupError, Repository,
+    BackupError, Outcome, Repository,
     binlogs::{Archive, StoredPart},
+    config::{allowed_signers, identities},
     declared::declared,
     repository::check_sum,
 };
@@ -199,7 +200,67 @@ fn receipts(
     Ok(links)
 }
 
+/// What to check, and how much of it to read.
+#[derive(Debug)]
+pub struct CheckRequest<'r> {
+    /// Name of the host.
+    pub host: &'r str,
+    /// Its backups.
+    pub backups: Selection,
+    /// Whether to compute the SHA-256 of every object.
+    pub objects: bool,
+    /// Percentage of the packs to decrypt and unpack, 1 to 100, if that is asked for.
+    pub read_data: Option<u8>,
+    /// File of age identities that decrypt the packs.
+    pub identity: Option<&'r Path>,
+    /// File of allowed signers; without it no signature is verified.
+    pub allowed_signers: Option<&'r Path>,
+    /// File that records the newest receipt and which packs were read.
+    pub state: Option<&'r Path>,
+}
+
+impl CheckRequest<'_> {
+    /// Checks, continues where the last check with the same state ended, and records where this one did.
+    ///
+    /// # Errors
+    /// [`BackupError::PartWithoutState`], errors of the files that are named, and as [`check()`].
+    pub fn run(&self, repository: &Repository) -> Result<Checked, BackupError> {
+        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
+        let identities = self.identity.map(identities).transpose()?.unwrap_or_default();
+        let memory = self.state.map(Memory::read).transpose()?;
+        let depth = self.depth(&identities, memory.as_ref())?;
+        let (mut checked, links) = check(repository, self.host, self.backups, &depth, signers.as_ref())?;
+        if let Some(memory) = memory {
+            memory.compare_and_record(&mut checked, self.host, &links)?;
+        }
+        Ok(checked)
+    }
+
+    fn depth<'i>(&self, identities: &'i [Identity], memory: Option<&Memory>) -> Result<Depth<'i>, BackupError> {
+        let after = || memory?.read_until(self.host).map(str::to_owned);
+        match (self.read_data, self.objects) {
+            (Some(percent @ ..100), _) if memory.is_none() => Err(BackupError::PartWithoutState { percent }),
+            (Some(percent), _) => Ok(Depth::Data { identities, percent, after: after() }),
+            (None, true) => Ok(Depth::Objects),
+            (None, false) => Ok(Depth::Names),
+        }
+    }
+}
+
 impl Checked {
+    /// The verdict. Whether signatures were verified, and whether the newest receipt is known to be the newest, counts
+    /// only if the check has to be complete.
+    #[must_use]
+    pub fn outcome(&self, require_complete: bool) -> Outcome {
+        if !self.is_sound() {
+            Outcome::Damaged
+        } else if require_complete && !(self.signed && self.newest_known) {
+            Outcome::Unjudged
+        } else {
+            Outcome::Proven
+        }
+    }
+
     /// Whether no problem was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -349,4 +410,45 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(read_data: Option<u8>, objects: bool) -> CheckRequest<'static> {
+        CheckRequest {
+            host: "db1",
+            backups: Selection::All,
+            objects,
+            read_data,
+            identity: None,
+            allowed_signers: None,
+            state: None,
+        }
+    }
+
+    #[test]
+    fn a_part_is_read_only_if_the_next_check_can_go_on() {
+        let error = request(Some(10), false).depth(&[], None).unwrap_err();
+        assert!(error.is_misuse() && error.to_string().starts_with("--read-data 10% needs --state"), "{error}");
+        assert!(matches!(request(Some(100), false).depth(&[], None), Ok(Depth::Data { percent: 100, .. })));
+        let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some("pack".to_owned()) };
+        let memory = Memory { path: PathBuf::new(), hosts: BTreeMap::from([("db1".to_owned(), record)]) };
+        let depth = request(Some(10), false).depth(&[], Some(&memory)).unwrap();
+        assert!(matches!(depth, Depth::Data { percent: 10, after: Some(pack), .. } if pack == "pack"));
+        assert!(matches!(request(None, true).depth(&[], None), Ok(Depth::Objects)));
+        assert!(matches!(request(None, false).depth(&[], None), Ok(Depth::Names)));
+    }
+
+    #[test]
+    fn what_was_not_judged_counts_only_if_everything_has_to_be() {
+        let unsigned = Checked { newest_known: true, ..Checked::default() };
+        assert_eq!((unsigned.outcome(false), unsigned.outcome(true)), (Outcome::Proven, Outcome::Unjudged));
+        let complete = Checked { signed: true, ..unsigned };
+        assert_eq!(complete.outcome(true), Outcome::Proven);
+        let mut damaged = complete;
+        damaged.bad("hosts/db1/receipts/1", "it is missing".to_owned());
+        assert_eq!((damaged.outcome(false), damaged.outcome(true)), (Outcome::Damaged, Outcome::Damaged));
+    }
 }

@@ -43,6 +43,12 @@ pub enum BackupError {
     /// An answer is not the word of any recipient.
     #[error("that is not the word that was encrypted for a recipient")]
     Answer,
+    /// A part of the packs is to be read, and no file says which part the next check reads.
+    #[error("--read-data {percent}% needs --state, which says where the next check goes on")]
+    PartWithoutState {
+        /// The part, in percent.
+        percent: u8,
+    },
     /// No server runs on the data directory.
     #[error("{}: no server runs on it that could be backed up", path.display())]
     NoServer {
@@ -342,6 +348,12 @@ impl BackupError {
     #[must_use]
     pub const fn is_finding(&self) -> bool {
         matches!(self, Self::Prune { .. })
+    }
+
+    /// Whether the command line is wrong.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::PartWithoutState { .. })
     }
 
     /// The next step, if there is one.

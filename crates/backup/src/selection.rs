@@ -7,23 +7,21 @@ use std::{
 };
 
 use archive::manifest::LeftOut;
-use glob::Pattern;
 use innodb::server_file;
 use transfer::{
     plan::{Plan, Selection},
     sender::{SourceFile, key_files::key_files},
 };
 
-use crate::BackupError;
+use crate::{BackupError, live};
 
 /// Maximum length of a file that is searched for a private key.
 const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// Scans a data directory; also returns the files left out, with reasons.
 pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
-    let patterns = snapshot::EXCLUDED.into_iter().map(snapshot::Excluded::pattern);
-    let exclude = patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect();
-    let mut plan = Plan::scan(root, &Selection { include: Vec::new(), exclude })?;
+    let selection = Selection { include: Vec::new(), exclude: live::excluded().collect() };
+    let mut plan = Plan::scan(root, &selection)?;
     let mut left_out: Vec<(Vec<u8>, LeftOut)> = Vec::new();
     let mut leave_out = |path: &codec::path::RelativePath, why: &str| {
         left_out.push((path.as_bytes().to_vec(), LeftOut { path: path.to_string(), why: why.to_owned() }));

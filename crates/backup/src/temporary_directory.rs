@@ -14,7 +14,7 @@ const PREFIX: &str = "sealant-restore-";
 
 /// A directory that does not exist yet, and that is removed when this value is dropped.
 #[derive(Debug)]
-pub struct TemporaryDirectory {
+pub(crate) struct TemporaryDirectory {
     path: PathBuf,
 }
 
@@ -23,14 +23,13 @@ impl TemporaryDirectory {
     ///
     /// # Errors
     /// [`BackupError::Io`] if `parent` cannot be listed, or such a directory cannot be removed.
-    pub fn below(parent: &Path) -> Result<Self, BackupError> {
+    pub(crate) fn below(parent: &Path) -> Result<Self, BackupError> {
         remove_stale(parent, PREFIX)?;
         Ok(Self { path: parent.join(format!("{PREFIX}{}", std::process::id())) })
     }
 
     /// Path of the directory.
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, io, path::PathBuf};
 
+use server::Endpoint;
 use verify::size;
 
 /// Why a measurement failed.
@@ -155,11 +156,28 @@ pub enum Error {
     /// A running server was given, but no peer copies from one.
     #[error("--server-socket: no peer of --peers copies from a server")]
     NoPeerOfServer,
+    /// The processor's AES instructions cannot be hidden from other programs.
+    #[error("--peers-without-aes works on x86-64 only")]
+    NoAesSwitch,
     /// A link was requested with a peer that uses no network.
     #[error("{peer} uses no network, so --rate does not go with it")]
     PeerWithoutNetwork {
         /// Name of the other program.
         peer: &'static str,
+    },
+    /// No account on the running server is named.
+    #[error("no account is named")]
+    NoAccount,
+    /// The option file of the account cannot be used.
+    #[error(transparent)]
+    OptionFile(Box<server::Error>),
+    /// The running server cannot be asked what it is.
+    #[error("{}", source.naming(endpoint))]
+    Server {
+        /// Its endpoint.
+        endpoint: Endpoint,
+        /// The client's error.
+        source: Box<server::Error>,
     },
     /// The running server is not MariaDB, which `mariabackup` requires.
     #[error("{}: mariabackup copies MariaDB only, and this is {version}", socket.display())]
@@ -257,6 +275,8 @@ impl Error {
             Self::Link { .. } => {
                 "--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel"
             }
+            Self::OptionFile(error) | Self::Server { source: error, .. } => return error.hint(),
+            Self::NoAccount => "give --server-user NAME",
             Self::NoFio => "install the package fio, or give --fio",
             Self::NoServer => "install one, or name its program",
             Self::Certificate(error) => error.hint()?,
@@ -283,14 +303,22 @@ impl Error {
     /// Whether the request can never work.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            Self::OptionFile(error) | Self::Server { source: error, .. } => error.is_misuse(),
             Self::WithinSource { .. }
-                | Self::PeerNeedsServer { .. }
-                | Self::NoPeerOfServer
-                | Self::PeerWithoutNetwork { .. }
-                | Self::ServerOption { .. }
-        )
+            | Self::PeerNeedsServer { .. }
+            | Self::NoPeerOfServer
+            | Self::PeerWithoutNetwork { .. }
+            | Self::ServerOption { .. }
+            | Self::NoAesSwitch
+            | Self::NoAccount => true,
+            _ => false,
+        }
+    }
+
+    /// For `map_err` of an option file.
+    pub(crate) fn option_file(source: server::Error) -> Self {
+        Self::OptionFile(Box::new(source))
     }
 
     /// For `map_err` of an operation on `path`.

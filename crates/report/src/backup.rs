@@ -17,14 +17,14 @@ use backup::{
     prove::Proof,
     recipients::Challenge,
     report::ListReport,
-    restore::{self, JudgedReceipt, Opened, RestorePlan, Restored},
+    restore::{self, Event, JudgedReceipt, Opened, RestorePlan, Restored},
     run::{self, Backup, RunPlan},
 };
 use codec::entry::{Entry, Kind};
 use innodb::keys::NoKeys;
 use serde::Serialize;
 
-use crate::{Error, Message, size, visible};
+use crate::{Error, Message, binlogs::replay_messages, size, visible};
 use snapshot::{Provider, SnapshotCopy};
 
 /// Writes a document as one line of JSON.
@@ -308,9 +308,29 @@ pub fn restore_progress(progress: &restore::Progress) -> String {
     part("writing", &progress.written_bytes, &progress.total_bytes)
 }
 
-/// What was restored, and what could not be verified.
+/// The status line during a step of a restore, if it goes on.
 #[must_use]
-pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
+pub fn restore_status(event: &Event<'_>) -> Option<String> {
+    match event {
+        Event::Replaying(bytes) => Some(format!("{} of binary logs replayed", size(*bytes))),
+        Event::Proving(text) => Some((*text).to_owned()),
+        Event::Restored { .. } | Event::Replayed(_) | Event::Proven { .. } => None,
+    }
+}
+
+/// What a step of a restore has done.
+#[must_use]
+pub fn restore_messages(opened: &Opened, event: &Event<'_>) -> Vec<Message> {
+    match event {
+        Event::Restored { into, restored, seconds } => restored_messages(into, opened, restored, *seconds),
+        Event::Replayed(replayed) => replay_messages(replayed),
+        Event::Proven { proof, restored_seconds } => proof_messages(proof, *restored_seconds),
+        Event::Replaying(_) | Event::Proving(_) => Vec::new(),
+    }
+}
+
+/// What was restored, and what could not be verified.
+fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
     let (pages, mut messages) = (restored.pages, Vec::new());
     if restored.finished {
         messages.push(Message::info("only an interrupted commit of a restore had to be completed"));
@@ -423,8 +443,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
 }
 
 /// Results of starting a server on the restored directory.
-#[must_use]
-pub fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
+fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
     let recovered = proof.recovered.as_secs_f64();
     let mut messages = vec![Message::info(format!(
         "{} recovered it in {recovered:.1} s and checked {} of {} tables; time to recover: {:.1} s",

@@ -142,7 +142,7 @@ fn event_messages(replayed: &Replayed) -> Vec<Message> {
 
 /// What was replayed.
 #[must_use]
-pub fn replay_messages(replay: &ReplayResult) -> Vec<Message> {
+pub(crate) fn replay_messages(replay: &ReplayResult) -> Vec<Message> {
     let mut messages = reach_messages(&replay.reach);
     messages.push(Message::info(format!(
         "{} replayed {} of binary logs up to {}:{}",

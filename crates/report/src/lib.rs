@@ -57,12 +57,12 @@ use audit::outcome::Outcome;
 pub use ::verify::size;
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
-    backup_plan_messages, backup_progress, key_check_message, proof_messages, restore_messages, restore_plan_messages,
-    restore_progress, store_messages, write_backup_check_table, write_backup_list_table, write_json_line,
-    write_key_check_table, write_manifest_table, write_receipt_table,
+    backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,
+    restore_progress, restore_status, store_messages, write_backup_check_table, write_backup_list_table,
+    write_json_line, write_key_check_table, write_manifest_table, write_receipt_table,
 };
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
-pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, replay_messages, write_binlog_table};
+pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown,
@@ -94,7 +94,10 @@ pub use snapshot::{
     write_snapshots_table,
 };
 pub use text::visible;
-pub use transfer::{send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan};
+pub use transfer::{
+    send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan, write_transfer_event,
+    write_transfer_report,
+};
 pub use waivers::write_waivers;
 
 /// A format for audit results.

@@ -7,6 +7,7 @@ use serde_json::json;
 use transfer::check::{Checked, Difference};
 use transfer::plan::Plan;
 use transfer::progress::Progress;
+use transfer::summary::{Event, Summary};
 use verify::size;
 
 use crate::text::visible;
@@ -23,6 +24,25 @@ pub fn send_hint(progress: &Progress) -> Option<String> {
             size(bytes)
         )
     })
+}
+
+/// Writes an event of a transfer as a line of JSON, in one piece.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_transfer_event(event: &Event<'_>, out: &mut dyn Write) -> Result<(), Error> {
+    let mut line = serde_json::to_vec(event)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    Ok(out.flush()?)
+}
+
+/// Writes the report of a transfer as JSON, schema `sealant.transfer/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_transfer_report(summary: &Summary, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(summary, out)
 }
 
 /// Writes what would be sent as human-readable text.

@@ -14,8 +14,10 @@ use std::{
 use files::{Buffer, Reader};
 
 use crate::{
+    TransferError,
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash},
     manifest::Manifest,
+    progress::watched,
     wire::{Entry, Kind},
 };
 
@@ -74,17 +76,34 @@ pub struct Checked {
     pub differences: Vec<Difference>,
 }
 
+/// Compares a directory, or else the one that contains the manifest, with a manifest that `sealant receive` left.
+/// `show` gets the number of bytes that are read, and of all.
+///
+/// # Errors
+/// As [`Manifest::open`]; what cannot be read in the directory is a difference.
+pub fn check_received(
+    manifest: &Path,
+    directory: Option<&Path>,
+    threads: usize,
+    show: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Checked, TransferError> {
+    let root = directory_of(manifest, directory);
+    let manifest = Manifest::open(manifest)?;
+    let (bytes, total) = (AtomicU64::new(0), manifest.bytes());
+    let tick = || show(bytes.load(Ordering::Relaxed), total);
+    let differences = watched(tick, || check(&manifest, root, threads, &bytes));
+    Ok(Checked { manifest, differences })
+}
+
 /// The directory of a manifest: the one that contains it, unless another is given.
-#[must_use]
-pub fn directory_of<'p>(manifest: &'p Path, given: Option<&'p Path>) -> &'p Path {
+fn directory_of<'p>(manifest: &'p Path, given: Option<&'p Path>) -> &'p Path {
     let beside = manifest.parent().filter(|parent| !parent.as_os_str().is_empty());
     given.or(beside).unwrap_or_else(|| Path::new("."))
 }
 
 /// Compares a directory with a manifest; `bytes` counts what was read. Files that are not in the manifest are ignored,
 /// since a server creates new ones.
-#[must_use]
-pub fn check(manifest: &Manifest, root: &Path, threads: usize, bytes: &AtomicU64) -> Vec<Difference> {
+fn check(manifest: &Manifest, root: &Path, threads: usize, bytes: &AtomicU64) -> Vec<Difference> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let worker = || {
         let mut buffer = Buffer::new(CHUNK_BYTES);

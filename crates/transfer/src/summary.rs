@@ -6,6 +6,7 @@ use serde::Serialize;
 use verify::size;
 
 use crate::{
+    TransferError,
     progress::{Progress, load},
     receiver::Received,
     sender::Sent,
@@ -86,7 +87,16 @@ pub struct Summary {
     pub master_keys: Vec<String>,
 }
 
-impl Event<'_> {
+impl<'e> Event<'e> {
+    /// The last event of a transfer.
+    #[must_use]
+    pub fn ended(outcome: Result<&'e Summary, &TransferError>) -> Self {
+        match outcome {
+            Ok(summary) => Self::Committed(summary),
+            Err(error) => Self::Failed { reason: error.to_string() },
+        }
+    }
+
     /// Summary of a transfer in progress.
     #[must_use]
     pub fn progress(progress: &Progress) -> Self {

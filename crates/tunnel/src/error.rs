@@ -43,6 +43,9 @@ pub enum Error {
         /// The address.
         address: String,
     },
+    /// TLS was asked for with a server that is reached by its socket.
+    #[error("--server-tls-ca goes with a server on HOST:PORT")]
+    TlsToSocket,
     /// A plaintext connection to a server on another host.
     #[error("{address}: the connection to the server would be in clear text over the network")]
     PlaintextServer {
@@ -152,6 +155,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the command line is wrong.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::TlsToSocket)
+    }
+
     /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -169,6 +178,7 @@ impl Error {
             Self::PlaintextListener { .. } => {
                 "listen on a socket or on 127.0.0.1, or give --insecure-plaintext-listener"
             }
+            Self::TlsToSocket => "a socket does not leave the host, so it needs no TLS",
             Self::PlaintextServer { .. } => "run the far end beside the server, or give --insecure-plaintext-server",
             Self::Resolve { .. } => "is the name right, and does this host's resolver know it?",
             Self::InUse { .. } => "stop the other one, or listen elsewhere",

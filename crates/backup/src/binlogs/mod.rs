@@ -24,9 +24,9 @@ pub use self::{
     archiver::{Archived, Mode, Note, archive},
     chain::Archive,
     replay::{Replayed, Replayer},
-    report::{ArchivedReport, ArchivesReport},
+    report::{ArchivedReport, ArchivesReport, Near},
     target::{Reach, Target, Until},
-    transaction::{Transaction, around},
+    transaction::Transaction,
 };
 pub(crate) use self::{
     chain::{read_receipt, servers},

@@ -1,10 +1,16 @@
 //! Reports on archives of binary logs for scripts, with the schemas in `docs/schema`.
 
+use std::{path::Path, time::Duration};
+
 use archive::binlog::{BinlogPosition, Gap};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::{Archive, Archived, Transaction};
+use super::{Archive, Archived, Transaction, transaction::around};
+use crate::{
+    BackupError, Repository,
+    config::{allowed_signers, identities},
+};
 
 /// What was archived, schema `sealant.backup-binlogs/1`.
 #[derive(Debug, Serialize)]
@@ -51,6 +57,43 @@ pub struct ArchivesReport {
     pub archives: Vec<ArchiveSummary>,
     /// Transactions, if requested.
     pub transactions: Vec<Transaction>,
+}
+
+/// The time near which transactions are listed.
+#[derive(Debug)]
+pub struct Near<'n> {
+    /// The time.
+    pub time: Timestamp,
+    /// How near.
+    pub within: Duration,
+    /// File of age identities that decrypt the archive.
+    pub identity: &'n Path,
+}
+
+impl ArchivesReport {
+    /// Reads the archives of a host and, if asked for, the transactions near a time. Without the file `signers` no
+    /// signature is verified.
+    ///
+    /// # Errors
+    /// [`BackupError`] if an archive or a file that is named cannot be read.
+    pub fn read(
+        repository: &Repository,
+        host: &str,
+        signers: Option<&Path>,
+        near: Option<&Near<'_>>,
+    ) -> Result<Self, BackupError> {
+        let signers = signers.map(allowed_signers).transpose()?;
+        let archives = Archive::read_some(repository, host, signers.as_ref())?;
+        let mut transactions = Vec::new();
+        if let Some(near) = near {
+            let within = SignedDuration::try_from(near.within).unwrap_or(SignedDuration::MAX);
+            let identities = identities(near.identity)?;
+            for archive in &archives {
+                transactions.extend(around(repository, archive, &identities, near.time, within)?);
+            }
+        }
+        Ok(Self::new(host, &archives, transactions))
+    }
 }
 
 /// The archive of one server.

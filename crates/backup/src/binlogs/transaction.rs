@@ -321,7 +321,7 @@ fn committed(event: &Event<'_>) -> Option<Timestamp> {
 ///
 /// # Errors
 /// [`BackupError`] if the archive cannot be read.
-pub fn around(
+pub(crate) fn around(
     repository: &Repository,
     archive: &Archive,
     identities: &[Identity],

@@ -2,6 +2,7 @@
 
 mod base;
 mod fetch;
+mod job;
 mod open;
 mod plan;
 mod point_in_time;
@@ -34,17 +35,18 @@ use transfer::{
 use verify::Keys;
 
 pub use self::{
+    job::{Event, Job, JobResult, Target, Watch, Work},
     open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
     point_in_time::{PointInTime, ReplayResult},
     request::{Found, Request},
 };
 use self::{plan::plan, salvage::Salvaged};
-pub use crate::temporary_directory::TemporaryDirectory;
 use crate::{
-    BackupError, Repository,
+    BackupError, Outcome, Repository,
     prove::{Proof, Prover, Subject, prove},
     run::first_error,
+    temporary_directory::TemporaryDirectory,
 };
 
 /// Options of a restore.
@@ -112,17 +114,6 @@ pub struct Restored {
     pub finished: bool,
     /// Packs that are missing or damaged, if the files were found in the packs alone.
     pub salvaged: Option<Vec<String>>,
-}
-
-/// Verdict on a restored directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Everything was proven: the signature, that the backup is the newest, and every page.
-    Proven,
-    /// Pages are damaged, packs are lost, or a server found errors.
-    Damaged,
-    /// Something could not be verified.
-    Unjudged,
 }
 
 impl Restored {

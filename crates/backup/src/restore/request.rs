@@ -65,6 +65,17 @@ impl Request<'_> {
 }
 
 impl Request<'_> {
+    /// Finds a backup and, with a point in time, what is to be replayed after it.
+    ///
+    /// # Errors
+    /// As [`Self::find`] and [`Self::find_for`].
+    pub fn find_until(&self, until: Option<&Until>) -> Result<(Found, Option<PointInTime>), BackupError> {
+        match until {
+            Some(until) => self.find_for(until).map(|(found, point)| (found, Some(point))),
+            None => Ok((self.find()?, None)),
+        }
+    }
+
     /// Finds a backup and what is to be replayed after it. [`BackupSelector::Latest`] means the newest good backup that is
     /// older than the point in time.
     ///

@@ -40,7 +40,7 @@ use self::{
     worker::{Queue, Worker},
 };
 use crate::{
-    BackupError, Config, Repository, config, judge, selection,
+    BackupError, Config, Outcome, Repository, config, judge, selection,
     state::{Base, State},
 };
 
@@ -115,6 +115,22 @@ pub struct Backup {
     pub limited_by: Limit,
     /// Duration of the parts of the run.
     pub phases: Phases,
+}
+
+impl Backup {
+    /// The verdict on its pages. Those that no key opened count only if the backup has to be complete.
+    #[must_use]
+    pub const fn outcome(&self, require_complete: bool) -> Outcome {
+        outcome(self.receipt.pages, require_complete)
+    }
+}
+
+const fn outcome(pages: receipt::Pages, require_complete: bool) -> Outcome {
+    match (pages.damaged, pages.unproven) {
+        (1.., _) => Outcome::Damaged,
+        (_, 1..) if require_complete => Outcome::Unjudged,
+        _ => Outcome::Proven,
+    }
 }
 
 /// How long a server waited for its copy.
@@ -437,5 +453,22 @@ impl config::Pages {
     #[must_use]
     pub fn are_opened(self) -> bool {
         self == Self::Open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_without_a_key_count_only_if_the_backup_has_to_be_complete() {
+        let pages = |damaged, unproven| receipt::Pages { seen: 9, changed: 0, damaged, unproven };
+        for (damaged, unproven, expected) in [
+            (0, 0, [Outcome::Proven, Outcome::Proven]),
+            (0, 1, [Outcome::Proven, Outcome::Unjudged]),
+            (1, 1, [Outcome::Damaged, Outcome::Damaged]),
+        ] {
+            assert_eq!([false, true].map(|complete| outcome(pages(damaged, unproven), complete)), expected);
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use snapshot::DataDir;
 use verify::{KeyStores, size};
 
-use super::{Collected, Outcome, Watch, transfer::Served};
+use super::{Collected, Outcome, Watch, served::Served};
 use crate::{
     Arm, Environment, Error, Experiment, Settings, Subject, TemporaryDirectory, Tree, Work,
     backup::{

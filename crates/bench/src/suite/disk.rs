@@ -24,6 +24,17 @@ const PLAIN: &str = "plain disk";
 /// Size of an image that shows which sets can be formatted, if no disk is given.
 const IMAGE_BYTES: u64 = 32 << 20;
 
+/// Finds cryptsetup, which a disk requires. The measurement in memory runs without it.
+///
+/// # Errors
+/// [`Error::Luks`] if it is required and not installed.
+pub fn find_cryptsetup(free_disk: Option<&FreeDisk>) -> Result<Option<Cryptsetup>, Error> {
+    match (Cryptsetup::find(), free_disk) {
+        (Err(error), Some(_)) => Err(error.into()),
+        (found, _) => Ok(found.ok()),
+    }
+}
+
 /// Parameters of the measurement.
 #[derive(Debug)]
 pub struct Suite<'a> {

@@ -5,6 +5,7 @@
 pub mod backup;
 pub mod disk;
 pub mod oltp;
+pub mod served;
 pub mod sst;
 pub mod tls;
 pub mod transfer;

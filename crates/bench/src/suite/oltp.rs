@@ -5,7 +5,6 @@ use std::{
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
 };
 
 use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
@@ -14,8 +13,8 @@ use server::option_name;
 
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
-    Arms, Environment, Error, Experiment, Pace, Security, ServerArm, Settings, Subject, TableSet, TemporaryDirectory,
-    TlsSettings, TlsVersion, Unit, WireArm, Workload,
+    Arms, Environment, Error, Experiment, Pace, Scale, Security, ServerArm, Settings, Subject, TableSet,
+    TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Load, REDO_BYTES, ServerSetup, Wire},
     tls::version_of,
 };
@@ -40,18 +39,10 @@ pub struct Suite<'a> {
     pub directory: &'a Path,
     /// The compared arms.
     pub arms: Arms,
-    /// Operations of the clients.
-    pub workload: Workload,
-    /// The data.
-    pub tables: TableSet,
-    /// Number of clients.
-    pub clients: u32,
+    /// Operations, data, clients and times.
+    pub scale: Scale,
     /// Rate of the clients.
     pub pace: Pace,
-    /// Duration of a run.
-    pub span: Duration,
-    /// Size of each server's buffer pool.
-    pub pool_bytes: u64,
     /// Further options of all servers.
     pub server_options: &'a [String],
     /// Rounds and time budget of each experiment.
@@ -92,7 +83,7 @@ impl Suite<'_> {
     }
 
     fn check_memory(&self) -> Result<(), Error> {
-        let needed = self.servers().saturating_mul(self.pool_bytes.saturating_add(SERVER_MEMORY_BYTES));
+        let needed = self.servers().saturating_mul(self.scale.pool_bytes.saturating_add(SERVER_MEMORY_BYTES));
         match files::proc::available_memory() {
             Some(room) if room < needed => Err(Error::NoMemory { servers: self.servers(), needed, room }),
             _ => Ok(()),
@@ -101,7 +92,7 @@ impl Suite<'_> {
 
     fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
         // Creating an index sorts a copy of a table.
-        let one = self.tables.bytes().saturating_mul(5) / 4;
+        let one = self.scale.tables.bytes().saturating_mul(5) / 4;
         let one = one.saturating_add(REDO_BYTES).saturating_add(SERVER_DISK_BYTES);
         let (needed, room) = (one.saturating_mul(self.servers()), scratch.free_bytes()?);
         if room < needed {
@@ -132,9 +123,9 @@ impl Suite<'_> {
             authority: &ca,
             pair: &pair,
             mariadb: version_of(program)?.contains("MariaDB"),
-            pool_bytes: self.pool_bytes,
+            pool_bytes: self.scale.pool_bytes,
             options: self.server_options,
-            tables: self.tables,
+            tables: self.scale.tables,
             stopped: self.stopped,
         };
         let mut collected = Collected::default();
@@ -226,22 +217,22 @@ impl Suite<'_> {
 
     fn load(&self) -> Load<'_> {
         Load {
-            workload: self.workload,
-            tables: self.tables,
-            clients: self.clients,
+            workload: self.scale.workload,
+            tables: self.scale.tables,
+            clients: self.scale.clients,
             pace: self.pace,
-            span: self.span,
+            span: self.scale.span,
             stopped: self.stopped,
         }
     }
 
     fn experiment<'e>(&self, what: &str) -> Experiment<'e> {
-        Experiment::new(format!("{}, {what}", self.workload.as_str())).unit(Unit::Transactions)
+        Experiment::new(format!("{}, {what}", self.scale.workload.as_str())).unit(Unit::Transactions)
     }
 
     /// Notes on the method.
     fn method(&self) -> Vec<String> {
-        let TableSet { tables, rows, uniform } = self.tables;
+        let TableSet { tables, rows, uniform } = self.scale.tables;
         let access = if uniform { "all rows equally often" } else { "mostly one row in a hundred, as sysbench does" };
         let pace = match self.pace {
             Pace::Closed => "each sends the next transaction when the last one is done".to_owned(),
@@ -250,8 +241,8 @@ impl Suite<'_> {
             }
         };
         vec![
-            format!("{tables} tables of {rows} rows; {access}; buffer pool of {}", verify::size(self.pool_bytes)),
-            format!("{} clients, {} s a run; {pace}", self.clients, self.span.as_secs_f64()),
+            format!("{tables} tables of {rows} rows; {access}; buffer pool of {}", verify::size(self.scale.pool_bytes)),
+            format!("{} clients, {} s a run; {pace}", self.scale.clients, self.scale.span.as_secs_f64()),
             "CPU time and bytes of the server include what it wrote after a run, until no page was changed".to_owned(),
             "sync_binlog and innodb_flush_log_at_trx_commit are 1; fsyncs are those that InnoDB counts, without \
              those of the binary log"
@@ -299,8 +290,10 @@ fn check_option(option: &str) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::UnixListener;
+    use std::time::Duration;
 
     use super::*;
+    use crate::Workload;
 
     fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> Suite<'a> {
         Suite {
@@ -308,15 +301,21 @@ mod tests {
             families: &["sh"],
             directory,
             arms: Arms::named(&[]),
-            workload: Workload::ReadWrite,
-            tables: TableSet { tables: 1, rows: 10, uniform: false },
-            clients: 1,
+            scale: scale(),
             pace: Pace::Closed,
-            span: Duration::from_secs(1),
-            pool_bytes: 8 << 20,
             server_options: &[],
             settings: Settings::default(),
             stopped,
+        }
+    }
+
+    fn scale() -> Scale {
+        Scale {
+            workload: Workload::ReadWrite,
+            tables: TableSet { tables: 1, rows: 10, uniform: false },
+            clients: 1,
+            span: Duration::from_secs(1),
+            pool_bytes: 8 << 20,
         }
     }
 
@@ -340,12 +339,15 @@ mod tests {
     #[test]
     fn servers_that_do_not_fit_are_named_before() {
         let stopped = AtomicBool::new(false);
-        let large = Suite { pool_bytes: 1 << 50, ..suite(Path::new("/tmp"), &stopped) };
+        let scale_of_memory = Scale { pool_bytes: 1 << 50, ..scale() };
+        let large = Suite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
         assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
         let parent = tempfile::tempdir().unwrap();
         let scratch = TemporaryDirectory::below(parent.path()).unwrap();
         let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
-        let error = Suite { tables, ..suite(Path::new("/tmp"), &stopped) }.check_room(&scratch).unwrap_err();
+        let error = Suite { scale: Scale { tables, ..scale() }, ..suite(Path::new("/tmp"), &stopped) }
+            .check_room(&scratch)
+            .unwrap_err();
         assert!(error.to_string().contains("there is room for"), "{error}");
     }
 

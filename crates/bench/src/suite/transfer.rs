@@ -7,13 +7,12 @@ use std::{
 };
 
 use serde::Deserialize;
-use server::{Flavor, Identity};
 use verify::size;
 
-use super::{Collected, Outcome, Watch};
+use super::{Collected, Outcome, Watch, served::Served};
 use crate::{
-    COPY_PEERS, CopyJob, CopyPeer, Environment, Error, Experiment, Link, Rate, RunningServer, SealantCopy, Settings,
-    Subject, TemporaryDirectory, Tree, arms, copy::NEEDS_SERVER, programs_of,
+    COPY_PEERS, CopyJob, CopyPeer, Environment, Error, Experiment, Link, Rate, SealantCopy, Settings, Subject,
+    TemporaryDirectory, Tree, arms, copy::NEEDS_SERVER, programs_of,
 };
 
 /// Space for the overhead of other file systems: journals and directories.
@@ -46,44 +45,6 @@ pub struct Suite<'a> {
     pub settings: Settings,
 }
 
-/// A running server on the same data, and its version.
-#[derive(Debug)]
-pub struct Served {
-    /// Parameters for copying from it.
-    pub server: RunningServer,
-    /// Fork and version.
-    pub version: String,
-}
-
-impl Served {
-    /// The server, if it has the same data as the directory that the others copy.
-    ///
-    /// # Errors
-    /// [`Error`]: it is no MariaDB, works in that directory, or has other data.
-    pub fn from_identity(
-        identity: &Identity,
-        socket: PathBuf,
-        user: String,
-        defaults_file: Option<PathBuf>,
-        directory: &Tree,
-    ) -> Result<Self, Error> {
-        let version = identity.version.to_string();
-        if identity.flavor() != Flavor::MariaDb {
-            return Err(Error::NotMariaDb { socket, version });
-        }
-        let tree = Tree::scan(&identity.datadir)
-            .map_err(|source| Error::ServerUnread { socket: socket.clone(), source: Box::new(source) })?;
-        if tree.root() == directory.root() {
-            return Err(Error::SourceInUse { socket });
-        }
-        let server = RunningServer { socket, user, defaults_file, tree };
-        match server.difference(directory) {
-            Some(difference) => Err(Error::OtherData { socket: server.socket, difference }),
-            None => Ok(Self { server, version }),
-        }
-    }
-}
-
 impl Suite<'_> {
     /// The directory to copy.
     ///
@@ -99,6 +60,9 @@ impl Suite<'_> {
     /// # Errors
     /// [`Error`] if one that was asked for cannot.
     pub fn choose(&self, is_served: bool) -> Result<Peers, Error> {
+        if self.peers_without_aes && !cfg!(target_arch = "x86_64") {
+            return Err(Error::NoAesSwitch);
+        }
         let wanted = |peer: &&CopyPeer| !self.no_peers && (peer.networked || self.rate.is_none());
         let all: Vec<&CopyPeer> = if self.peers.is_empty() {
             COPY_PEERS.iter().filter(wanted).collect()

@@ -48,7 +48,7 @@ pub struct Request {
     pub master_key: bool,
     /// Rotate the key of binary and relay logs.
     pub binlog_key: bool,
-    /// Wrap the redo log's key with a new master key; implies `master_key`.
+    /// Wrap the redo log's key with a new master key; so that key is rotated, too.
     pub redo: bool,
     /// Give every MySQL table, and the undo tablespaces, a new key.
     pub data_keys: bool,
@@ -64,6 +64,20 @@ pub struct Request {
     pub state_dir: PathBuf,
     /// How long to wait for the server to write re-wrapped keys to disk.
     pub settle_timeout: Duration,
+}
+
+impl Request {
+    /// Whether the InnoDB master key is rotated: the key of the redo log is wrapped by it.
+    #[must_use]
+    pub const fn rotates_master_key(&self) -> bool {
+        self.master_key || self.redo
+    }
+
+    /// Whether any key is rotated.
+    #[must_use]
+    pub const fn rotates_any(&self) -> bool {
+        self.rotates_master_key() || self.binlog_key || self.data_keys || self.mariadb_key_id.is_some()
+    }
 }
 
 /// Backup of the keyring.

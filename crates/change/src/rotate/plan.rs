@@ -111,7 +111,7 @@ pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> 
         ),
         quiet("backup-before", Action::BackUpBefore, format!("back up these bytes, encrypted, as {file}.before")),
     ];
-    if request.master_key {
+    if request.rotates_master_key() {
         let what = "create a new InnoDB master key and re-wrap every tablespace key";
         steps.push(step("rotate-master-key", Action::RotateMasterKey, Blocks::Moment, what.to_owned()));
         steps.push(quiet("backup-master-key", Action::BackUp, format!("back up the keyring as {file}")));
@@ -121,7 +121,7 @@ pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> 
         steps.push(step("rotate-binlog-key", Action::RotateBinlogKey, Blocks::Moment, what.to_owned()));
         steps.push(quiet("backup-binlog-key", Action::BackUp, format!("back up the keyring as {file}")));
     }
-    if !request.master_key && !request.binlog_key {
+    if !request.rotates_master_key() && !request.binlog_key {
         steps.push(quiet("backup", Action::BackUp, format!("back up the keyring as {file}")));
     }
     steps.extend(work.tables.iter().map(|table| rebuild(table, request.mariadb_key_id)));

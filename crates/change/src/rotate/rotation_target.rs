@@ -81,7 +81,7 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
         Flavor::MariaDb if request.mariadb_key_id.is_none() => {
             return Err(Error::NoMasterKey { server: server.to_owned() });
         }
-        Flavor::MariaDb if request.master_key || request.binlog_key || request.data_keys => {
+        Flavor::MariaDb if request.rotates_master_key() || request.binlog_key || request.data_keys => {
             "on MariaDB only --mariadb-key-id is supported"
         }
         Flavor::MariaDb => return Ok(()),
@@ -115,7 +115,7 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     if session.can(Capability::ListKeyringKeys) {
         needed.push("SELECT ON performance_schema.keyring_keys");
     }
-    if request.master_key {
+    if request.rotates_master_key() {
         needed.push("ENCRYPTION_KEY_ADMIN ON *.*");
         needed.extend((!request.data_keys).then_some(SESSION_VARIABLES));
     }

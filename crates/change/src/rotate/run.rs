@@ -481,7 +481,7 @@ impl<'r, 'l> Run<'r, 'l> {
         let newest = |kind, needs: bool| copy.newest(kind, &self.target.server_uuid).filter(|_| needs);
         Ok(ExpectedKeys {
             encrypted,
-            master: newest(KeyKind::Master, self.request.master_key),
+            master: newest(KeyKind::Master, self.request.rotates_master_key()),
             binary_log: newest(KeyKind::BinaryLog, self.request.binlog_key),
             not: self.unfinished_keys().map(|(path, key)| (path.clone(), *key)).collect(),
             mariadb: self.request.mariadb_key_id.map(|id| (id, self.work.files.clone())),
@@ -524,7 +524,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
         self.remove_older(report)?;
         let needs = [
-            ("master_key", self.request.master_key),
+            ("master_key", self.request.rotates_master_key()),
             ("binlog_key", self.request.binlog_key),
             ("data_keys", self.request.data_keys),
             ("mariadb_key_id", self.request.mariadb_key_id.is_some()),

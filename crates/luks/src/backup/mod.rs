@@ -9,9 +9,10 @@ mod restore;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use files::{WriteOptions, sha256_hex};
+use jiff::Timestamp;
 use rustix::fs::OFlags;
 
 pub use check::Check;
@@ -29,6 +30,14 @@ use files::{ReadAt, read_bytes};
 const MAX_HEADER_BYTES: u64 = 136 << 20;
 /// Another program may be changing the header while we read; then it is read again.
 const ATTEMPTS: usize = 5;
+
+/// Path for the header that a restore replaces: beside the backup, with the time.
+#[must_use]
+pub fn replaced_path(backup: &Path, now: Timestamp) -> PathBuf {
+    let mut name = backup.as_os_str().to_owned();
+    name.push(now.strftime(".replaced-%Y%m%dT%H%M%SZ").to_string());
+    PathBuf::from(name)
+}
 
 /// A header with its key slots, as stored on a device or in a backup.
 #[derive(Debug)]
@@ -121,4 +130,16 @@ fn volume(source: &dyn ReadAt, path: &Path) -> Result<(Readable, Volume), Error>
     })?;
     let readable = reading.readable;
     reading.volume.map(|volume| (readable, volume)).ok_or_else(|| Error::unreadable(path, &reading.findings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_header_lies_beside_the_backup() {
+        let now = "2026-11-26T14:05:00Z".parse().unwrap();
+        let expected = Path::new("/safe/data.header.replaced-20261126T140500Z");
+        assert_eq!(replaced_path(Path::new("/safe/data.header"), now), expected);
+    }
 }

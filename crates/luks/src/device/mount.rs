@@ -35,6 +35,14 @@ pub enum Mounted {
     },
 }
 
+impl Mounted {
+    /// Whether files are known to lie in plaintext below the volume.
+    #[must_use]
+    pub const fn hides_files(&self) -> bool {
+        matches!(self, Self::Before { hidden: Some(_) })
+    }
+}
+
 /// Parameters for mounting a volume.
 #[derive(Debug)]
 pub struct Mounting<'a> {

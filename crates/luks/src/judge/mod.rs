@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::backup::open;
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, Severity};
 use crate::material;
 use crate::read::{Readable, Reading, read};
 use crate::summary::HeaderSummary;
@@ -70,6 +70,14 @@ pub struct Report {
     pub keyslots_stored: Option<bool>,
     /// Remarks for the user that are not findings.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Whether a finding is at least this severe. A missing header is: nothing that is expected of it holds.
+    #[must_use]
+    pub fn reaches(&self, least: Severity) -> bool {
+        self.findings.iter().any(|finding| finding.severity == Severity::None || finding.severity >= least)
+    }
 }
 
 /// Reads and judges the header at the start of `source`. If `backup_of` is given, also judges it as a header backup of
@@ -157,5 +165,36 @@ impl Details {
         let details = self.1.join("; ");
         let detail = if advice.is_empty() { details } else { format!("{details}: {advice}") };
         (!self.1.is_empty()).then(|| Finding::new(self.0, detail))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(codes: &[Code]) -> Report {
+        Report {
+            schema: SCHEMA,
+            readable: Readable::Yes,
+            findings: codes.iter().map(|code| Finding::new(*code, String::new())).collect(),
+            header: None,
+            keyslots_stored: None,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_finding_reaches_its_own_severity_and_lower_ones() {
+        for code in Code::ALL.iter().filter(|code| code.severity() != Severity::None) {
+            assert!(report(&[*code]).reaches(code.severity()) && report(&[*code]).reaches(Severity::Info));
+            assert_eq!(report(&[*code]).reaches(Severity::Critical), code.severity() == Severity::Critical);
+        }
+        assert!(!report(&[]).reaches(Severity::Info));
+    }
+
+    #[test]
+    fn a_missing_header_reaches_every_severity() {
+        let missing: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.severity() == Severity::None).collect();
+        assert!(!missing.is_empty() && report(&missing).reaches(Severity::Critical));
     }
 }

@@ -35,6 +35,14 @@ pub fn check_file(path: &Path, make: bool) -> Result<(), Error> {
     }
 }
 
+/// The slot that each key opens; `None` for a key that opens none.
+///
+/// # Errors
+/// [`Error`], also if there are keys and cryptsetup is not installed.
+pub fn slots_of(device: &Path, keys: &[Secret]) -> Result<Vec<Option<u32>>, Error> {
+    keys.iter().map(|key| Cryptsetup::find()?.opens(device, key, None)).collect()
+}
+
 /// Adds the key `new` to `device`, authorised by `key`, and proves that it opens the volume. Returns its slot. A key
 /// that already opens the volume is not added again.
 ///

@@ -13,7 +13,7 @@ mod show;
 
 use std::path::PathBuf;
 
-use ::backup::{Config, Keeper, Repository};
+use ::backup::{Config, Keeper, Outcome, Repository};
 use ::report::write_json_line;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -129,6 +129,15 @@ impl Script {
             to_stdout(&|out| write_json_line(document, out).map_err(std::io::Error::from))?;
         }
         Ok(self.json)
+    }
+}
+
+/// The exit code of a verdict.
+pub(crate) const fn exit_code(outcome: Outcome) -> Exit {
+    match outcome {
+        Outcome::Proven => Exit::Clean,
+        Outcome::Damaged => Exit::Findings,
+        Outcome::Unjudged => Exit::Incomplete,
     }
 }
 

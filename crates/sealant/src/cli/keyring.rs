@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::init::{CheckReport, CheckRequest, CheckState, Request, check, plan};
+use ::change::init::{CheckRequest, Request, check, plan};
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
@@ -167,11 +167,6 @@ impl Check {
         };
         let report = check(&target, &options, &request, &log)?;
         self.render.write(&report, write_check_json, write_check_table)?;
-        Ok(judge(&report))
+        Ok(if report.sound { Exit::Clean } else { Exit::Findings })
     }
-}
-
-fn judge(report: &CheckReport) -> Exit {
-    let failed = report.items.iter().any(|item| item.state == CheckState::Failed);
-    if failed { Exit::Findings } else { Exit::Clean }
 }

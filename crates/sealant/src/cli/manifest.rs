@@ -1,11 +1,8 @@
 //! `sealant verify --manifest`: checks that received files are unchanged.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::transfer::check::{Checked, check, directory_of};
-use ::transfer::manifest::Manifest;
-use ::transfer::progress::watched;
+use ::transfer::check::{Checked, check_received};
 use report::{Format, size, write_manifest_check_json, write_manifest_check_table};
 
 use crate::exit::Exit;
@@ -26,13 +23,10 @@ pub(super) struct Check<'c> {
 
 impl Check<'_> {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let manifest = Manifest::open(self.manifest)?;
-        let root = directory_of(self.manifest, self.directory.map(PathBuf::as_path));
-        let (status, bytes, total) = (StatusLine::new(self.quiet), AtomicU64::new(0), manifest.bytes());
-        let tick = || status.show(&format!("{} of {}", size(bytes.load(Ordering::Relaxed)), size(total)));
-        let differences = watched(tick, || check(&manifest, root, self.threads, &bytes));
+        let status = StatusLine::new(self.quiet);
+        let show = |bytes, total| status.show(&format!("{} of {}", size(bytes), size(total)));
+        let checked = check_received(self.manifest, self.directory.map(PathBuf::as_path), self.threads, &show)?;
         status.clear();
-        let checked = Checked { manifest, differences };
         self.write(&checked)?;
         Ok(if checked.differences.is_empty() { Exit::Clean } else { Exit::Findings })
     }

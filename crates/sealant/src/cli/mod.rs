@@ -15,6 +15,7 @@ mod keyring;
 mod keys;
 mod luks;
 mod manifest;
+mod paths;
 mod provision;
 mod receive;
 mod restore;

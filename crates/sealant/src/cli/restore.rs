@@ -1,25 +1,21 @@
 //! `sealant restore`.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::backup::Location;
 use ::backup::binlogs::Until;
-use ::backup::prove::{Proof, Prover};
-use ::backup::report::RestoreReport;
-use ::backup::restore::{
-    BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, TemporaryDirectory,
-};
+use ::backup::prove::Prover;
+use ::backup::restore::{BackupSelector, Found, Job, PointInTime, Request, Target, Watch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use archive::binlog::BinlogPosition;
 use clap::Args;
 use jiff::Timestamp;
-use report::{
-    proof_messages, reach_messages, replay_messages, restore_messages, restore_plan_messages, restore_progress,
-};
+use keyring::WritableKeyring;
+use report::{reach_messages, restore_messages, restore_plan_messages, restore_progress, restore_status};
 
-use super::backup::Reporting;
+use super::backup::{Reporting, exit_code};
 use super::bucket::Bucket;
 use super::key_stores::KeyStores;
 use super::receive::writable_keyring;
@@ -193,47 +189,32 @@ impl Restore {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
         self.record.as_deref().map(file::check_writable).transpose()?;
-        let (found, point, keys) = self.find()?;
-        let scratch = self.scratch.as_deref().map(TemporaryDirectory::below).transpose()?;
-        let of_scratch = || scratch.as_ref().map(TemporaryDirectory::path);
-        let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
-        if self.dry_run {
-            point.iter().filter_map(PointInTime::planned).for_each(|reach| say(&reach_messages(reach)));
-            say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
-            return Ok(Exit::Clean);
-        }
-        let (began, progress) = (Instant::now(), Progress::default());
-        let mut restored = self.restore(&found, into, &keys, &progress)?;
-        let seconds = began.elapsed().as_secs_f64();
-        say(&restore_messages(into, &found.opened, &restored, seconds));
-        let report = RestoreReport::new(&found.opened, &restored, &progress, seconds);
-        let status = self.reporting.status();
-        let show = |bytes: u64| status.show(&format!("{} of binary logs replayed", ::verify::size(bytes)));
-        let replay =
-            |(point, prover): (&PointInTime, Prover)| point.replay(&found, &mut restored, into, &keys, &prover, &show);
-        let replayed = point.as_ref().zip(self.prover()).map(replay);
-        status.clear();
-        let replayed = replayed.transpose()?;
-        replayed.iter().for_each(|replayed| say(&replay_messages(replayed)));
-        let report = replayed.iter().fold(report, RestoreReport::replayed);
-        let prove = |prover| restored.prove(into, &found.opened, &keys, &prover, &|text| status.show(text));
-        let proof = self.prover().filter(|_| self.prove).map(prove);
-        status.clear();
-        let proof = proof.transpose()?;
-        self.report(report, proof.as_ref(), seconds)?;
-        Ok(exit_code(restored.outcome(&found.opened, proof.as_ref())))
-    }
-
-    fn find(&self) -> Result<(Found, Option<PointInTime>, ::verify::Keys), Failure> {
         let location = self.bucket.location(&self.repository)?;
-        let request = self.request(&location);
-        let (found, point) = match self.until.until() {
-            Some(until) => request.find_for(&until).map(|(found, point)| (found, Some(point)))?,
-            None => (request.find()?, None),
-        };
+        let (found, point) = self.request(&location).find_until(self.until.until().as_ref())?;
         let mut keys = self.keys.read(None)?;
         self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
-        Ok((found, point, keys))
+        if self.dry_run {
+            return self.show_plan(&found, point.as_ref(), &keys);
+        }
+        let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
+        let job = self.job(&found, point.as_ref(), &keys, rekey.as_ref());
+        let (status, opened) = (self.reporting.status(), &found.opened);
+        let ended = job.run(&Watch {
+            restoring: &|progress, work| self.reporting.status().watch(|| restore_progress(progress), work),
+            event: &|event| {
+                restore_status(&event).iter().for_each(|text| status.show(text));
+                status.say(&restore_messages(opened, &event));
+            },
+        })?;
+        self.reporting.script.write(&ended.report)?;
+        Ok(exit_code(ended.outcome))
+    }
+
+    fn show_plan(&self, found: &Found, point: Option<&PointInTime>, keys: &::verify::Keys) -> Result<Exit, Failure> {
+        point.and_then(PointInTime::planned).iter().for_each(|reach| say(&reach_messages(reach)));
+        let into = self.into.as_deref().unwrap_or_else(|| Path::new("."));
+        say(&restore_plan_messages(into, &found.opened, &found.plan(keys, into, self.rekey.is_some())?));
+        Ok(Exit::Clean)
     }
 
     fn request<'r>(&'r self, repository: &'r Location) -> Request<'r> {
@@ -249,54 +230,39 @@ impl Restore {
         }
     }
 
-    fn restore(
-        &self,
-        found: &Found,
-        into: &Path,
-        keys: &::verify::Keys,
-        progress: &Progress,
-    ) -> Result<Restored, Failure> {
-        let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
-        let options = Options {
-            rekey: rekey.as_ref(),
-            into: into.to_owned(),
-            identities: &found.identities,
+    fn job<'j>(
+        &'j self,
+        found: &'j Found,
+        point: Option<&'j PointInTime>,
+        keys: &'j ::verify::Keys,
+        rekey: Option<&'j WritableKeyring>,
+    ) -> Job<'j> {
+        let scratch = self.scratch.as_deref().map(Target::ScratchBelow);
+        let target = self.into.as_deref().map(Target::Directory).or(scratch);
+        Job {
+            found,
+            point,
             keys,
+            target: target.unwrap_or_else(|| Target::Directory(Path::new("."))),
             owner: self.owner,
-            base: self.base.clone(),
+            rekey,
+            base: self.base.as_deref(),
             salvage: self.salvage,
             streams: self.streams,
-        };
-        let work = || found.restore(&options, progress);
-        Ok(self.reporting.status().watch(|| restore_progress(progress), work)?)
+            server: self.server(),
+            prove: self.prove,
+            record: self.record.as_deref(),
+        }
     }
 
-    fn report(&self, report: RestoreReport, proof: Option<&Proof>, seconds: f64) -> Result<(), Failure> {
-        proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
-        let report = proof.into_iter().fold(report, RestoreReport::proven);
-        self.record.as_deref().map(|path| report.record(path)).transpose()?;
-        self.reporting.script.write(&report)?;
-        Ok(())
-    }
-
-    fn prover(&self) -> Option<Prover> {
-        let new_stores =
-            |keyring: &PathBuf| ::verify::KeyStores { keyrings: vec![keyring.clone()], ..Default::default() };
+    fn server(&self) -> Option<Prover> {
         Some(Prover {
             mysqld: self.mysqld.clone()?,
-            stores: self.rekey.as_ref().map_or_else(|| self.keys.named(), new_stores),
+            stores: self.keys.named(),
             check_tables: self.check_tables,
             options: self.prove_option.clone(),
             limit: self.prove_limit,
             streams: self.streams,
         })
-    }
-}
-
-const fn exit_code(outcome: Outcome) -> Exit {
-    match outcome {
-        Outcome::Proven => Exit::Clean,
-        Outcome::Damaged => Exit::Findings,
-        Outcome::Unjudged => Exit::Incomplete,
     }
 }

@@ -96,13 +96,6 @@ struct Keys {
     certificate: bool,
 }
 
-impl Keys {
-    /// Whether anything besides the certificate is rotated.
-    fn any(&self) -> bool {
-        self.master_key || self.binlog_key || self.redo || self.data_keys || self.mariadb_key_id.is_some()
-    }
-}
-
 /// Destination of the backup, and who can open it; not needed for a plan.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Backup of the keyring")]
@@ -181,7 +174,7 @@ impl Common {
 
     fn rotation(&self) -> Result<Rotation, Failure> {
         Ok(Rotation {
-            keys: self.keys.any().then(|| self.request()).transpose()?,
+            keys: Some(self.request()?).filter(Request::rotates_any),
             copies: self.backup.is_named().then(|| self.backup.copies()).transpose()?,
             certificate: self.keys.certificate.then(|| self.new.request()).transpose()?,
         })
@@ -189,7 +182,7 @@ impl Common {
 
     fn request(&self) -> Result<Request, Failure> {
         Ok(Request {
-            master_key: self.keys.master_key || self.keys.redo,
+            master_key: self.keys.master_key,
             binlog_key: self.keys.binlog_key,
             redo: self.keys.redo,
             data_keys: self.keys.data_keys,

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
@@ -19,8 +20,9 @@ use report::{send_hint, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::key_stores::KeyStores;
+use super::paths::check_source;
 use super::snapshot::Live;
-use super::transfer::{Certificates, Following, check_source};
+use super::transfer::{Certificates, Following};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -132,7 +134,7 @@ impl Send {
                 self.send(Path::new(&source), &self.destination(&to)?, &|| Ok(()))
             }
             (None, true) => {
-                self.exclude.extend(Live::exclusions());
+                self.exclude.extend(not_sent());
                 // Checked before the copy is taken: a wrong code is found while there is nothing to undo.
                 let destination = self.destination(&to)?;
                 ::transfer::tls::speed::prepare();
@@ -140,9 +142,7 @@ impl Send {
                     return self.stream(&streamed, &destination);
                 }
                 let guard = self.running.take(&self.keys)?;
-                let prove =
-                    || guard.prove().map_err(|error| TransferError::SourceInvalid { reason: error.to_string() });
-                self.send(guard.root(), &destination, &prove)
+                self.send(guard.root(), &destination, &|| prove(&guard))
             }
             (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),
             (None, false) => Err(Failure::usage("give SOURCE and CODE, or --live --datadir DIR and CODE")),
@@ -213,7 +213,7 @@ impl Send {
     }
 
     fn tell(&self, outgoing: &Outgoing) -> Result<(), Failure> {
-        let of_live: Vec<Pattern> = Live::exclusions().filter(|_| self.running.live).collect();
+        let of_live: Vec<Pattern> = not_sent().filter(|_| self.running.live).collect();
         outgoing.warnings(&of_live).iter().for_each(|text| warning(text));
         let plan = outgoing.plan();
         self.following.event(&Event::Plan { files: plan.files(), bytes: plan.bytes });

@@ -1,15 +1,13 @@
 //! Common to `send` and `receive`: options, events, and the report.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 
 use ::transfer::TransferError;
-use ::transfer::progress::{Progress, watched};
+use ::transfer::progress::{Progress, followed};
 use ::transfer::summary::{Event, Summary};
 use ::transfer::tls::identity::{Authorities, Identity};
 use clap::Args;
+use report::{write_transfer_event, write_transfer_report};
 
 use crate::output::file;
 use crate::output::message::{Failure, warning};
@@ -65,55 +63,25 @@ impl Following {
 
     /// Writes an event, if events are requested.
     pub(crate) fn event(&self, event: &Event<'_>) {
-        if self.json
-            && let Ok(mut line) = serde_json::to_vec(event)
-        {
-            line.push(b'\n');
-            let mut out = std::io::stdout().lock();
+        if self.json {
             // If the reader is gone, the transfer continues.
-            let _ = out.write_all(&line).and_then(|()| out.flush());
+            let _ = write_transfer_event(event, &mut std::io::stdout().lock());
         }
     }
 
     /// Runs `work` and shows its progress.
     pub(crate) fn follow<T>(&self, progress: &Progress, work: impl FnOnce() -> T) -> T {
         let status = StatusLine::new(self.quiet || self.json);
-        let mut last = Instant::now();
-        let tick = || {
-            status.show(&progress.to_string());
-            if last.elapsed() >= Duration::from_secs(1) {
-                last = Instant::now();
-                self.event(&Event::progress(progress));
-            }
-        };
-        let done = watched(tick, work);
-        status.clear();
-        done
+        followed(progress, &|text| status.show(text), &|event| self.event(event), work)
     }
 
     /// Writes the last event and the report. If the report cannot be written, a committed transfer is still a success.
     pub(crate) fn over(&self, outcome: Result<&Summary, &TransferError>) {
-        let summary = match outcome {
-            Err(error) => return self.event(&Event::Failed { reason: error.to_string() }),
-            Ok(summary) => summary,
-        };
-        self.event(&Event::Committed(summary));
-        let Some(path) = &self.report else { return };
-        let written = file::replace(path, &|out: &mut dyn Write| {
-            serde_json::to_writer_pretty(&mut *out, summary)?;
-            out.write_all(b"\n")
-        });
+        self.event(&Event::ended(outcome));
+        let (Ok(summary), Some(path)) = (outcome, &self.report) else { return };
+        let written = file::replace(path, &|out| Ok(write_transfer_report(summary, out)?));
         if let Err(failure) = written {
             warning(&format!("everything is in place, but there is no report: {}", failure.error));
         }
-    }
-}
-
-/// Checks that a directory can be read at all, with this program's wording of the error.
-pub(crate) fn check_source(path: &Path) -> Result<(), Failure> {
-    match File::open(path).and_then(|file| file.metadata()) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::new(format!("{}: not a directory", path.display()))),
-        Err(error) => Err(Failure::new(format!("{}: {error}", path.display()))),
     }
 }

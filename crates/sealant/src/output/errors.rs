@@ -21,12 +21,10 @@ macro_rules! with_hints {
 }
 
 with_hints! {
-    ::backup::BackupError,
     pki::Error,
     ::register::Error,
     ::snapshot::Error,
     ::transfer::TransferError,
-    ::tunnel::Error,
     ::verify::Error,
 }
 
@@ -44,10 +42,12 @@ macro_rules! with_misuse {
 
 with_misuse! {
     ::audit::Error,
+    ::backup::BackupError,
     ::bench::Error,
     ::change::Error,
     ::luks::Error,
     ::replication::Error,
     ::report::Error,
     ::server::Error,
+    ::tunnel::Error,
 }

@@ -5,3 +5,4 @@ pub(crate) mod file;
 pub(crate) mod message;
 pub(crate) mod progress;
 pub(crate) mod render;
+pub(crate) mod terminal;

@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use report::Message;
+
+use crate::output::message::say;
+
 /// Interval of updates.
 const EVERY: Duration = Duration::from_millis(200);
 
@@ -56,6 +60,14 @@ impl StatusLine {
             shown.thread().unpark();
             done
         })
+    }
+
+    /// Writes messages in place of the line.
+    pub(crate) fn say(&self, messages: &[Message]) {
+        if !messages.is_empty() {
+            self.clear();
+            say(messages);
+        }
     }
 
     /// Removes the line.

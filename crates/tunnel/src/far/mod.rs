@@ -69,6 +69,18 @@ pub struct ServerTls {
     pub name: Option<String>,
 }
 
+impl ServerTls {
+    /// TLS to `server`, whose certificate must have its host as name, or `name` if that is given. With `any_name` no
+    /// name is checked.
+    ///
+    /// # Errors
+    /// [`Error::TlsToSocket`].
+    pub fn to(server: &ServerAddress, ca: PathBuf, name: Option<&str>, any_name: bool) -> Result<Self, Error> {
+        let host = server.host().ok_or(Error::TlsToSocket)?;
+        Ok(Self { ca, name: (!any_name).then(|| name.unwrap_or(host).to_owned()) })
+    }
+}
+
 /// Options of a far end.
 #[derive(Clone, Debug)]
 pub struct FarOptions {
@@ -323,5 +335,21 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_certificate_of_the_server_has_the_name_of_its_host() {
+        let server: ServerAddress = "db1:3306".parse().unwrap();
+        let name = |name, any| ServerTls::to(&server, PathBuf::from("ca.pem"), name, any).unwrap().name;
+        assert_eq!((name(None, false), name(Some("db"), false)), (Some("db1".to_owned()), Some("db".to_owned())));
+        assert_eq!(name(None, true), None);
+        let socket: ServerAddress = "/run/mysqld/mysqld.sock".parse().unwrap();
+        let error = ServerTls::to(&socket, PathBuf::from("ca.pem"), None, false).unwrap_err();
+        assert!(matches!(error, Error::TlsToSocket) && error.is_misuse());
     }
 }

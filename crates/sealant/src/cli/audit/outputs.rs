@@ -1,6 +1,6 @@
 //! Where results go: one format to stdout or a file, and any number of further files.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ::audit::finding::Severity;
@@ -11,6 +11,7 @@ use report::{Format, RenderOptions, write_fixes, write_waivers};
 use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::render::any_format;
+use crate::output::terminal::Terminal;
 
 /// Options for what is written where.
 #[derive(Debug, Args)]
@@ -110,12 +111,12 @@ impl Outputs {
         if let Some(path) = &self.output {
             return self.to_file(self.format, path, outcome);
         }
-        let options = self.options(true);
+        let options = self.options(Terminal::stdout());
         file::to_stdout(&|out| report::write(self.format, outcome, &options, out).map_err(io::Error::from))
     }
 
     fn to_file(&self, format: Format, path: &Path, outcome: &Outcome) -> Result<(), Failure> {
-        let options = self.options(false);
+        let options = self.options(Terminal::file());
         file::replace(path, &|out| report::write(format, outcome, &options, out).map_err(io::Error::from))
     }
 
@@ -132,36 +133,15 @@ impl Outputs {
         sets.into_iter().flat_map(|(format, paths)| paths.iter().map(move |path| (format, path.as_path())))
     }
 
-    fn options(&self, to_stdout: bool) -> RenderOptions {
-        let terminal = to_stdout && io::stdout().is_terminal();
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    fn options(&self, terminal: Terminal) -> RenderOptions {
         RenderOptions {
-            color: self.color == Color::Always || (self.color == Color::Auto && terminal && !plain),
-            width: if terminal { terminal_width() } else { 120 },
-            ascii: terminal && !utf8(),
+            color: self.color == Color::Always || (self.color == Color::Auto && terminal.wants_color()),
+            width: terminal.columns(),
+            ascii: terminal.is_ascii(),
             verbose: self.verbose,
             show_passes: self.verbose,
             summary: self.summary,
             least: self.only,
         }
     }
-}
-
-/// Columns of the terminal; 80 if unknown.
-fn terminal_width() -> usize {
-    rustix::termios::tcgetwinsize(io::stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|w| *w > 0)
-        .unwrap_or(80)
-}
-
-/// Whether the terminal's locale is UTF-8. The first variable that is set decides, as in POSIX.
-fn utf8() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());
-    locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
 }

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use ::backup::binlogs::{Archive, ArchivedReport, ArchivesReport, Mode, archive, around};
-use ::backup::config::{allowed_signers, identities};
+use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, Near, archive};
 use clap::{ArgGroup, Args, Subcommand};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
 
 use super::{Configured, HostSelection, Reporting, Script};
@@ -68,11 +67,7 @@ impl Binlogs {
         let (stop, status) = (ended_by_signals()?, self.reporting.status());
         let archived = archive(&config, &repository, mode, &stop, &|note| {
             binlog_status(note).iter().for_each(|text| status.show(text));
-            let message = binlog_note(note);
-            if message.is_some() {
-                status.clear();
-            }
-            say(message.as_slice());
+            status.say(binlog_note(note).as_slice());
         });
         status.clear();
         let archived = archived?;
@@ -119,17 +114,9 @@ const SHOW_EXITS: exit::Codes = &[
 impl Show {
     fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open()?;
-        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let archives = Archive::read_some(&repository, &host, signers.as_ref())?;
-        let mut transactions = Vec::new();
-        if let (Some(time), Some(identity)) = (self.around, &self.identity) {
-            let within = SignedDuration::try_from(self.within).unwrap_or(SignedDuration::MAX);
-            let identities = identities(identity)?;
-            for archive in &archives {
-                transactions.extend(around(&repository, archive, &identities, time, within)?);
-            }
-        }
-        let report = ArchivesReport::new(&host, &archives, transactions);
+        let near = self.around.zip(self.identity.as_deref());
+        let near = near.map(|(time, identity)| Near { time, within: self.within, identity });
+        let report = ArchivesReport::read(&repository, &host, self.allowed_signers.as_deref(), near.as_ref())?;
         if !self.script.write(&report)? {
             to_stdout(&|out| write_binlog_table(&report, out).map_err(std::io::Error::from))?;
         }

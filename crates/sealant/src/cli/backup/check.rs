@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use ::backup::check::{Depth, Memory, Selection, check};
-use ::backup::config::{allowed_signers, identities};
+use ::backup::check::{CheckRequest, Selection};
 use ::backup::report::CheckReport;
 use clap::Args;
 use report::{backup_check_messages, write_backup_check_table};
 
-use super::{HostSelection, Script};
+use super::{HostSelection, Script, exit_code};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -73,31 +72,20 @@ const EXITS: exit::Codes = &[
 impl Check {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open()?;
-        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let identities = self.identity.as_deref().map(identities).transpose()?.unwrap_or_default();
-        let memory = self.state.as_deref().map(Memory::read).transpose()?;
-        let after = || memory.as_ref()?.read_until(&host).map(str::to_owned);
-        let depth = match (self.read_data, self.objects) {
-            (Some(percent @ ..100), _) if memory.is_none() => {
-                let text = format!("--read-data {percent}% needs --state, which says where the next check goes on");
-                return Err(Failure::usage(text));
-            }
-            (Some(percent), _) => Depth::Data { identities: &identities, percent, after: after() },
-            (None, true) => Depth::Objects,
-            (None, false) => Depth::Names,
+        let request = CheckRequest {
+            host: &host,
+            backups: self.backup,
+            objects: self.objects,
+            read_data: self.read_data,
+            identity: self.identity.as_deref(),
+            allowed_signers: self.allowed_signers.as_deref(),
+            state: self.state.as_deref(),
         };
-        let (mut checked, links) = check(&repository, &host, self.backup, &depth, signers.as_ref())?;
-        if let Some(memory) = memory {
-            memory.compare_and_record(&mut checked, &host, &links)?;
-        }
+        let checked = request.run(&repository)?;
         if !self.script.write(&CheckReport::new(&host, &checked))? {
             to_stdout(&|out| write_backup_check_table(&checked, out).map_err(std::io::Error::from))?;
             say(&backup_check_messages(&host, &checked));
         }
-        Ok(match checked.is_sound() {
-            false => Exit::Findings,
-            true if self.require_complete && !(checked.signed && checked.newest_known) => Exit::Incomplete,
-            true => Exit::Clean,
-        })
+        Ok(exit_code(checked.outcome(self.require_complete)))
     }
 }

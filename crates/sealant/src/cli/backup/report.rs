@@ -3,12 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::backup::calendar::{Calendar, read_restores};
-use ::backup::check::{Depth, Selection, check};
-use ::backup::config::allowed_signers;
+use ::backup::calendar::Calendar;
 use ::report::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 use clap::Args;
-use jiff::Timestamp;
 
 use super::{HostSelection, Script};
 use crate::cli::value;
@@ -64,10 +61,8 @@ impl Report {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         self.html.iter().chain(&self.prometheus).try_for_each(|path| file::check_writable(path))?;
         let (repository, host) = self.selection.open()?;
-        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let restores = self.restores.as_deref().map(read_restores).transpose()?.unwrap_or_default();
-        let (checked, links) = check(&repository, &host, Selection::All, &Depth::Names, signers.as_ref())?;
-        let calendar = Calendar::new(&host, (&checked, &links), &restores, Timestamp::now(), self.max_age);
+        let (restores, signers) = (self.restores.as_deref(), self.allowed_signers.as_deref());
+        let calendar = Calendar::read(&repository, &host, restores, signers, self.max_age)?;
         self.write(&calendar)?;
         Ok(if calendar.is_healthy() { Exit::Clean } else { Exit::Findings })
     }

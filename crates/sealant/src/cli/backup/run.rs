@@ -10,7 +10,7 @@ use ::snapshot::Choice;
 use clap::Args;
 use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress, store_messages};
 
-use super::{Configured, Reporting};
+use super::{Configured, Reporting, exit_code};
 use crate::cli::snapshot::guard;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, say};
@@ -79,12 +79,7 @@ impl Run {
         say(&backup_messages(&made, seconds));
         say(&store_messages(&repository));
         self.reporting.script.write(&RunReport::new(&made, seconds, &progress))?;
-        let pages = made.receipt.pages;
-        Ok(match (pages.damaged, pages.unproven) {
-            (1.., _) => Exit::Findings,
-            (_, 1..) if self.require_complete => Exit::Incomplete,
-            _ => Exit::Clean,
-        })
+        Ok(exit_code(made.outcome(self.require_complete)))
     }
 
     fn scope(&self, host: &str) -> Result<Scope, Failure> {

@@ -9,7 +9,7 @@ use super::effort::Effort;
 use super::output::Output;
 use super::server::ServerOptions;
 use crate::cli::key_stores::KeyStores;
-use crate::cli::transfer::check_source;
+use crate::cli::paths::check_source;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::current_program;

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use ::bench::Environment;
 use ::bench::disk::{CipherSet, Pattern};
-use ::bench::suite::disk::{FreeDisk, Suite};
+use ::bench::suite::disk::{FreeDisk, Suite, find_cryptsetup};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use luks::cryptsetup::Cryptsetup;
 
 use super::effort::Effort;
 use super::output::Output;
@@ -113,8 +112,7 @@ impl BenchDisk {
         let find =
             |named: &PathBuf| FreeDisk::find(named, self.fio.as_deref(), self.disk_span, self.destroy_unknown_data);
         let free_disk = self.on.as_ref().map(find).transpose()?;
-        // Required for a disk; the measurement in memory runs without it.
-        let cryptsetup = if free_disk.is_some() { Some(Cryptsetup::find()?) } else { Cryptsetup::find().ok() };
+        let cryptsetup = find_cryptsetup(free_disk.as_ref())?;
         Ok(Suite {
             sets: CipherSet::each_once(self.sets.iter().flatten()),
             sector_bytes: &self.sector_bytes,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::bench::suite::oltp::Suite;
-use ::bench::{Arms, Pace, TableSet, Workload};
+use ::bench::{Arms, Changes, Pace, Preset, Workload};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use server::{MARIADB_PROGRAM, MYSQL_PROGRAM, PROGRAMS};
@@ -47,7 +47,7 @@ pub(crate) struct BenchOltp {
     server_option: Vec<String>,
     /// Settings to begin with; the options below change single ones
     #[arg(long, value_enum, value_name = "NAME", default_value = "quick")]
-    preset: Preset,
+    preset: PresetName,
     /// What to compare, separated by commas; default: everything
     #[arg(long, value_name = "ARM", value_delimiter = ',', value_parser = arm_names())]
     arms: Vec<String>,
@@ -91,7 +91,7 @@ enum Family {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Preset {
+enum PresetName {
     /// The tables of `webinar`, 5 s a run
     Quick,
     /// 5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published
@@ -101,15 +101,6 @@ enum Preset {
     LargerThanMemory,
     /// oltp_update_index of 4 clients: bound by commits
     Commits,
-}
-
-/// What a preset sets.
-struct Plan {
-    workload: Workload,
-    tables: TableSet,
-    clients: u32,
-    seconds: u64,
-    pool_bytes: u64,
 }
 
 const EXAMPLES: &str = "\
@@ -132,18 +123,13 @@ fn workload_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Workload::ALL.map(Workload::as_str))
 }
 
-impl Preset {
-    fn plan(self) -> Plan {
-        let tables = TableSet { tables: 5, rows: 100_000, uniform: false };
-        let webinar = Plan { workload: Workload::ReadWrite, tables, clients: 2, seconds: 60, pool_bytes: 256 << 20 };
-        match self {
-            Self::Quick => Plan { seconds: 5, ..webinar },
-            Self::Webinar => webinar,
-            Self::LargerThanMemory => {
-                let tables = TableSet { rows: 400_000, uniform: true, ..tables };
-                Plan { tables, seconds: 20, pool_bytes: 128 << 20, ..webinar }
-            }
-            Self::Commits => Plan { workload: Workload::UpdateIndex, clients: 4, seconds: 10, ..webinar },
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Quick => Self::Quick,
+            PresetName::Webinar => Self::Webinar,
+            PresetName::LargerThanMemory => Self::LargerThanMemory,
+            PresetName::Commits => Self::Commits,
         }
     }
 }
@@ -151,14 +137,8 @@ impl Preset {
 impl BenchOltp {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.output.check()?;
-        let plan = self.preset.plan();
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
-        let tables = TableSet {
-            tables: self.tables.unwrap_or(plan.tables.tables),
-            rows: self.rows.unwrap_or(plan.tables.rows),
-            uniform: self.uniform || plan.tables.uniform,
-        };
         let suite = Suite {
             server: self.mysqld.as_deref(),
             families: match self.server {
@@ -168,17 +148,25 @@ impl BenchOltp {
             },
             directory: &self.dir,
             arms: Arms::named(&self.arms),
-            workload: self.workload.as_deref().and_then(Workload::named).unwrap_or(plan.workload),
-            tables,
-            clients: self.threads.unwrap_or(plan.clients),
+            scale: Preset::from(self.preset).scale().with(&self.changes()),
             pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open(rate.get())),
-            span: self.span.unwrap_or_else(|| Duration::from_secs(plan.seconds)),
-            pool_bytes: self.buffer_pool.unwrap_or(plan.pool_bytes),
             server_options: &self.server_option,
             settings: self.effort.settings(),
             stopped: &stopped,
         };
         let program = suite.check()?;
         self.output.measure(|watch| suite.run(&program, watch))
+    }
+
+    fn changes(&self) -> Changes {
+        Changes {
+            workload: self.workload.as_deref().and_then(Workload::named),
+            tables: self.tables,
+            rows: self.rows,
+            uniform: self.uniform,
+            clients: self.threads,
+            span: self.span,
+            pool_bytes: self.buffer_pool,
+        }
     }
 }

@@ -1,12 +1,10 @@
 //! The running server that `mariabackup` copies from; everything else copies an unchanging directory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ::bench::Tree;
-use ::bench::suite::transfer::Served;
+use ::bench::suite::served::{Served, ServerAccount};
 use clap::Args;
-use server::option_file::ClientOptions;
-use server::{Connection, Endpoint, Identity, Options, Target, describe};
 
 use crate::output::message::{Failure, warning};
 
@@ -35,30 +33,8 @@ impl ServerOptions {
     /// Asks the server, if one is given, and compares it with the directory that the others copy.
     pub(super) fn served(&self, directory: &Tree) -> Result<Option<Served>, Failure> {
         let Some(socket) = &self.server_socket else { return Ok(None) };
-        let (user, identity) = self.ask(socket)?;
-        let defaults_file = self.server_defaults.as_deref().map(absolute).transpose()?;
-        Ok(Some(Served::from_identity(&identity, absolute(socket)?, user, defaults_file, directory)?))
+        let account =
+            ServerAccount { socket, user: self.server_user.as_deref(), option_file: self.server_defaults.as_deref() };
+        Ok(Some(account.serve(directory, &|odd| warning(&odd.to_string()))?))
     }
-
-    fn ask(&self, socket: &Path) -> Result<(String, Identity), Failure> {
-        let defaults = self.server_defaults.as_deref().map(ClientOptions::from_file).transpose()?.unwrap_or_default();
-        defaults.warnings.iter().for_each(|odd| warning(&odd.to_string()));
-        let user = self.server_user.clone().or(defaults.user).or_else(|| std::env::var("USER").ok());
-        let user = user.ok_or_else(|| Failure::usage("no account is named").hint("give --server-user NAME"))?;
-        let endpoint = Endpoint::Socket(socket.to_owned());
-        let target = Target { endpoint, user };
-        let options = Options { password: defaults.password, ..Options::default() };
-        let identity = Connection::open(&target, &options).and_then(|mut connection| {
-            let identity = describe(&mut connection);
-            connection.close();
-            identity
-        });
-        let identity = identity.map_err(|error| Failure::from(::audit::Error::from(error).at(&target.endpoint)))?;
-        Ok((target.user, identity))
-    }
-}
-
-/// mariabackup changes its directory before it connects again.
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }

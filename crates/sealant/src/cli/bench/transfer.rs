@@ -13,7 +13,7 @@ use clap::builder::PossibleValuesParser;
 use super::output::Output;
 use super::server::ServerOptions;
 use crate::cli::key_stores::KeyStores;
-use crate::cli::transfer::check_source;
+use crate::cli::paths::check_source;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
@@ -114,11 +114,7 @@ impl BenchTransfer {
     /// Checks before a long run what could fail.
     fn check(&self) -> Result<(), Failure> {
         check_source(&self.source)?;
-        self.output.check()?;
-        if self.peers_without_aes && !cfg!(target_arch = "x86_64") {
-            return Err(Failure::usage("--peers-without-aes works on x86-64 only"));
-        }
-        Ok(())
+        self.output.check()
     }
 
     fn send_options(&self) -> Vec<OsString> {

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use ::audit::finding::Severity;
 use clap::Args;
-use luks::{DeviceInfo, Report};
+use luks::DeviceInfo;
 use report::{Format, write_luks_json, write_luks_table};
 
 use crate::cli::value::FailOn;
@@ -68,11 +67,7 @@ impl Audit {
             };
             written.map_err(std::io::Error::from)
         })?;
-        Ok(self.exit(&report))
-    }
-
-    fn exit(&self, report: &Report) -> Exit {
-        let reaches = |least: Severity| report.findings.iter().any(|finding| Severity::from(finding.severity) >= least);
-        if self.fail_on.0.is_some_and(reaches) { Exit::Findings } else { Exit::Clean }
+        let is_bad = self.fail_on.0.is_some_and(|least| report.reaches(least.into()));
+        Ok(if is_bad { Exit::Findings } else { Exit::Clean })
     }
 }

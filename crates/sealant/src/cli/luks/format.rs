@@ -9,6 +9,7 @@ use luks::key;
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
+use crate::cli::paths::check_target;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -86,9 +87,7 @@ impl FormatVolume {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
         let creation = self.creation(&cryptsetup, &host);
-        if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
-            return Err(Failure::usage(format!("{}: not a directory", directory.display())));
-        }
+        self.backups.as_deref().map(check_target).transpose()?;
         creation.check()?;
         // Standard input can be read only once.
         if self.make_key || self.key_file.as_os_str() != "-" {

@@ -63,11 +63,10 @@ const LIST_EXITS: exit::Codes = &[
 impl List {
     fn run(&self) -> Result<Exit, Failure> {
         let volume = volume(&self.device)?;
-        let mut opened = Vec::new();
-        for path in &self.key_file {
-            let slot = Cryptsetup::find()?.opens(&self.device, &read(path)?, None);
-            opened.push((path.display().to_string(), slot?));
-        }
+        let keys = self.key_file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+        let slots = key::slots_of(&self.device, &keys)?;
+        let names = self.key_file.iter().map(|path| path.display().to_string());
+        let opened: Vec<_> = names.zip(slots).collect();
         let header = luks::HeaderSummary::from(&volume);
         to_stdout(&|out| Ok(write_luks_slots(&header, &opened, out)?))?;
         Ok(if opened.iter().all(|(_, slot)| slot.is_some()) { Exit::Clean } else { Exit::Findings })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::{Cryptsetup, Mapping};
-use luks::device::{Host, Mounted, Mounting, Opening, close, unmount};
+use luks::device::{Host, Mounting, Opening, close, unmount};
 use report::{luks_mount_messages, write_luks_mounted, write_luks_opened};
 
 use super::key::KeySource;
@@ -109,7 +109,7 @@ impl Mount {
         let mounted = mounting.run()?;
         to_stdout(&|out| Ok(write_luks_mounted(&self.name, &self.directory, &mounted, out)?))?;
         say(&luks_mount_messages(&self.directory, &mounted));
-        Ok(if matches!(mounted, Mounted::Before { hidden: Some(_) }) { Exit::Findings } else { Exit::Clean })
+        Ok(if mounted.hides_files() { Exit::Findings } else { Exit::Clean })
     }
 }
 

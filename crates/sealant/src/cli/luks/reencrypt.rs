@@ -8,6 +8,7 @@ use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, Step};
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
+use crate::cli::paths::check_target;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
@@ -67,9 +68,7 @@ const EXITS: exit::Codes = &[
 
 impl Reencrypt {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        if !self.backups.is_dir() {
-            return Err(Failure::usage(format!("{}: not a directory", self.backups.display())));
-        }
+        check_target(&self.backups)?;
         let cryptsetup = Cryptsetup::find()?;
         let key = read(&self.key_file)?;
         let others = self.other_key_file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;

@@ -7,9 +7,8 @@ use std::sync::atomic::AtomicBool;
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
-use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Keep, Listener, Options, SnapshotCopy, SnapshotGuard, take};
+use ::snapshot::{Choice, Error, Keep, Listener, Options, SnapshotCopy, SnapshotGuard, take};
 use clap::Args;
-use glob::Pattern;
 use report::backup_copy_message;
 
 use super::source::{Freezing, ServerHint, Source};
@@ -70,13 +69,6 @@ impl Live {
         let copy = take(&source.datadir()?, &options)?;
         info(&backup_copy_message(&copy));
         Ok(guard(copy, stop))
-    }
-
-    /// Patterns of files in the copy that are not sent.
-    pub(crate) fn exclusions() -> impl Iterator<Item = Pattern> {
-        let patterns = EXCLUDED.into_iter().map(Excluded::pattern).chain([server::auto_cnf::NAME.to_owned()]);
-        // In a `glob`, a bracket expression matches one of the characters in it; none of these patterns has one.
-        patterns.filter_map(|pattern| Pattern::new(&pattern).ok())
     }
 }
 

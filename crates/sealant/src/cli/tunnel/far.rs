@@ -90,11 +90,7 @@ enum Proxy {
 
 impl Far {
     pub(super) fn run(self) -> Result<Exit, Failure> {
-        if self.server_tls_ca.is_some() && matches!(self.server, ServerAddress::Socket(_)) {
-            let failure = Failure::usage("--server-tls-ca goes with a server on HOST:PORT");
-            return Err(failure.hint("a socket does not leave the host, so it needs no TLS"));
-        }
-        let options = self.options();
+        let options = self.options(self.server_tls()?);
         self.running.run(async {
             let far = ::tunnel::Far::open(options, log())?;
             if let Some(reason) = far.try_server().await {
@@ -109,13 +105,13 @@ impl Far {
         })
     }
 
-    fn options(&self) -> FarOptions {
+    fn options(&self, server_tls: Option<ServerTls>) -> FarOptions {
         FarOptions {
             listen: self.listen.clone(),
             server: self.server.clone(),
             credentials: self.files.credentials(),
             allow: self.allow.clone(),
-            server_tls: self.server_tls(),
+            server_tls,
             plaintext_server: self.insecure_plaintext_server,
             proxy: self.proxy_protocol.map(|version| match version {
                 Proxy::V1 => ProxyVersion::V1,
@@ -131,12 +127,10 @@ impl Far {
             metrics: self.running.metrics,
         }
     }
-}
 
-impl Far {
-    fn server_tls(&self) -> Option<ServerTls> {
-        let host = self.server.host()?;
-        let name = self.server_tls_name.clone().unwrap_or_else(|| host.to_owned());
-        Some(ServerTls { ca: self.server_tls_ca.clone()?, name: (!self.server_tls_any_name).then_some(name) })
+    fn server_tls(&self) -> Result<Option<ServerTls>, Failure> {
+        let Some(ca) = self.server_tls_ca.clone() else { return Ok(None) };
+        let (name, any_name) = (self.server_tls_name.as_deref(), self.server_tls_any_name);
+        Ok(Some(ServerTls::to(&self.server, ca, name, any_name)?))
     }
 }

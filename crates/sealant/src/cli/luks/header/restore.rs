@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 use luks::Relation;
-use luks::backup::Plan;
+use luks::backup::{Plan, replaced_path};
 use luks::cryptsetup::Cryptsetup;
 
 use super::super::key::KeySource;
@@ -69,10 +69,6 @@ impl Restore {
     }
 
     fn save(&self) -> PathBuf {
-        self.save.clone().unwrap_or_else(|| {
-            let mut name = self.backup.as_os_str().to_owned();
-            name.push(Timestamp::now().strftime(".replaced-%Y%m%dT%H%M%SZ").to_string());
-            PathBuf::from(name)
-        })
+        self.save.clone().unwrap_or_else(|| replaced_path(&self.backup, Timestamp::now()))
     }
 }

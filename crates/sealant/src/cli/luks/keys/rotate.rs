@@ -9,6 +9,7 @@ use luks::key::Rotation;
 
 use super::iterations;
 use crate::cli::change::Consent;
+use crate::cli::paths::check_target;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
@@ -55,9 +56,7 @@ const EXITS: exit::Codes = &[
 
 impl Rotate {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
-            return Err(Failure::usage(format!("{}: not a directory", directory.display())));
-        }
+        self.backups.as_deref().map(check_target).transpose()?;
         let cryptsetup = Cryptsetup::find()?;
         let rotation = Rotation {
             cryptsetup: &cryptsetup,
