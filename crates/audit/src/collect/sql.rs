@@ -53,7 +53,7 @@ fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
                     outcome: no_rows(query),
                 });
             }
-            if query.optional && !error.is_privilege() && is_absence(code) {
+            if query.optional && !error.is_privilege() && error_code::ABSENT.contains(&code) {
                 return None;
             }
             Outcome::Failed { code, message: error.to_string() }
@@ -64,12 +64,6 @@ fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
 
 fn no_rows(query: &Query) -> Outcome {
     Outcome::Rows { columns: query.column_names().iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
-}
-
-/// Error codes for a missing table, column, variable or statement: ER_BAD_DB, ER_PARSE, ER_BAD_FIELD, ER_NO_SUCH_TABLE,
-/// ER_UNKNOWN_SYSTEM_VARIABLE, ER_UNKNOWN_TABLE (information schema), ER_FEATURE_DISABLED.
-const fn is_absence(code: u16) -> bool {
-    matches!(code, 1049 | 1064 | 1054 | 1146 | 1193 | 1109 | 1289)
 }
 
 fn code_of(error: &server::Error) -> u16 {

@@ -24,6 +24,7 @@ use std::{
 };
 
 use serde::Serialize;
+use server::dialect::statement::{FLUSH_RELAY_LOGS, encrypt_tablespace};
 use server::quote;
 use server::{Capability, Flavor, Target, dialect::statement::NOT_ON_REPLICAS};
 
@@ -607,7 +608,7 @@ impl Run<'_> {
             }
             if !flushed {
                 // The current relay log may be one of them.
-                self.session.change("FLUSH RELAY LOGS")?;
+                self.session.change(FLUSH_RELAY_LOGS)?;
                 flushed = true;
             }
             (self.progress)("waiting until relay logs in clear text are applied");
@@ -652,7 +653,7 @@ fn statements_of(action: &Action) -> Vec<String> {
     match action {
         Action::Statements(statements) => statements.clone(),
         Action::Table(TableChange { sql, method: TableMethod::Copy, .. }) => vec![sql.clone()],
-        Action::Tablespace(name) => vec![in_place::statement(name)],
+        Action::Tablespace(name) => vec![encrypt_tablespace(name)],
         Action::LiftSuperReadOnly => vec![read_only::LIFT.to_owned()],
         _ => Vec::new(),
     }

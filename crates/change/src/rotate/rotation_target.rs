@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use server::dialect::encryption::variable;
 use server::{Capability, Flavor, dialect::key_store::ActiveKeyStore};
 
 use super::{Error, Request, copy::KeyringCopy, data_files};
@@ -43,10 +44,10 @@ impl RotationTarget {
         if status.read_only {
             return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
         }
-        if request.binlog_key && !session.is_on("binlog_encryption")? {
+        if request.binlog_key && !session.is_on(variable::MYSQL_BINARY_LOGS)? {
             return Err(Error::BinaryLogsInClear { server: server.to_owned() });
         }
-        if request.redo && !session.is_on("innodb_redo_log_encrypt")? {
+        if request.redo && !session.is_on(variable::MYSQL_REDO)? {
             return Err(Error::RedoInClear { server: server.to_owned() });
         }
         let server_uuid = register::server_name(session.identity());

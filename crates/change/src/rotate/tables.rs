@@ -13,6 +13,7 @@ use std::{
 
 use innodb::server_file::full_text_table_id;
 use serde::Serialize;
+use server::dialect::encryption::variable;
 use server::quote;
 use server::{Flavor, Rows};
 
@@ -191,9 +192,9 @@ fn path(spaces: &Rows, row: usize, [home, datadir]: [&Path; 2]) -> Option<PathBu
 
 /// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, with the variable that enables it.
 const OTHERS: &[(&str, &str)] = &[
-    ("the redo log", "innodb_encrypt_log"),
-    ("binary and relay logs", "encrypt_binlog"),
-    ("Aria tables", "aria_encrypt_tables"),
+    ("the redo log", variable::MARIADB_REDO),
+    ("binary and relay logs", variable::MARIADB_BINARY_LOGS),
+    ("Aria tables", variable::ARIA_TABLES),
 ];
 
 /// `schema/FTS_<table id>`, the prefix of an auxiliary table of a full-text index.
