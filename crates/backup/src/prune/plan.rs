@@ -118,7 +118,7 @@ struct Planning<'p> {
 
 impl Planning<'_> {
     fn host(&self, host: String) -> Result<HostPlan, BackupError> {
-        let listed = self.repository.store().list(&format!("hosts/{host}/"))?;
+        let listed = self.repository.store().list(&names::of_host(&host))?;
         let links = self.links(&host, &listed)?;
         let put: BTreeMap<Number, Timestamp> = receipts(&host, &listed).collect();
         let none = DeclaredOfHost::default();
