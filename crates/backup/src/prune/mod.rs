@@ -23,7 +23,7 @@ use store::{Deletion, Put};
 
 pub(crate) use self::declared::declared;
 pub use self::{
-    plan::{HostPlan, Kept, Options, Plan, plan},
+    plan::{HostPlan, Kept, Plan, PruneOptions, plan},
     report::PruneReport,
 };
 use crate::{BackupError, Keeper, Repository, repository::name};

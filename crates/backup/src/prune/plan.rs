@@ -21,7 +21,7 @@ use crate::{BackupError, Keeper, Repository};
 
 /// Options of a prune.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct PruneOptions {
     /// Prune only this host.
     pub host: Option<String>,
     /// Allow that the newest backup has less than half of the data of the one before it.
@@ -85,7 +85,12 @@ impl HostPlan {
 ///
 /// # Errors
 /// [`BackupError::Prune`] if something is wrong with the backups of a host; [`BackupError`].
-pub fn plan(repository: &Repository, keeper: &Keeper, options: &Options, at: Timestamp) -> Result<Plan, BackupError> {
+pub fn plan(
+    repository: &Repository,
+    keeper: &Keeper,
+    options: &PruneOptions,
+    at: Timestamp,
+) -> Result<Plan, BackupError> {
     let signers = keeper.allowed_signers()?;
     // Without this, every check would report pruned backups as lost.
     let key = *keeper.signing_key()?.public();
@@ -110,7 +115,7 @@ pub fn plan(repository: &Repository, keeper: &Keeper, options: &Options, at: Tim
 struct Planning<'p> {
     repository: &'p Repository,
     keeper: &'p Keeper,
-    options: &'p Options,
+    options: &'p PruneOptions,
     signers: AllowedSigners,
     declared: Declared,
     at: Timestamp,

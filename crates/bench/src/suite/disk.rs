@@ -26,7 +26,7 @@ const IMAGE_BYTES: u64 = 32 << 20;
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct DiskSuite<'a> {
     /// Cipher sets, each once.
     pub sets: Vec<CipherSet>,
     /// Bytes of encryption sectors.
@@ -50,7 +50,7 @@ pub struct Suite<'a> {
 /// Volumes with the names of their arms, and sets that were refused.
 type FormatOutcome = (Vec<(String, TestVolume)>, Vec<Refusal>);
 
-impl Suite<'_> {
+impl DiskSuite<'_> {
     /// The disk, if anything is written to it.
     #[must_use]
     pub fn written(&self) -> Option<&FreeDisk> {
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn without_a_disk_nothing_is_planned_and_a_stop_ends_it() {
         let stopped = AtomicBool::new(false);
-        let suite = Suite {
+        let suite = DiskSuite {
             sets: vec![set("aes-xts-plain64:512")],
             sector_bytes: &[512],
             free_disk: None,

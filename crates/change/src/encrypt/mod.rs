@@ -39,7 +39,7 @@ use crate::{
     online, option_file, prove,
 };
 
-/// Schema of [`Report`].
+/// Schema of [`EncryptReport`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
 /// Maximum number of rewrites of leftovers: other clients may keep writing.
 const MAX_RENEWALS: u32 = 6;
@@ -162,7 +162,7 @@ pub struct TableChange {
 
 /// The steps for a server.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct EncryptPlan {
     /// Name of the server in messages.
     pub server: String,
     /// Version of the server.
@@ -179,7 +179,7 @@ pub struct Plan {
 
 /// Result of a run, or of planning one.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct EncryptReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Name of the server in messages.
@@ -216,7 +216,12 @@ pub type Progress<'p> = dyn Fn(&str) + 'p;
 ///
 /// # Errors
 /// [`Error`] if the server does not answer, or cannot encrypt.
-fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
+fn plan(
+    access: &ServerAccess,
+    options: &Options,
+    log: &StatementLog,
+    progress: &Progress<'_>,
+) -> Result<EncryptPlan, Error> {
     progress("asking the server");
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
@@ -241,7 +246,7 @@ fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: 
     let identity =
         known.server_uuid.clone().unwrap_or_else(|| format!("{} {}", known.hostname, known.datadir.display()));
     let room = room(&options.datadir_of(&session), &steps);
-    Ok(Plan { server: access.target.to_string(), version, identity, steps, leftovers, room })
+    Ok(EncryptPlan { server: access.target.to_string(), version, identity, steps, leftovers, room })
 }
 
 /// Disk space for the largest table that is copied.
@@ -256,7 +261,7 @@ fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
 /// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
 ///
 /// # Errors
-/// As [`Plan::run`].
+/// As [`EncryptPlan::run`].
 fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
@@ -284,12 +289,12 @@ fn prove_keyrings(session: &mut Session<'_>, server: &str, options: &Options) ->
     Ok(proven)
 }
 
-impl Plan {
+impl EncryptPlan {
     /// The plan as a report.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> EncryptReport {
         let planned = |step: &Step<Action>| step.report(statements_of(&step.action), Outcome::Planned, 0.0);
-        Report {
+        EncryptReport {
             schema: SCHEMA,
             server: self.server.clone(),
             version: self.version.clone(),
@@ -315,7 +320,7 @@ impl Plan {
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
-    ) -> Result<Report, Error> {
+    ) -> Result<EncryptReport, Error> {
         let mut result = self.run_steps(access, options, log, control, progress);
         if control.must_restore_super_read_only() {
             result = read_only::put_back(access, options, log, control).and(result);
@@ -336,7 +341,7 @@ impl Plan {
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
-    ) -> Result<Report, Error> {
+    ) -> Result<EncryptReport, Error> {
         let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
         // A replica without a keyring would stop at these statements.
         session.query(NOT_ON_REPLICAS)?;
@@ -379,7 +384,7 @@ impl Plan {
         leftovers::add(&mut leftovers, more);
         let keyring_after = run.prove_again(&mut leftovers)?;
         let done = scan.complete() && leftovers.iter().all(|leftover| !leftover.closable);
-        Ok(Report { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
+        Ok(EncryptReport { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
     }
 }
 
@@ -424,13 +429,13 @@ impl Run<'_> {
     }
 
     /// The report of a canceled run, after restoring temporary settings.
-    fn canceled(mut self, plan: &Plan) -> Result<Report, Error> {
+    fn canceled(mut self, plan: &EncryptPlan) -> Result<EncryptReport, Error> {
         let tidy = "restore temporary settings";
         if scratch_schema::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
             self.step(&Step::quiet("tidy up", tidy, Action::CleanUp))?;
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
-        Ok(Report { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
+        Ok(EncryptReport { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
     }
 
     fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {

@@ -46,7 +46,7 @@ pub(super) struct Table {
 
 /// Something that keeps its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Leftover {
+pub struct KeptKey {
     /// A tablespace, or a kind of file.
     pub artefact: String,
     /// The reason.
@@ -62,7 +62,7 @@ pub(super) struct Work {
     pub(super) tables: Vec<Table>,
     /// Files of these tables, and of those that already use the new key.
     pub(super) files: BTreeSet<PathBuf>,
-    pub(super) leftovers: Vec<Leftover>,
+    pub(super) leftovers: Vec<KeptKey>,
 }
 
 impl Table {
@@ -153,7 +153,7 @@ impl Work {
     }
 
     fn leave(&mut self, artefact: String, reason: &str, remedy: &str) {
-        self.leftovers.push(Leftover { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
+        self.leftovers.push(KeptKey { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
     }
 
     fn finish(&mut self, sizes: Sizes) {

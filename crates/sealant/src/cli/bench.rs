@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ::bench::suite::verify::Suite;
+use ::bench::suite::verify::VerifySuite;
 use ::verify::check_paths;
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -113,7 +113,7 @@ impl BenchVerify {
         self.output.check()?;
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
-        let suite = Suite {
+        let suite = VerifySuite {
             paths: &self.paths,
             keys: &keys,
             cold: self.cold,

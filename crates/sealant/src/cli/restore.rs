@@ -8,7 +8,7 @@ use ::backup::binlogs::Until;
 use ::backup::prove::{Proof, Prover};
 use ::backup::report::RestoreReport;
 use ::backup::restore::{
-    BackupSelector, Found, Options, Outcome, PointInTime, Progress, Request, Restored, TemporaryDirectory,
+    BackupSelector, Found, Outcome, PointInTime, Request, RestoreOptions, RestoreProgress, Restored, TemporaryDirectory,
 };
 use ::transfer::receiver::Owner;
 use archive::Digest;
@@ -208,7 +208,7 @@ impl Restore {
             say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
             return Ok(Exit::Clean);
         }
-        let (began, progress) = (Instant::now(), Progress::default());
+        let (began, progress) = (Instant::now(), RestoreProgress::default());
         let mut restored = self.restore(&found, into, &keys, &progress)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(into, &found.opened, &restored, seconds));
@@ -260,10 +260,10 @@ impl Restore {
         found: &Found,
         into: &Path,
         keys: &::verify::Keys,
-        progress: &Progress,
+        progress: &RestoreProgress,
     ) -> Result<Restored, Failure> {
         let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
-        let options = Options {
+        let options = RestoreOptions {
             rekey: rekey.as_ref(),
             into: into.to_owned(),
             identities: &found.identities,

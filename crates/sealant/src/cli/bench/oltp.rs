@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::suite::oltp::Suite;
+use ::bench::suite::oltp::OltpSuite;
 use ::bench::{Arms, Pace, TableSet, Workload};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -158,7 +158,7 @@ impl BenchOltp {
             rows: self.rows.unwrap_or(plan.tables.rows),
             uniform: self.uniform || plan.tables.uniform,
         };
-        let suite = Suite {
+        let suite = OltpSuite {
             server: self.mysqld.as_deref(),
             families: match self.server {
                 None => &PROGRAMS,
