@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use luks::cryptsetup::Cryptsetup;
-use luks::key::{Rotation, Step};
+use luks::key::{Rotation, RotationStep};
 
 use crate::support::disk::{CHEAP, Desk, cryptsetup, opens_with, text};
 use crate::support::sealant;
@@ -188,9 +188,16 @@ fn stopped_after_any_step_it_is_finished_by_a_rerun() {
     let host = Host::new("luks2");
     let template = host.desk.path("template");
     fs::copy(&host.image, &template).expect("room");
-    for last in
-        [Step::Proven, Step::Made, Step::Added, Step::Kept, Step::Stored, Step::Killed, Step::Refused, Step::BackedUp]
-    {
+    for last in [
+        RotationStep::Proven,
+        RotationStep::Made,
+        RotationStep::Added,
+        RotationStep::Kept,
+        RotationStep::Stored,
+        RotationStep::Killed,
+        RotationStep::Refused,
+        RotationStep::BackedUp,
+    ] {
         host.again(&template);
         let rotation = Rotation {
             cryptsetup: &program,

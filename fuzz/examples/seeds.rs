@@ -13,7 +13,7 @@ use innodb::{
     crypt::{
         aria::{AriaPages, CryptRecord, PageLayout, PageMode},
         binlog::{EventMode, MariaDbEvents, MySqlHeader},
-        redo::{mysql::BlockCipher, mysql::is_encrypted},
+        redo::{mysql::MySqlBlockCipher, mysql::is_encrypted},
     },
     keys::KeySource,
     tablespace::Page0,
@@ -190,7 +190,7 @@ fn decompress() {
 fn redo_logs() {
     let mut log = sample("redo/mysql97-mixed")[..2048 + 12 * 512].to_vec();
     let key = redo::key_info(&log[..2048]).unwrap().key.unwrap(set(0)).unwrap();
-    let cipher = BlockCipher::new(&key).unwrap();
+    let cipher = MySqlBlockCipher::new(&key).unwrap();
     write("redo_verify", "mysql-9.7", &log, &[0]);
     for block in log.chunks_exact_mut(512).skip(4) {
         if is_encrypted(block) {

@@ -6,8 +6,12 @@ use crate::Digest;
 
 /// Name of the object that marks a repository.
 pub const REPOSITORY: &str = "sealant-repo.json";
+/// Prefix of the objects of hosts.
+pub const HOSTS: &str = "hosts/";
 /// Maximum length of a host's name.
 const MAX_HOST_BYTES: usize = 64;
+/// Maximum length of the name of a server or of a log.
+const MAX_LOG_BYTES: usize = 255;
 const AGE: &str = ".age";
 const RECEIPT: &str = ".json";
 /// Ending of the name of a receipt's signature.
@@ -16,17 +20,23 @@ pub const SIGNATURE: &str = ".json.sig";
 /// Number of a backup: counted from 1 for each host.
 pub type Number = u64;
 
-/// Whether `name` is valid for a host: letters, digits, `.`, `_` and `-`, not beginning with a dot.
+/// Whether `name` is valid for a host: letters, digits, `.`, `_` and `-`, beginning with a letter, a digit or `_`. No
+/// such character has a meaning in policies or patterns.
 #[must_use]
 pub fn is_host(name: &str) -> bool {
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    !name.is_empty() && name.len() <= MAX_HOST_BYTES && name.bytes().all(sound) && !name.starts_with(['.', '-'])
+    is_part(name, MAX_HOST_BYTES)
+}
+
+/// Prefix of a host's objects.
+#[must_use]
+pub fn of_host(host: &str) -> String {
+    format!("{HOSTS}{host}/")
 }
 
 /// Prefix of a host's packs.
 #[must_use]
 pub fn packs(host: &str) -> String {
-    format!("hosts/{host}/packs/")
+    format!("{HOSTS}{host}/packs/")
 }
 
 /// The pack of the host with this name; `None` if it is not the name of a pack.
@@ -47,7 +57,7 @@ pub fn pack(host: &str, digest: &Digest) -> String {
 /// Prefix of a host's manifests.
 #[must_use]
 pub fn manifests(host: &str) -> String {
-    format!("hosts/{host}/manifests/")
+    format!("{HOSTS}{host}/manifests/")
 }
 
 /// Name of a manifest.
@@ -77,7 +87,7 @@ pub fn keys(host: &str, number: Number) -> String {
 /// Prefix of a host's receipts.
 #[must_use]
 pub fn receipts(host: &str) -> String {
-    format!("hosts/{host}/receipts/")
+    format!("{HOSTS}{host}/receipts/")
 }
 
 /// Name of a receipt.
@@ -129,7 +139,7 @@ pub fn prune_signature(declaration: &str) -> Option<String> {
 /// Prefix of the keys of a host's files.
 #[must_use]
 pub fn all_keys(host: &str) -> String {
-    format!("hosts/{host}/keys/")
+    format!("{HOSTS}{host}/keys/")
 }
 
 /// The backup whose keys have this name.
@@ -139,18 +149,22 @@ pub fn keys_number(host: &str, name: &str) -> Option<Number> {
 }
 
 /// Whether `name` is valid for a server in the archive of binary logs (the `server_uuid` of MySQL, the `server_id` of
-/// MariaDB), or for one of its logs.
+/// MariaDB), or for one of its logs: the characters of a host's name.
 #[must_use]
 pub fn is_log_name(name: &str) -> bool {
-    const MAX_BYTES: usize = 255;
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'@');
-    !name.is_empty() && name.len() <= MAX_BYTES && name.bytes().all(sound) && !name.starts_with(['.', '-'])
+    is_part(name, MAX_LOG_BYTES)
+}
+
+/// Whether a text may be a part of an object's name between slashes.
+fn is_part(text: &str, max_bytes: usize) -> bool {
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    !text.is_empty() && text.len() <= max_bytes && text.bytes().all(sound) && !text.starts_with(['.', '-'])
 }
 
 /// Prefix of a host's archive of binary logs.
 #[must_use]
 pub fn binlogs(host: &str) -> String {
-    format!("hosts/{host}/binlogs/")
+    format!("{HOSTS}{host}/binlogs/")
 }
 
 /// What the names of everything in one server's archive of binary logs begin with.
@@ -202,7 +216,7 @@ fn digits(text: &str) -> Option<Number> {
 /// The host in a name.
 #[must_use]
 pub fn host(name: &str) -> Option<&str> {
-    let (host, _) = name.strip_prefix("hosts/")?.split_once('/')?;
+    let (host, _) = name.strip_prefix(HOSTS)?.split_once('/')?;
     is_host(host).then_some(host)
 }
 
@@ -246,6 +260,7 @@ mod tests {
             assert_eq!(binlog_receipt_number("db1", &other), None, "{other}");
         }
         assert!(is_log_name("db1-bin.000001") && !is_log_name("../x") && !is_log_name("a/b") && !is_log_name(""));
+        assert!(!is_log_name("db@1-bin.000001") && !is_host("db@1") && !is_host("-db1") && is_host("_db1"));
     }
 
     #[test]

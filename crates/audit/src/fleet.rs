@@ -159,8 +159,8 @@ impl Fleet {
 
 impl Member {
     fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
-        let warn = |event: source::Event<'_>| {
-            if let source::Event::OptionFile(odd) = event {
+        let warn = |event: source::SourceEvent<'_>| {
+            if let source::SourceEvent::OptionFile(odd) = event {
                 tell(Event::OptionFile(odd));
             }
         };

@@ -201,12 +201,6 @@ impl Step {
     pub const fn is_command(&self) -> bool {
         !matches!(self.action, Action::Advice { .. } | Action::Note { .. })
     }
-
-    /// Whether it is a statement, which needs a semicolon before the next one.
-    #[must_use]
-    pub const fn is_statement(&self) -> bool {
-        matches!(self.action, Action::Statement { .. })
-    }
 }
 
 impl fmt::Display for Step {

@@ -44,7 +44,7 @@ pub struct Source {
 
 /// Events while facts are collected.
 #[derive(Debug)]
-pub enum Event<'e> {
+pub enum SourceEvent<'e> {
     /// Progress.
     Progress(Progress),
     /// A warning about an option file with connection options.
@@ -63,11 +63,11 @@ impl Source {
     /// # Errors
     /// [`Error::NothingNamed`] if no server or directory is given, also not in an option file; errors of the connection
     /// name the server.
-    pub fn facts(&self, login: &Login, prompt: &dyn Prompt, tell: &dyn Fn(Event<'_>)) -> Result<Facts, Error> {
+    pub fn facts(&self, login: &Login, prompt: &dyn Prompt, tell: &dyn Fn(SourceEvent<'_>)) -> Result<Facts, Error> {
         if let Some(path) = &self.facts {
             return Facts::load(path);
         }
-        let show = |progress| tell(Event::Progress(progress));
+        let show = |progress| tell(SourceEvent::Progress(progress));
         if let Some(directory) = &self.offline {
             let options = OfflineOptions {
                 deep: self.deep,
@@ -80,7 +80,7 @@ impl Source {
             return collect::offline(directory, &options);
         }
         let files = login.option_files()?;
-        files.warnings.iter().for_each(|odd| tell(Event::OptionFile(odd)));
+        files.warnings.iter().for_each(|odd| tell(SourceEvent::OptionFile(odd)));
         let target = login.target(self.url.as_deref(), self.socket.as_deref(), &files)?.ok_or(Error::NothingNamed)?;
         let connect = login.options(&target, &files, prompt)?;
         let options = self.live(LiveOptions { progress: Some(&show), ..LiveOptions::new(target, connect) });

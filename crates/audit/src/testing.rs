@@ -18,7 +18,7 @@ use crate::check::{Check, Context};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
-use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
+use crate::facts::sql::{Answer, Identity, QueryOutcome, Session, SqlFacts};
 use crate::finding::{Finding, Status};
 use crate::rules::Rules;
 
@@ -76,23 +76,25 @@ impl FactsBuilder {
     pub(crate) fn answer(mut self, name: &str, columns: &[&str], rows: &[&[&str]]) -> Self {
         let owned = |row: &&[&str]| row.iter().map(|v| Some((*v).to_owned())).collect();
         let columns = columns.iter().map(|c| (*c).to_owned()).collect();
-        self.set(name, Outcome::Rows { columns, rows: rows.iter().map(owned).collect() });
+        self.set(name, QueryOutcome::Rows { columns, rows: rows.iter().map(owned).collect() });
         self
     }
 
     /// Makes the server refuse a query.
     pub(crate) fn refused(mut self, name: &str, code: u16) -> Self {
-        self.set(name, Outcome::Failed { code, message: "command denied".to_owned() });
+        self.set(name, QueryOutcome::Failed { code, message: "command denied".to_owned() });
         self
     }
 
-    fn set(&mut self, name: &str, outcome: Outcome) {
+    fn set(&mut self, name: &str, outcome: QueryOutcome) {
         let answer = Answer { sql: format!("-- {name}"), needs: "GRANT SELECT ON *.*".to_owned(), outcome };
         self.0.sql.as_mut().unwrap().answers.insert(name.to_owned(), answer);
     }
 
     fn row(mut self, name: &str, values: &[&str]) -> Self {
-        if let Outcome::Rows { rows, .. } = &mut self.0.sql.as_mut().unwrap().answers.get_mut(name).unwrap().outcome {
+        if let QueryOutcome::Rows { rows, .. } =
+            &mut self.0.sql.as_mut().unwrap().answers.get_mut(name).unwrap().outcome
+        {
             rows.push(values.iter().map(|v| Some((*v).to_owned())).collect());
         }
         self

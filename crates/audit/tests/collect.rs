@@ -8,7 +8,7 @@ use audit::collect::{LiveOptions, OfflineOptions, live, offline};
 use audit::facts::Facts;
 use audit::facts::files::{Content, FileFact, FileFacts};
 use audit::facts::host::Role;
-use audit::facts::sql::Outcome;
+use audit::facts::sql::QueryOutcome;
 use harness::{KeyringLocation, Kind, Server};
 use server::{Endpoint, Options, Password, Target, TlsMode};
 
@@ -141,7 +141,7 @@ fn least_privileges_and_tcp_find_the_same_server() {
     assert!(sql.tablespaces().unwrap().iter().any(|space| space.name == "d/secret" && space.encrypted == "Y"));
     assert!(sql.session.tls.is_some());
     let accounts = &sql.answers["accounts"];
-    assert!(matches!(accounts.outcome, Outcome::Failed { code, .. } if code != 0), "{:?}", accounts.outcome);
+    assert!(matches!(accounts.outcome, QueryOutcome::Failed { code, .. } if code != 0), "{:?}", accounts.outcome);
     assert!(accounts.needs.contains("SELECT"));
     let process = facts.host.as_ref().unwrap().process.as_ref().unwrap();
     assert_eq!((Some(process.pid.unsigned_abs()), process.found_by.as_str()), (server.pid(), "listening socket"));

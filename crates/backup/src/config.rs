@@ -50,7 +50,7 @@ pub struct Config {
     /// Recipients of the files' keys, if these are stored.
     pub key_recipients: Vec<Recipient>,
     /// How encrypted pages are stored.
-    pub pages: Pages,
+    pub pages: PageStorage,
     /// Compression level of zstd.
     pub level: i32,
     /// The snapshot provider.
@@ -105,7 +105,7 @@ pub struct Server {
 /// How encrypted pages are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pages {
+pub enum PageStorage {
     /// Decrypted before compression: reading the backup takes only the age identity.
     #[default]
     Open,
@@ -159,7 +159,7 @@ struct RawHost {
 struct RawData {
     recipients: Vec<String>,
     #[serde(default)]
-    pages: Pages,
+    pages: PageStorage,
     compress: Option<String>,
     provider: Option<String>,
     max_freeze: Option<String>,
@@ -410,12 +410,12 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
     fn what_is_not_said_has_defaults() {
         let config = Config::parse(TEXT).unwrap();
         assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
-        assert_eq!((config.pages, config.level, config.streams), (Pages::Open, 1, 4));
+        assert_eq!((config.pages, config.level, config.streams), (PageStorage::Open, 1, 4));
         assert_eq!((config.provider, config.max_freeze), (Choice::Auto, MAX_FREEZE));
         assert_eq!(config.state, Path::new(STATE));
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();
-        assert_eq!((config.pages, config.level, config.max_freeze), (Pages::AsIs, 3, Duration::from_millis(250)));
+        assert_eq!((config.pages, config.level, config.max_freeze), (PageStorage::AsIs, 3, Duration::from_millis(250)));
     }
 
     #[test]

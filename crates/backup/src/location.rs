@@ -8,13 +8,13 @@ use std::{
 
 use store::{
     Directory, S3, Store,
-    s3::{
-        Address, DEFAULT_TIMEOUT, GIVE_UP, Lock, LockMode, SCHEME, Settings, Style,
-        policy::{Allowed, Dialect, policy},
-    },
+    s3::{Address, DEFAULT_TIMEOUT, GIVE_UP, Lock, LockMode, SCHEME, Settings, Style},
 };
 
-use crate::BackupError;
+use crate::{
+    BackupError,
+    policy::{Allowed, Dialect, policy},
+};
 
 /// Upper limit, to catch mistakes: nobody could undo a longer lock.
 const MAX_LOCK_DAYS: u16 = 3650;

@@ -80,7 +80,7 @@ struct Packs {
 impl<'r> RunReport<'r> {
     /// Report of a backup; `seconds` is its duration.
     #[must_use]
-    pub fn new(made: &'r Backup, seconds: f64, progress: &run::Progress) -> Self {
+    pub fn new(made: &'r Backup, seconds: f64, progress: &run::RunProgress) -> Self {
         let receipt = &made.receipt;
         let archive::receipt::Bytes { data, read, changed, stored } = receipt.bytes;
         let new = receipt.packs.iter().filter(|pack| pack.new).count();
@@ -308,8 +308,8 @@ struct RestorePages {
 impl<'r> RestoreReport<'r> {
     /// Report of a restore; `seconds` is its duration.
     #[must_use]
-    pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::Progress, seconds: f64) -> Self {
-        let restore::Pages { proven, bad, unproven } = restored.pages;
+    pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::RestoreProgress, seconds: f64) -> Self {
+        let restore::PageCounts { proven, bad, unproven } = restored.pages;
         Self {
             schema: archive::restores::SCHEMA,
             host: opened.host(),

@@ -72,7 +72,7 @@ impl Repository {
     /// # Errors
     /// [`BackupError::Store`].
     pub(crate) fn lengths(&self, host: &str) -> Result<BTreeMap<String, u64>, BackupError> {
-        let listed = self.store.list(&format!("hosts/{host}/"))?;
+        let listed = self.store.list(&names::of_host(host))?;
         Ok(listed.into_iter().map(|of| (of.name.to_string(), of.bytes)).collect())
     }
 
@@ -105,7 +105,7 @@ impl Repository {
     /// # Errors
     /// [`BackupError::Store`].
     pub fn hosts(&self) -> Result<Vec<String>, BackupError> {
-        let listed = self.store.list("hosts/")?;
+        let listed = self.store.list(names::HOSTS)?;
         let of_receipt = listed.iter().filter_map(|listed| {
             let host = names::host(listed.name.as_str())?;
             names::receipt_number(host, listed.name.as_str()).map(|_| host.to_owned())

@@ -1,8 +1,6 @@
 //! Privileges of a session's account.
 
-use server::Capability;
-use server::Grants;
-use server::quote;
+use server::{Capability, Grants, dialect::statement::SHOW_GRANTS, quote};
 
 use crate::{Error, Session};
 
@@ -15,9 +13,9 @@ pub(crate) fn query(session: &mut Session<'_>) -> Result<Grants, Error> {
     let sql = match roles {
         // MariaDB has one active role at a time, and lists its grants with the account's.
         Some(roles) if session.identity().version.flavor != server::Flavor::MariaDb => {
-            format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}")
+            format!("{SHOW_GRANTS} FOR CURRENT_USER() USING {roles}")
         }
-        _ => "SHOW GRANTS".to_owned(),
+        _ => SHOW_GRANTS.to_owned(),
     };
     let rows = session.query(&sql)?;
     Ok(Grants::parse(rows.rows.iter().filter_map(|row| row.first()?.as_deref())))

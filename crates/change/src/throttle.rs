@@ -3,8 +3,8 @@
 use std::{str::FromStr, time::Duration};
 
 use jiff::{Zoned, civil::Time};
-use server::quote;
-use server::{Options, Target};
+use replication::status::ChannelStatus;
+use server::{Options, Target, quote};
 
 use crate::{Error, Session};
 
@@ -84,11 +84,10 @@ type Lag = Option<u64>;
 
 /// The lag of the slowest channel; `None` if the server is not a replica.
 fn lag(session: &mut Session<'_>) -> Result<Option<Lag>, Error> {
-    let channels = session.query(session.replica_status())?;
-    let columns = ["Seconds_Behind_Source", "Seconds_Behind_Master"];
-    let of = |row: usize| columns.iter().find_map(|column| channels.value(row, column)?.parse::<u64>().ok());
+    let status = session.query(session.replica_status())?;
+    let channels = ChannelStatus::all(&session.identity().version, &status);
     // `None` sorts below every number: a stopped channel would be hidden by a running one.
-    let lags: Vec<Lag> = (0..channels.rows.len()).map(of).collect();
+    let lags: Vec<Lag> = channels.iter().map(|channel| channel.seconds_behind).collect();
     Ok(if lags.contains(&None) { Some(None) } else { lags.into_iter().max() })
 }
 

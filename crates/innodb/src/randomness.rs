@@ -40,26 +40,6 @@ pub fn looks_random(bytes: &[u8]) -> Option<bool> {
     chi_square(bytes).map(|chi_square| chi_square < THRESHOLD)
 }
 
-/// Shannon entropy of the byte values in bits per byte (0 to 8); `None` for no bytes. For display
-/// only: short random input stays below 8, so use [`looks_random`] to judge.
-#[must_use]
-pub fn entropy(bytes: &[u8]) -> Option<f64> {
-    let total = as_f64(bytes.len());
-    if bytes.is_empty() {
-        return None;
-    }
-    Some(
-        histogram(bytes)
-            .iter()
-            .filter(|count| **count > 0)
-            .map(|count| {
-                let share = f64::from(*count) / total;
-                -share * share.log2()
-            })
-            .sum(),
-    )
-}
-
 /// Result of sampling a file without headers: an unlinked temporary file, a write-set cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamSample {
@@ -205,8 +185,6 @@ mod tests {
     #[test]
     fn short_input_is_not_judged() {
         assert_eq!(looks_random(&[7; 255]), None);
-        assert_eq!(entropy(&[]), None);
-        assert_eq!(entropy(&[1, 2]), Some(1.0));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
     crypt::{
         aes::CipherFault,
         mysql::{TablespaceKey, UnwrapFault, WrappedKey},
-        redo::mysql::{BlockCipher, is_encrypted},
+        redo::mysql::{MySqlBlockCipher, is_encrypted},
     },
     ids::Lsn,
     keys::KeySource,
@@ -134,7 +134,7 @@ pub enum CopyCheckpoint {
 
 /// The blocks of a log, with the log's key if it has one.
 pub struct Blocks {
-    cipher: Result<BlockCipher, UnwrapFault>,
+    cipher: Result<MySqlBlockCipher, UnwrapFault>,
 }
 
 impl Blocks {
@@ -144,7 +144,7 @@ impl Blocks {
     pub fn new(head: &Head, keys: &dyn KeySource) -> Self {
         let wrapped = head.wrapped_key().ok_or(UnwrapFault::NoStore);
         let key = wrapped.and_then(|wrapped| wrapped.unwrap(keys));
-        Self { cipher: key.and_then(|key: TablespaceKey| Ok(BlockCipher::new(&key)?)) }
+        Self { cipher: key.and_then(|key: TablespaceKey| Ok(MySqlBlockCipher::new(&key)?)) }
     }
 
     /// Whether encrypted blocks can be read.
@@ -193,7 +193,7 @@ impl Blocks {
         Ok(opened)
     }
 
-    fn cipher(&self, lsn: Lsn) -> Result<&BlockCipher, RedoCopyFault> {
+    fn cipher(&self, lsn: Lsn) -> Result<&MySqlBlockCipher, RedoCopyFault> {
         self.cipher.as_ref().map_err(|error| match error {
             UnwrapFault::NoStore => RedoCopyFault::Sealed(lsn),
             error => RedoCopyFault::Key(*error),
@@ -254,12 +254,12 @@ mod tests {
         block
     }
 
-    fn blocks(cipher: Option<BlockCipher>) -> Blocks {
+    fn blocks(cipher: Option<MySqlBlockCipher>) -> Blocks {
         Blocks { cipher: cipher.ok_or(UnwrapFault::NoStore) }
     }
 
-    fn cipher() -> BlockCipher {
-        BlockCipher::new(&TablespaceKey::from_parts(&[3; 32], &[4; 32])).unwrap()
+    fn cipher() -> MySqlBlockCipher {
+        MySqlBlockCipher::new(&TablespaceKey::from_parts(&[3; 32], &[4; 32])).unwrap()
     }
 
     #[test]

@@ -47,7 +47,6 @@ fn read_everything(bytes: &[u8]) {
         let _ = aria::scan_index(&bytes, &table, u64::MAX);
     }
     let _ = file_kind::recognise(bytes, "x", bytes.len() as u64);
-    let _ = randomness::entropy(bytes);
 }
 
 /// Small samples of every format, cut to 96 KiB.

@@ -7,7 +7,7 @@ mod common;
 use common::{SampleKeys, keys_of, sample};
 use innodb::{
     Lsn, SpaceId,
-    crypt::{mysql::WrappedKey, redo::key_records::KeyRecords, redo::mysql::BlockCipher},
+    crypt::{mysql::WrappedKey, redo::key_records::KeyRecords, redo::mysql::MySqlBlockCipher},
     doublewrite,
     keys::{KeySource, NoKeys},
     tablespace::{Depth, Family, Page0, ScanOptions, TablespaceKind, scan},
@@ -128,7 +128,8 @@ mod redo {
         let mut only_zeros = log[..4 * BLOCK].to_vec();
         only_zeros.extend(&log[FIRST_ZERO * BLOCK..(FIRST_ZERO + 6) * BLOCK]);
         let key: WrappedKey = key_info(&header).expect("it has the key").key;
-        let cipher = BlockCipher::new(&key.unwrap(&keys_of("percona80-redo")).expect("it opens")).expect("a cipher");
+        let cipher =
+            MySqlBlockCipher::new(&key.unwrap(&keys_of("percona80-redo")).expect("it opens")).expect("a cipher");
         let mut records = KeyRecords::new(Lsn(0), Some(&cipher));
         assert!(!records.search(&only_zeros, &mut || {}).expect("read"));
     }

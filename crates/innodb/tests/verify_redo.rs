@@ -12,9 +12,9 @@ use innodb::{
         mysql::WrappedKey,
         redo::{
             LogCipher, LogKeyInfo,
-            mariadb_blocks::{self, Layout, block_lsn, number},
+            mariadb_blocks::{self, BlockLayout, block_lsn, number},
             mariadb_encrypted, mariadb_phys,
-            mysql::{BlockCipher, is_encrypted},
+            mysql::{MySqlBlockCipher, is_encrypted},
             records::{Framing, contents, frame},
         },
     },
@@ -113,9 +113,9 @@ fn a_missing_and_a_wrong_key_are_distinguished() {
     }
 }
 
-fn mysql_cipher(bytes: &[u8]) -> BlockCipher {
+fn mysql_cipher(bytes: &[u8]) -> MySqlBlockCipher {
     let key = WrappedKey::parse(&bytes[1072..]).expect("the sample has one");
-    BlockCipher::new(&key.unwrap(&keys(MYSQL)).expect("the sample opens")).expect("a cipher")
+    MySqlBlockCipher::new(&key.unwrap(&keys(MYSQL)).expect("the sample opens")).expect("a cipher")
 }
 
 #[test]
@@ -144,7 +144,11 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
     let bytes = log(MARIADB_105);
     let info = LogKeyInfo::from_checkpoint(&bytes[512..1024]).expect("it has one");
     assert_eq!(info.key_version, KeyVersion(1));
-    let cipher = mariadb_blocks::BlockCipher::new(mariadb_cipher(MARIADB_105, &info), info.nonce, Layout::KeyVersion);
+    let cipher = mariadb_blocks::MariaDbBlockCipher::new(
+        mariadb_cipher(MARIADB_105, &info),
+        info.nonce,
+        BlockLayout::KeyVersion,
+    );
     let mut sealed = 0;
     for block in bytes[2048..].chunks_exact(512) {
         let Some(number) = number(block) else { continue };

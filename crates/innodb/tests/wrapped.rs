@@ -7,7 +7,7 @@ use innodb::{
     MasterKeyId,
     crypt::{
         mysql::UnwrapFault,
-        redo::{key_records::KeyRecords, mysql::BlockCipher},
+        redo::{key_records::KeyRecords, mysql::MySqlBlockCipher},
         wrapped::{HEAD_BYTES, MasterKey, RewrapFault, Secret, Wrapped, rewrap},
     },
     keys::KeySource,
@@ -143,7 +143,7 @@ fn a_log_tells_whether_recovery_would_write_a_wrapped_key() {
     let mut log = sample("redo/mysql97-mixed");
     let info = key_info(&log[..2048]).unwrap();
     let key = info.key.unwrap(&keys_of("mysql97-mixed")).unwrap();
-    let cipher = BlockCipher::new(&key).unwrap();
+    let cipher = MySqlBlockCipher::new(&key).unwrap();
     let start = innodb::verify::redo::mysql_start_lsn(&log[..2048]).unwrap();
     // Tables were encrypted while this file was written, so it holds their keys, in encrypted and in clear blocks.
     assert!(KeyRecords::new(start, Some(&cipher)).search(&log, &mut || ()).unwrap());

@@ -66,7 +66,7 @@ fn list(slots: &[u32]) -> String {
 
 /// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ReencryptStep {
     /// Progress of the data.
     Progress(Progress),
     /// A step was completed and verified.
@@ -226,7 +226,7 @@ impl Reencrypt<'_> {
     ///
     /// # Errors
     /// [`Error`]; unless the message says that nothing was changed, a run with `resume` continues.
-    pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, Error> {
+    pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(ReencryptStep)) -> Result<PathBuf, Error> {
         let before = &ready.before.volume;
         if Header::read(&open(self.device)?, self.device)?.volume != *before {
             return Err(Error::refused(self.device, "its header has changed since the plan was made"));
@@ -235,7 +235,7 @@ impl Reencrypt<'_> {
         // A header saved during a re-encryption is of no use.
         if !self.resume {
             let saved = self.save(&ready.before)?;
-            tell(Step::Done(format!("previous header saved in {}", saved.display())));
+            tell(ReencryptStep::Done(format!("previous header saved in {}", saved.display())));
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
             let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
             let begun = begun.map_err(|error| Error::io(&note)(error.into()))?;
@@ -255,21 +255,22 @@ impl Reencrypt<'_> {
         let mut finished = ready.finished;
         if self.resume && before.is_at_work() {
             self.cryptsetup.recover(self.device, self.key)?;
-            tell(Step::Done("the part that was being written at the interruption is recovered".to_owned()));
+            tell(ReencryptStep::Done("the part that was being written at the interruption is recovered".to_owned()));
             // If that was the last part, there is nothing left to resume.
             finished = !Header::read(&open(self.device)?, self.device)?.volume.reencrypting();
         }
         if !finished {
-            self.cryptsetup.reencrypt(self.device, self.key, &how, &mut |progress| tell(Step::Progress(progress)))?;
+            self.cryptsetup
+                .reencrypt(self.device, self.key, &how, &mut |progress| tell(ReencryptStep::Progress(progress)))?;
         }
         self.prove(before)?;
-        tell(Step::Done("all data re-encrypted, and the key opens it".to_owned()));
+        tell(ReencryptStep::Done("all data re-encrypted, and the key opens it".to_owned()));
         for (number, other) in (1_usize..).zip(self.others) {
             let slot = match self.cryptsetup.opens(self.device, other, None)? {
                 Some(slot) => slot,
                 None => key::add(self.cryptsetup, self.device, self.key, other, self.iterations)?,
             };
-            tell(Step::Done(format!("other key {number} opens slot {slot}")));
+            tell(ReencryptStep::Done(format!("other key {number} opens slot {slot}")));
         }
         let saved = self.save(&Header::read(&open(self.device)?, self.device)?)?;
         remove(&note)?;

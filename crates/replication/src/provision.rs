@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use crate::statements::{self, Source, Statements};
-use crate::{Error, Peers, status};
+use crate::{
+    Error, Peers,
+    status::{self, ChannelStatus},
+};
 use server::dialect::statement::{self, replica_status};
 use server::quote;
 
@@ -252,10 +255,11 @@ fn wait_until_caught_up(peers: &mut Peers, wait: Duration) -> Result<(), Error> 
         (logged.to_string(), "MASTER_GTID_WAIT")
     };
     let until = Instant::now().checked_add(wait);
-    let status = replica_status(&peers.new.identity().version);
+    let version = peers.new.identity().version.clone();
     while peers.new.value(&format!("SELECT {function}('{newest}', {WAIT_STEP_SECONDS})"))? != "0" {
-        if let Some(reason) = status::last_error(&peers.new.rows(status)?) {
-            return Err(Error::Stopped { server: peers.new.name().to_owned(), reason });
+        let channels = ChannelStatus::all(&version, &peers.new.rows(replica_status(&version))?);
+        if let Some(reason) = channels.first().and_then(ChannelStatus::last_error) {
+            return Err(Error::Stopped { server: peers.new.name().to_owned(), reason: reason.to_owned() });
         }
         if until.is_some_and(|until| Instant::now() > until) {
             return Err(Error::NotCaughtUp { server: peers.new.name().to_owned(), seconds: wait.as_secs() });

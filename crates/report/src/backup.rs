@@ -11,7 +11,7 @@ use archive::{
 use backup::{
     Config, Repository,
     check::Checked,
-    config::Pages,
+    config::PageStorage,
     init::Init,
     keys::KeyCheck,
     prove::Proof,
@@ -62,11 +62,11 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
         Message::info(format!("signing key {key} ({})", state(init.made_key))),
         Message::info(format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len())),
         Message::info(match config.pages {
-            Pages::Open => {
+            PageStorage::Open => {
                 "pages of encrypted tables are decrypted before they are stored: whoever has a recipient's identity \
                     can read all rows"
             }
-            Pages::AsIs => {
+            PageStorage::AsIs => {
                 "pages are stored as they are: reading encrypted tables needs an identity and the server's keyring"
             }
         }),
@@ -101,7 +101,7 @@ fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
 
 /// Progress of a backup.
 #[must_use]
-pub fn backup_progress(progress: &run::Progress) -> String {
+pub fn backup_progress(progress: &run::RunProgress) -> String {
     let stored = size(progress.stored_bytes.load(Ordering::Relaxed));
     format!("{}, {stored} stored", part("reading", &progress.bytes, &progress.total_bytes))
 }
@@ -301,7 +301,7 @@ pub fn key_check_message(judged: &JudgedReceipt, check: &KeyCheck) -> Message {
 
 /// Progress of a restore.
 #[must_use]
-pub fn restore_progress(progress: &restore::Progress) -> String {
+pub fn restore_progress(progress: &restore::RestoreProgress) -> String {
     if progress.proven_bytes.load(Ordering::Relaxed) > 0 {
         return part("reading back", &progress.proven_bytes, &progress.total_bytes);
     }
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn a_backup_says_how_much_is_read_and_stored() {
-        let progress = run::Progress::default();
+        let progress = run::RunProgress::default();
         progress.total_bytes.store(4 << 20, Ordering::Relaxed);
         progress.bytes.store(1 << 20, Ordering::Relaxed);
         progress.stored_bytes.store(512, Ordering::Relaxed);
@@ -494,7 +494,7 @@ mod tests {
 
     #[test]
     fn an_empty_restore_has_no_percentage_to_divide_by() {
-        assert_eq!(restore_progress(&restore::Progress::default()), "writing 0 B of 0 B (0 %)");
+        assert_eq!(restore_progress(&restore::RestoreProgress::default()), "writing 0 B of 0 B (0 %)");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use change::{Outcome, tls::Report};
+use change::{Outcome, tls::InstallReport};
 use pki::Certificate;
 use pki::{
     Level,
@@ -15,7 +15,7 @@ use crate::{Error, json, text::visible};
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_certificate_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_certificate_json(report: &InstallReport, out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(report, out)
 }
 
@@ -23,7 +23,7 @@ pub fn write_certificate_json(report: &Report, out: &mut dyn Write) -> Result<()
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_certificate_table(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_certificate_table(report: &InstallReport, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{}", visible(&report.server))?;
     for step in &report.steps {
         let (state, why) = match &step.outcome {

@@ -18,7 +18,7 @@ const MAX_LISTED: usize = 12;
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_encrypt_json(report: &encrypt::Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_encrypt_json(report: &encrypt::EncryptReport, out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(report, out)
 }
 
@@ -26,7 +26,7 @@ pub fn write_encrypt_json(report: &encrypt::Report, out: &mut dyn Write) -> Resu
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_encrypt_plan(report: &encrypt::EncryptReport, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{}, {}", visible(&report.server), visible(&report.version))?;
     writeln!(out, "\n{:>4}  {:>10}  {:<14}  STEP", "", "REWRITES", "CLIENTS WAIT")?;
     for (number, step) in report.steps.iter().enumerate() {
@@ -67,7 +67,7 @@ fn waits(step: &StepReport) -> String {
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_encrypt_run(report: &encrypt::Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_encrypt_run(report: &encrypt::EncryptReport, out: &mut dyn Write) -> Result<(), Error> {
     for step in &report.steps {
         let (state, reason) = match &step.outcome {
             Outcome::Planned => ("planned", ""),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use change::init::{CheckReport, CheckState, Condition, Part, Report};
+use change::init::{CheckReport, CheckState, Condition, InitReport, Part};
 
 use crate::{Error, json, text::visible};
 
@@ -10,7 +10,7 @@ use crate::{Error, json, text::visible};
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_init_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_init_json(report: &InitReport, out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(report, out)
 }
 
@@ -18,7 +18,7 @@ pub fn write_init_json(report: &Report, out: &mut dyn Write) -> Result<(), Error
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_init_table(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_init_table(report: &InitReport, out: &mut dyn Write) -> Result<(), Error> {
     let datadir = report.datadir.to_string_lossy();
     writeln!(out, "{}: {}, data in {}", visible(&report.server), visible(&report.flavor), visible(&datadir))?;
     writeln!(out, "keys: {}\n", visible(&report.keyring.to_string_lossy()))?;

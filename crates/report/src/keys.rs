@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path};
 
-use change::keys::{EncryptedFileKind, KeyEntry, Report, Storage, Uses};
+use change::keys::{EncryptedFileKind, KeyEntry, KeysReport, Storage, Uses};
 use jiff::Timestamp;
 use register::CopyState;
 
@@ -15,7 +15,7 @@ use crate::{
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_keys_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_keys_json(report: &KeysReport, out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(report, out)
 }
 
@@ -23,7 +23,7 @@ pub fn write_keys_json(report: &Report, out: &mut dyn Write) -> Result<(), Error
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_keys_table(report: &KeysReport, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{}, {}", visible(&report.server), visible(&report.version))?;
     back_end(report, out)?;
     for key in &report.keys {
@@ -59,7 +59,7 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     Ok(())
 }
 
-fn back_end(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+fn back_end(report: &KeysReport, out: &mut dyn Write) -> Result<(), Error> {
     let Some(back_end) = &report.back_end else {
         return Ok(writeln!(out, "no keyring or key management is active")?);
     };
@@ -161,7 +161,7 @@ fn date(when: Timestamp) -> String {
 
 /// What is wrong with the keys, and what to do about it.
 #[must_use]
-pub fn keys_messages(report: &Report) -> Vec<Message> {
+pub fn keys_messages(report: &KeysReport) -> Vec<Message> {
     let mut messages: Vec<_> = report.withdrawn.iter().map(|key| Message::warning(key.as_str())).collect();
     if report.sound {
         return messages;

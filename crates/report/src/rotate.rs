@@ -4,7 +4,7 @@ use std::io::Write;
 
 use change::{
     Outcome,
-    rotate::{Proof, Report},
+    rotate::{Proof, RotateReport},
 };
 
 use crate::{Error, Message, certificate::write_certificate_table, json, text::visible};
@@ -13,7 +13,7 @@ use crate::{Error, Message, certificate::write_certificate_table, json, text::vi
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_rotate_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_rotate_json(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(report, out)
 }
 
@@ -21,7 +21,7 @@ pub fn write_rotate_json(report: &Report, out: &mut dyn Write) -> Result<(), Err
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_rotate_plan(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_rotate_plan(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     if !report.steps.is_empty() {
         writeln!(out, "{}", visible(&report.server))?;
     }
@@ -35,7 +35,7 @@ pub fn write_rotate_plan(report: &Report, out: &mut dyn Write) -> Result<(), Err
     certificate(report, out)
 }
 
-fn certificate(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+fn certificate(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     report.tls.as_ref().map_or(Ok(()), |tls| write_certificate_table(tls, out))
 }
 
@@ -43,7 +43,7 @@ fn certificate(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_rotate_run(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_rotate_run(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     if report.steps.is_empty() {
         return certificate(report, out);
     }
@@ -66,7 +66,7 @@ pub fn write_rotate_run(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     certificate(report, out)
 }
 
-fn leftovers(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+fn leftovers(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     if !report.leftovers.is_empty() {
         writeln!(out, "these keep their key on this server:")?;
     }
@@ -77,7 +77,7 @@ fn leftovers(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+fn write_proofs(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(before) = &report.proofs.before {
         writeln!(out, "before: {}", proof(before))?;
     }
@@ -109,7 +109,7 @@ fn proof(proof: &Proof) -> String {
 }
 
 /// Lists each file that is not proven.
-fn write_old_key_files(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+fn write_old_key_files(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     if report.old_key_files.is_empty() {
         return Ok(());
     }
@@ -125,7 +125,7 @@ fn write_old_key_files(report: &Report, out: &mut dyn Write) -> Result<(), Error
     Ok(())
 }
 
-fn write_backups(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+fn write_backups(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     for backup in report.backup.iter().chain(&report.backup_before) {
         writeln!(out, "backup: {}, {} keys", visible(&backup.file.to_string_lossy()), backup.keys)?;
         writeln!(out, "        sha256 {}", backup.sha256)?;
@@ -141,7 +141,7 @@ fn write_backups(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
 
 /// What still carries an older key after a rotation, and what to do about it.
 #[must_use]
-pub fn rotate_messages(report: &Report) -> Vec<Message> {
+pub fn rotate_messages(report: &RotateReport) -> Vec<Message> {
     if report.done {
         return Vec::new();
     }

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use crate::{
     bytes::Bytes,
     error::{Error, OtherService, Phase},
+    error_code,
     greeting::{self, FirstPacket, Greeting},
     socket::{Socket, silent_service},
 };
@@ -188,13 +189,9 @@ pub(crate) fn server_error(payload: &[u8]) -> Option<Error> {
     }
     let message = String::from_utf8_lossy(bytes.rest()).into_owned();
     Some(match code {
-        // ER_ACCESS_DENIED_ERROR, ER_HOST_NOT_PRIVILEGED, ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
-        // ER_ACCOUNT_HAS_BEEN_LOCKED of MySQL and MariaDB.
-        1045 | 1130 | 1698 | 3118 | 4151 => Error::AccessDenied { code, message },
-        // ER_SECURE_TRANSPORT_REQUIRED.
-        3159 => Error::SecureTransportRequired { code, message },
-        // ER_QUERY_TIMEOUT of MySQL, ER_STATEMENT_TIMEOUT of MariaDB.
-        3024 | 1969 => Error::StatementTimedOut { code, message },
+        _ if error_code::LOGIN_REFUSED.contains(&code) => Error::AccessDenied { code, message },
+        error_code::SECURE_TRANSPORT_REQUIRED => Error::SecureTransportRequired { code, message },
+        _ if error_code::STATEMENT_TIMED_OUT.contains(&code) => Error::StatementTimedOut { code, message },
         _ => Error::Server { code, sqlstate, message },
     })
 }

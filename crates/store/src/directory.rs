@@ -170,13 +170,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_keeps_objects_as_every_store_does() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = Directory::make(&directory.path().join("repository")).unwrap();
-        crate::conformance::check(&store);
-    }
-
-    #[test]
     fn what_a_killed_run_left_is_no_object() {
         let directory = tempfile::tempdir().unwrap();
         let store = Directory::open(directory.path()).unwrap();

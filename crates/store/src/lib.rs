@@ -1,11 +1,10 @@
 //! Named objects that never change.
 //!
 //! [`Store::put_new`] writes a new object completely and durably, or not at all; it never replaces one. The crate does
-//! not interpret objects. [`Directory`] stores them as files, [`S3`] in a bucket; [`conformance`] tests every
-//! implementation.
+//! not interpret objects. [`Directory`] stores them as files, [`S3`] in a bucket; `tests/support/conformance.rs`
+//! tests every implementation.
 #![forbid(unsafe_code)]
 
-pub mod conformance;
 mod directory;
 mod error;
 mod name;

@@ -1,5 +1,8 @@
 //! Buckets of a real server: the same rules as for a directory, and what only buckets have.
 
+#[path = "support/conformance.rs"]
+mod conformance;
+
 use std::{
     io::{Cursor, Read},
     time::Duration,
@@ -46,7 +49,7 @@ fn a_bucket_keeps_objects_as_every_store_does() {
         for url in ["s3://backups", "s3://backups/below/a-prefix"] {
             // The bucket's root sees what is below its prefixes, so it comes first.
             let store = S3::open(&settings(&server, &root, url)).expect("a store");
-            store::conformance::check(&store);
+            conformance::check(&store);
             assert!(store.warnings().is_empty());
         }
     }

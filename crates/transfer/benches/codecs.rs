@@ -15,7 +15,7 @@ use innodb::{
         redo::{
             LogKey, LogKeyInfo,
             records::{Framing, frame},
-            run::{self, Layout},
+            run::{self, RunLayout},
         },
     },
     keys::KeySource,
@@ -165,9 +165,9 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
     const BLOCKS_HEADER_BYTES: usize = 2048;
     let mut all = Vec::new();
     for (name, layout) in [
-        ("mariadb10.11.19-encrypted", Layout::OneStream),
-        ("mariadb11.8.6-encrypted", Layout::OneStream),
-        ("mariadb11.4.5-encrypted-phys", Layout::PageRecords),
+        ("mariadb10.11.19-encrypted", RunLayout::OneStream),
+        ("mariadb11.8.6-encrypted", RunLayout::OneStream),
+        ("mariadb11.4.5-encrypted-phys", RunLayout::PageRecords),
     ] {
         let (log, keys) = (sample(&format!("redo/{name}"))?, mariadb(keys_of(name))?);
         let (head, body) = log.split_at(HEADER_BYTES);

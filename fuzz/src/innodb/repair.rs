@@ -11,7 +11,7 @@ use innodb::{
         binlog::{EventMode, MariaDbEvents, MySqlHeader, NONCE_BYTES},
         mariadb::{self, CryptData, Layout, Mode, PageKey},
         mysql::{PageCipher, Sealed},
-        redo::{mysql::BlockCipher, records},
+        redo::{mysql::MySqlBlockCipher, records},
     },
     keys::KeySource,
     page::{checksum as sums, types::PageType},
@@ -222,7 +222,7 @@ fn is_mini_transactions(log: &[u8]) -> bool {
 pub fn redo_blocks(log: &mut [u8], keys: &dyn KeySource) {
     let info = redo::key_info(log.get(..redo::KEY_INFO_BYTES).unwrap_or_default());
     let key = info.and_then(|info| info.key.unwrap(keys).ok());
-    let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
+    let cipher = key.and_then(|key| MySqlBlockCipher::new(&key).ok());
     for block in log.chunks_exact_mut(BLOCK_BYTES).skip(4) {
         let marked = block.get(4).is_some_and(|byte| byte & 0x80 != 0);
         match &cipher {

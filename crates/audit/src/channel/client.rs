@@ -1,5 +1,6 @@
 //! Client connections: whether TLS is offered, whether clear text is accepted, who is connected.
 
+use server::error_code::LOGIN_DENIED;
 use server::probe::PlainLogin;
 use server::switch::is_on;
 
@@ -86,7 +87,9 @@ pub fn takes_plain_text(facts: &Facts) -> Seen<Attested<bool>> {
     Ok(match tried {
         Some(PlainLogin::Accepted) => seen(true, "succeeded"),
         Some(PlainLogin::RefusedTransport(code)) if required => seen(false, &format!("was refused with error {code}")),
-        Some(PlainLogin::Denied(1045)) if required && sql.is_mariadb() => seen(false, "was refused with error 1045"),
+        Some(PlainLogin::Denied(LOGIN_DENIED)) if required && sql.is_mariadb() => {
+            seen(false, "was refused with error 1045")
+        }
         _ => Attested::new(!required, Grade::Declared, declared),
     })
 }

@@ -3,7 +3,7 @@
 use server::Capability;
 use server::switch::{is_on, is_switched_on};
 
-use crate::facts::sql::{Answer, Outcome, Row, SqlFacts};
+use crate::facts::sql::{Answer, QueryOutcome, Row, SqlFacts};
 use crate::facts::{Seen, Unseen};
 
 /// A channel by which this server reads another one's binary log.
@@ -88,7 +88,7 @@ pub fn channels(sql: &SqlFacts) -> Seen<Vec<Channel<'_>>> {
 /// `SHOW … STATUS` works without the performance schema.
 fn empty_is_an_answer(sql: &SqlFacts) -> bool {
     let asked = |answer: &Answer| {
-        matches!(answer.outcome, Outcome::Rows { .. })
+        matches!(answer.outcome, QueryOutcome::Rows { .. })
             && answer.sql.trim_start().to_ascii_uppercase().starts_with("SHOW")
     };
     sql.answers.get("replica_channels").is_some_and(asked)

@@ -1,6 +1,8 @@
 //! Order of remedies: some would stop a server or lock clients out unless another remedy comes first.
 
+use server::Flavor;
 use server::dialect::encryption::all_switches;
+use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
 
 use super::key::not_loaded;
 use super::tls;
@@ -21,8 +23,8 @@ pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
 /// Without keys, MariaDB does not start with an encryption variable in its option file, nor MySQL with that of the
 /// binary log; statements fail. Seen on MariaDB 10.11 and MySQL 9.7.
 fn needs_keys(facts: &Facts, remedy: &Remedy) -> bool {
-    let asks =
-        remedy.asks_for(&["ENCRYPTION='Y'", "ENCRYPTED=YES"]) || remedy.asks_for(&all_switches().collect::<Vec<_>>());
+    let asks = remedy.asks_for(&[MYSQL_ENCRYPTED, table_option(Flavor::MariaDb, true)])
+        || remedy.asks_for(&all_switches().collect::<Vec<_>>());
     asks && facts.sql.as_ref().is_some_and(not_loaded::is_missing)
 }
 

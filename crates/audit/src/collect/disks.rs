@@ -9,7 +9,7 @@ use files::{
     mounts::{Mount, Mounts},
     proc::Processor,
 };
-use luks::device::cryptsetup_format;
+use luks::device::{self, Block, cryptsetup_format};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, major, minor, statx};
 
 use super::view::{Host, View};
@@ -22,6 +22,8 @@ const MAX_DEPTH: u32 = 32;
 #[derive(Debug)]
 pub(crate) struct Disks {
     host: Host,
+    /// Where the kernel describes block devices.
+    devices: device::Host,
     view: View,
     /// The server's mount table.
     mounts: Mounts,
@@ -45,6 +47,7 @@ impl Disks {
         let of_server = pid.and_then(|pid| Mounts::read(&host.of_process(pid, "mountinfo")).ok());
         Self {
             host: host.clone(),
+            devices: host.devices(),
             view: pid.map_or_else(View::ours, |pid| View::of_process(host, pid)),
             mounts: of_server.unwrap_or_else(|| process_mounts.clone()),
             process_mounts,
@@ -135,7 +138,7 @@ impl Disks {
         if mount.device.starts_with("0:") {
             return self.of_device_file(Path::new(&mount.source), descent, depth);
         }
-        match self.block(&self.host.sys.join("dev/block").join(&mount.device)) {
+        match Block::by_number(&self.devices, &mount.device) {
             Some(device) => self.of_device(&device, descent, depth),
             None => unknown(&format!("device {} is not in /sys, as in a container", mount.device)),
         }
@@ -169,22 +172,15 @@ impl Disks {
     /// A device by its name below `/dev`.
     fn of_device_file(&self, path: &Path, descent: &mut Descent, depth: u32) -> DiskLayer {
         let name = device_name(path);
-        let found = name.file_name().and_then(|name| self.block(&self.host.sys.join("class/block").join(name)));
+        let found = name.file_name().and_then(|name| Block::by_name(&self.devices, &name.to_string_lossy()));
         match found {
             Some(device) => self.of_device(&device, descent, depth),
             None => unknown(&format!("device {} is not in /sys", path.display())),
         }
     }
 
-    /// The directory of a block device, from a link to it.
-    #[allow(clippy::unused_self, reason = "belongs to the walk, which has one place for /sys")]
-    fn block(&self, link: &Path) -> Option<PathBuf> {
-        fs::canonicalize(link).ok()
-    }
-
-    fn of_device(&self, device: &Path, descent: &mut Descent, depth: u32) -> DiskLayer {
-        let name = device.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        descent.chain.push(name.clone());
+    fn of_device(&self, device: &Block, descent: &mut Descent, depth: u32) -> DiskLayer {
+        descent.chain.push(device.name.clone());
         if depth >= MAX_DEPTH {
             return unknown("the layers below it have no end");
         }
@@ -192,24 +188,25 @@ impl Disks {
         if let Some(by) = dm_crypt(device) {
             return DiskLayer::Encrypted { by };
         }
-        if name.starts_with("zram") || name.starts_with("ram") {
+        if device.name.starts_with("zram") || device.name.starts_with("ram") {
             return DiskLayer::Memory;
         }
-        if let Some(file) = one_line(&device.join("loop/backing_file")) {
+        if let Some(file) = device.backing_file() {
             return self.process_path(Path::new(&file), descent, deeper);
         }
-        let slaves: Vec<PathBuf> =
-            sorted_entries(&device.join("slaves")).iter().filter_map(|slave| self.block(slave)).collect();
+        let slaves: Vec<Block> =
+            device.slaves().iter().filter_map(|slave| Block::by_name(&self.devices, slave)).collect();
         if !slaves.is_empty() {
             return weakest(slaves.iter().map(|slave| self.of_device(slave, descent, deeper)).collect());
         }
-        match device.parent() {
-            Some(disk) if device.join("partition").exists() => self.of_device(disk, descent, deeper),
-            _ => self.of_hardware(device, &name),
+        match device.whole_disk() {
+            Some(disk) => self.of_device(&disk, descent, deeper),
+            None => self.of_hardware(device),
         }
     }
 
-    fn of_hardware(&self, device: &Path, name: &str) -> DiskLayer {
+    fn of_hardware(&self, device: &Block) -> DiskLayer {
+        let name = device.name.as_str();
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
         if ["nbd", "rbd", "drbd"].contains(&kind) {
             return unknown(&format!("network disk {name}: its other end decides; attest it in a waiver"));
@@ -223,8 +220,7 @@ impl Disks {
                 "virtual disk {name}: the hypervisor or cloud may encrypt it; attest it in a waiver"
             ));
         }
-        // An iSCSI disk is below its session in /sys/devices.
-        if device.components().any(|part| part.as_os_str().to_string_lossy().starts_with("session")) {
+        if device.is_iscsi() {
             return unknown(&format!("iSCSI disk {name}: the storage may encrypt it; attest it in a waiver"));
         }
         DiskLayer::Plain
@@ -232,11 +228,11 @@ impl Disks {
 }
 
 /// What encrypts a device of dm-crypt. The verity and integrity devices of cryptsetup do not encrypt.
-fn dm_crypt(device: &Path) -> Option<String> {
-    let uuid = one_line(&device.join("dm/uuid"))?;
+fn dm_crypt(device: &Block) -> Option<String> {
+    let uuid = device.mapper_uuid()?;
     let format = cryptsetup_format(&uuid)?;
     let hides = !["VERITY", "INTEGRITY", "SUBDEV"].contains(&format);
-    let name = one_line(&device.join("dm/name")).unwrap_or_default();
+    let name = device.mapper_name().unwrap_or_default();
     hides.then(|| format!("dm-crypt {format} {name}").trim_end().to_owned())
 }
 
@@ -348,6 +344,7 @@ mod tests {
         fn device(self, location: &str, number: &str) -> Self {
             let path = self.dir.path().join("sys/devices").join(location);
             fs::create_dir_all(path.join("slaves")).unwrap();
+            fs::write(path.join("dev"), format!("{number}\n")).unwrap();
             symlink(&path, self.dir.path().join("sys/dev/block").join(number)).unwrap();
             symlink(&path, self.dir.path().join("sys/class/block").join(path.file_name().unwrap())).unwrap();
             self

@@ -1,7 +1,7 @@
 //! LUKS headers of open volumes: found through `/sys`, judged from their bytes.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ::luks::{
     Code, DeviceInfo,
@@ -13,7 +13,7 @@ use crate::facts::host::{LuksDisk, LuksFinding};
 
 /// Every open LUKS volume of this host, with the findings about its header. `dev` is `/dev`.
 pub(super) fn collect(host: &Host, dev: &Path) -> Vec<LuksDisk> {
-    let host = device::Host { proc: host.proc.clone(), sys: host.sys.clone(), etc: PathBuf::from("/etc") };
+    let host = host.devices();
     let mut volumes = Block::all_mapped(&host);
     volumes.retain(Block::is_luks);
     volumes.sort_by(|one, other| one.name.cmp(&other.name));

@@ -9,7 +9,7 @@ use server::{Connection, Endpoint, Rows, error_code};
 
 use super::LiveOptions;
 use crate::Error;
-use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
+use crate::facts::sql::{Answer, Identity, QueryOutcome, Session, SqlFacts};
 
 /// Results of one connection.
 pub(super) struct ServerAnswers {
@@ -53,23 +53,20 @@ fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
                     outcome: no_rows(query),
                 });
             }
-            if query.optional && !error.is_privilege() && is_absence(code) {
+            if query.optional && !error.is_privilege() && error_code::ABSENT.contains(&code) {
                 return None;
             }
-            Outcome::Failed { code, message: error.to_string() }
+            QueryOutcome::Failed { code, message: error.to_string() }
         }
     };
     Some(Answer { sql: query.sql.clone().into_owned(), needs: query.needs.to_owned(), outcome })
 }
 
-fn no_rows(query: &Query) -> Outcome {
-    Outcome::Rows { columns: query.column_names().iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
-}
-
-/// Error codes for a missing table, column, variable or statement: ER_BAD_DB, ER_PARSE, ER_BAD_FIELD, ER_NO_SUCH_TABLE,
-/// ER_UNKNOWN_SYSTEM_VARIABLE, ER_UNKNOWN_TABLE (information schema), ER_FEATURE_DISABLED.
-const fn is_absence(code: u16) -> bool {
-    matches!(code, 1049 | 1064 | 1054 | 1146 | 1193 | 1109 | 1289)
+fn no_rows(query: &Query) -> QueryOutcome {
+    QueryOutcome::Rows {
+        columns: query.column_names().iter().map(|name| (*name).to_owned()).collect(),
+        rows: Vec::new(),
+    }
 }
 
 fn code_of(error: &server::Error) -> u16 {
@@ -80,7 +77,7 @@ fn code_of(error: &server::Error) -> u16 {
 }
 
 /// Rows for the facts, without values of secret variables.
-fn kept_rows(name: &str, rows: Rows) -> Outcome {
+fn kept_rows(name: &str, rows: Rows) -> QueryOutcome {
     let Rows { columns, mut rows } = rows;
     if ["variables", "persisted_variables", "variable_sources"].contains(&name) {
         for row in &mut rows {
@@ -95,7 +92,7 @@ fn kept_rows(name: &str, rows: Rows) -> Outcome {
         }
     }
     let columns = columns.into_iter().map(|column| column.to_ascii_lowercase()).collect();
-    Outcome::Rows { columns, rows }
+    QueryOutcome::Rows { columns, rows }
 }
 
 fn kept(identity: &server::Identity) -> Identity {
@@ -111,11 +108,11 @@ fn kept(identity: &server::Identity) -> Identity {
 
 fn session(connection: &Connection, answers: &BTreeMap<String, Answer>) -> Session {
     let account = answers.get("session").and_then(|answer| match &answer.outcome {
-        Outcome::Rows { columns, rows } => {
+        QueryOutcome::Rows { columns, rows } => {
             let at = columns.iter().position(|column| column == "current_user")?;
             rows.first()?.get(at)?.clone()
         }
-        Outcome::Failed { .. } => None,
+        QueryOutcome::Failed { .. } => None,
     });
     let target = connection.target();
     let endpoint = match &target.endpoint {
@@ -136,8 +133,8 @@ mod tests {
     fn values(name: &str, rows: &[(&str, Option<&str>)]) -> Vec<Option<String>> {
         let rows = rows.iter().map(|(k, v)| vec![Some((*k).to_owned()), v.map(str::to_owned)]).collect();
         match kept_rows(name, Rows { columns: vec!["NAME".to_owned(), "VALUE".to_owned()], rows }) {
-            Outcome::Rows { rows, .. } => rows.into_iter().filter_map(|row| row.into_iter().nth(1)).collect(),
-            Outcome::Failed { .. } => Vec::new(),
+            QueryOutcome::Rows { rows, .. } => rows.into_iter().filter_map(|row| row.into_iter().nth(1)).collect(),
+            QueryOutcome::Failed { .. } => Vec::new(),
         }
     }
 

@@ -28,6 +28,11 @@ impl Host {
         Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
     }
 
+    /// The same for the description of block devices.
+    pub(crate) fn devices(&self) -> luks::device::Host {
+        luks::device::Host { proc: self.proc.clone(), sys: self.sys.clone(), etc: PathBuf::from("/etc") }
+    }
+
     /// `/proc/PID/what`.
     pub(crate) fn of_process(&self, pid: i32, what: &str) -> PathBuf {
         self.proc.join(pid.to_string()).join(what)

@@ -364,10 +364,4 @@ impl FileFact {
     pub fn base_name(&self) -> &str {
         Path::new(&self.name).file_name().and_then(|n| n.to_str()).unwrap_or(&self.name)
     }
-
-    /// Whether users other than its owner and group may read it.
-    #[must_use]
-    pub const fn world_readable(&self) -> bool {
-        self.mode & 0o004 != 0
-    }
 }

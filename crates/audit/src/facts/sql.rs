@@ -61,13 +61,13 @@ pub struct Answer {
     /// The grant that shows the full result.
     pub needs: String,
     /// Rows, or an error.
-    pub outcome: Outcome,
+    pub outcome: QueryOutcome,
 }
 
 /// Rows, or an error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum QueryOutcome {
     /// The server returned rows.
     Rows {
         /// Column names of the contract.
@@ -146,7 +146,7 @@ impl SqlFacts {
     /// Whether the server returned a result, possibly empty.
     #[must_use]
     pub fn answered(&self, name: &str) -> bool {
-        self.answers.get(name).is_some_and(|answer| matches!(answer.outcome, Outcome::Rows { .. }))
+        self.answers.get(name).is_some_and(|answer| matches!(answer.outcome, QueryOutcome::Rows { .. }))
     }
 
     /// The rows of a result; an empty list is a result, too.
@@ -160,8 +160,8 @@ impl SqlFacts {
             remedy: "judge it from bytes or from the wire".to_owned(),
         })?;
         match &answer.outcome {
-            Outcome::Rows { columns, rows } => Ok(rows.iter().map(|values| Row { columns, values }).collect()),
-            Outcome::Failed { code, message } => Err(Unseen {
+            QueryOutcome::Rows { columns, rows } => Ok(rows.iter().map(|values| Row { columns, values }).collect()),
+            QueryOutcome::Failed { code, message } => Err(Unseen {
                 what: name.to_owned(),
                 why: format!("error {code}: {message}"),
                 remedy: self.grant(&answer.needs),

@@ -38,14 +38,6 @@ pub struct Listener<P> {
     pub probe: P,
 }
 
-impl WireFacts {
-    /// The main and the administrative port, if probed, with their names.
-    pub fn classic_like(&self) -> impl Iterator<Item = (&'static str, &Listener<ClassicProbe>)> {
-        let main = self.classic.iter().map(|l| ("main", l));
-        main.chain(self.admin.iter().map(|l| ("admin", l)))
-    }
-}
-
 /// Name of the port for the classic protocol.
 pub const MAIN_PORT: &str = "main port";
 /// Name of the administrative port.

@@ -23,7 +23,7 @@ use store::{Deletion, Put};
 
 pub use self::{
     binlogs::BinlogPlan,
-    plan::{HostPlan, Kept, Options, Plan, plan},
+    plan::{HostPlan, Kept, Plan, PruneOptions, plan},
     report::PruneReport,
 };
 use crate::{BackupError, Keeper, Repository, repository::name};

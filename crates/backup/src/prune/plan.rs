@@ -24,7 +24,7 @@ use crate::{
 
 /// Options of a prune.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct PruneOptions {
     /// Prune only this host.
     pub host: Option<String>,
     /// Allow that the newest backup has less than half of the data of the one before it.
@@ -95,7 +95,12 @@ impl HostPlan {
 ///
 /// # Errors
 /// [`BackupError::Prune`] if something is wrong with the backups of a host; [`BackupError`].
-pub fn plan(repository: &Repository, keeper: &Keeper, options: &Options, at: Timestamp) -> Result<Plan, BackupError> {
+pub fn plan(
+    repository: &Repository,
+    keeper: &Keeper,
+    options: &PruneOptions,
+    at: Timestamp,
+) -> Result<Plan, BackupError> {
     let signers = keeper.allowed_signers()?;
     // Without this, every check would report pruned backups as lost.
     let key = *keeper.signing_key()?.public();
@@ -120,7 +125,7 @@ pub fn plan(repository: &Repository, keeper: &Keeper, options: &Options, at: Tim
 struct Planning<'p> {
     repository: &'p Repository,
     keeper: &'p Keeper,
-    options: &'p Options,
+    options: &'p PruneOptions,
     signers: AllowedSigners,
     declared: Declared,
     at: Timestamp,
@@ -128,7 +133,7 @@ struct Planning<'p> {
 
 impl Planning<'_> {
     fn host(&self, host: String) -> Result<HostPlan, BackupError> {
-        let listed = self.repository.store().list(&format!("hosts/{host}/"))?;
+        let listed = self.repository.store().list(&names::of_host(&host))?;
         let links = self.links(&host, &listed)?;
         let put: BTreeMap<Number, Timestamp> = receipts(&host, &listed).collect();
         let none = DeclaredOfHost::default();

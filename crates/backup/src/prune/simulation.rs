@@ -21,7 +21,7 @@ use archive::{
 use jiff::{SignedDuration, Timestamp};
 use store::{Body, Deletion, Listed, Name, Put, Store, StoreError};
 
-use super::{HostPlan, Options, plan, prune};
+use super::{HostPlan, PruneOptions, plan, prune};
 use crate::{
     BackupError, Keeper, Location, Repository,
     check::{Depth, Selection, check},
@@ -302,7 +302,7 @@ impl Simulation {
 
     fn prune(&self) -> Result<(), BackupError> {
         let at = self.store.world().objects.now;
-        let options = Options { allow_shrunk: true, ..Options::default() };
+        let options = PruneOptions { allow_shrunk: true, ..PruneOptions::default() };
         let plan = plan(&self.repository, &self.keeper, &options, at)?;
         plan.hosts.iter().for_each(keeps_enough);
         prune(&self.repository, &self.keeper, &plan, &|_| ()).map(|_| ())

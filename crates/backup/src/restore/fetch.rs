@@ -22,7 +22,7 @@ use transfer::receiver::{ParentCache, Staging, TargetFile};
 use verify::Keys;
 
 use super::{
-    Opened, Options, Progress,
+    Opened, RestoreOptions, RestoreProgress,
     base::{BaseFile, Range},
     in_parallel,
 };
@@ -33,9 +33,9 @@ pub(super) struct Fetch<'f> {
     repository: &'f Repository,
     host: &'f str,
     manifest: &'f Manifest,
-    options: &'f Options<'f>,
+    options: &'f RestoreOptions<'f>,
     staging: &'f Staging,
-    progress: &'f Progress,
+    progress: &'f RestoreProgress,
     spaces: Vec<Option<SpaceKeys>>,
 }
 
@@ -51,9 +51,9 @@ impl<'f> Fetch<'f> {
         repository: &'f Repository,
         opened: &'f Opened,
         manifest: &'f Manifest,
-        options: &'f Options<'f>,
+        options: &'f RestoreOptions<'f>,
         staging: &'f Staging,
-        progress: &'f Progress,
+        progress: &'f RestoreProgress,
     ) -> Result<Self, BackupError> {
         let spaces = spaces(manifest, options.keys)?;
         Ok(Self { repository, host: opened.host(), manifest, options, staging, progress, spaces })

@@ -6,7 +6,7 @@ use keyring::WritableKeyring;
 use transfer::receiver::Owner;
 use verify::{KeyStores, Keys};
 
-use super::{Found, Options, PointInTime, Progress, ReplayResult, Restored, TemporaryDirectory};
+use super::{Found, PointInTime, ReplayResult, RestoreOptions, RestoreProgress, Restored, TemporaryDirectory};
 use crate::{
     BackupError, Outcome,
     prove::{Proof, Prover},
@@ -84,7 +84,7 @@ pub type Work<'w> = dyn Fn() -> Result<Restored, BackupError> + Sync + 'w;
 /// Gets the progress of a job.
 pub struct Watch<'w> {
     /// Called once to restore the files; shows the progress while it calls the work.
-    pub restoring: &'w dyn Fn(&Progress, &Work<'_>) -> Result<Restored, BackupError>,
+    pub restoring: &'w dyn Fn(&RestoreProgress, &Work<'_>) -> Result<Restored, BackupError>,
     /// Called for each event.
     pub event: &'w dyn Fn(Event<'_>),
 }
@@ -113,7 +113,7 @@ impl<'j> Job<'j> {
             (_, Some(scratch)) => scratch.path(),
             (Target::Directory(path) | Target::ScratchBelow(path), None) => path,
         };
-        let (began, progress) = (Instant::now(), Progress::default());
+        let (began, progress) = (Instant::now(), RestoreProgress::default());
         let mut restored = self.restore(into, &progress, watch)?;
         let seconds = began.elapsed().as_secs_f64();
         (watch.event)(Event::Restored { into, restored: &restored, seconds });
@@ -140,8 +140,8 @@ impl<'j> Job<'j> {
         Ok(JobResult { report, outcome: restored.outcome(&self.found.opened, proof.as_ref()) })
     }
 
-    fn restore(&self, into: &Path, progress: &Progress, watch: &Watch<'_>) -> Result<Restored, BackupError> {
-        let options = Options {
+    fn restore(&self, into: &Path, progress: &RestoreProgress, watch: &Watch<'_>) -> Result<Restored, BackupError> {
+        let options = RestoreOptions {
             into: into.to_owned(),
             identities: &self.found.identities,
             keys: self.keys,

@@ -51,7 +51,7 @@ use crate::{
 
 /// Options of a restore.
 #[derive(Debug)]
-pub struct Options<'o> {
+pub struct RestoreOptions<'o> {
     /// Target directory: it must not exist, be empty, or have an interrupted restore.
     pub into: PathBuf,
     /// Identities that decrypt the age files.
@@ -72,7 +72,7 @@ pub struct Options<'o> {
 
 /// Progress of a restore, in bytes.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct RestoreProgress {
     /// Length of all files.
     pub total_bytes: AtomicU64,
     /// Bytes of packs read.
@@ -101,7 +101,7 @@ pub struct Restored {
     /// Number of packs read.
     pub packs: u64,
     /// Counts of the pages, verified with the given keys.
-    pub pages: Pages,
+    pub pages: PageCounts,
     /// The complete verification; `None` if only an interrupted commit had to be completed.
     pub report: Option<verify::Report>,
     /// Position of the backup in the binary log, if known.
@@ -161,7 +161,7 @@ impl Restored {
 
 /// Numbers of pages, by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pages {
+pub struct PageCounts {
     /// Sound: in clear, or decrypted with a given key.
     pub proven: u64,
     /// Pages that fail a check.
@@ -177,8 +177,8 @@ pub struct Pages {
 fn restore(
     repository: &Repository,
     opened: &Opened,
-    options: &Options<'_>,
-    progress: &Progress,
+    options: &RestoreOptions<'_>,
+    progress: &RestoreProgress,
 ) -> Result<Restored, BackupError> {
     let (mut manifest, salvaged) =
         if let (true, Some(JudgedReceipt { receipt, .. })) = (options.salvage, opened.receipt()) {
@@ -237,7 +237,7 @@ fn restore(
 
 /// Results of reading everything back from disk.
 struct Proven {
-    pages: Pages,
+    pages: PageCounts,
     report: verify::Report,
     rekeyed: Option<Rekeyed>,
     new_keys: Option<Keys>,
@@ -248,8 +248,8 @@ struct Proven {
 fn prove_staged(
     staging: &Staging,
     manifest: &Manifest,
-    options: &Options<'_>,
-    progress: &Progress,
+    options: &RestoreOptions<'_>,
+    progress: &RestoreProgress,
     list: &mut transfer::manifest::Manifest,
 ) -> Result<Proven, BackupError> {
     let Some(keyring) = options.rekey else {
@@ -275,7 +275,7 @@ fn keys_of(keyring: &WritableKeyring) -> Result<Keys, BackupError> {
 fn rekey(
     staging: &Staging,
     manifest: &Manifest,
-    options: &Options<'_>,
+    options: &RestoreOptions<'_>,
     keyring: &WritableKeyring,
     list: &mut transfer::manifest::Manifest,
 ) -> Result<Rekeyed, BackupError> {
@@ -303,7 +303,7 @@ fn finish(
         entries: list.entries.len() as u64,
         bytes: list.bytes(),
         packs: 0,
-        pages: Pages::default(),
+        pages: PageCounts::default(),
         report: None,
         position: manifest.head.position,
         rekeyed: None,

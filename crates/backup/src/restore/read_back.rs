@@ -14,7 +14,7 @@ use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{ParentCache, Staging};
 use verify::{Judge, Judged, Keys, Report, Tablespace};
 
-use super::{Pages, Progress, in_parallel};
+use super::{PageCounts, RestoreProgress, in_parallel};
 use crate::{
     BackupError,
     judge::{self, FileVerdict},
@@ -28,7 +28,7 @@ pub(super) fn read_back(
     staging: &Staging,
     manifest: &Manifest,
     streams: u16,
-    progress: &Progress,
+    progress: &RestoreProgress,
 ) -> Result<(), BackupError> {
     ReadBack { staging, manifest, progress, judge: None, spaces: Vec::new() }.run(streams, |_| true)
 }
@@ -39,8 +39,8 @@ pub(super) fn read_back_and_judge(
     manifest: &Manifest,
     keys: &Keys,
     streams: u16,
-    progress: &Progress,
-) -> Result<(Pages, Report), BackupError> {
+    progress: &RestoreProgress,
+) -> Result<(PageCounts, Report), BackupError> {
     let plan = verify::Plan::scan(&[staging.files_path()]);
     let settings = judge::settings(streams);
     let judge = Judge::new(&plan, keys, &settings);
@@ -61,7 +61,7 @@ pub(super) fn read_back_and_judge(
 struct ReadBack<'r> {
     staging: &'r Staging,
     manifest: &'r Manifest,
-    progress: &'r Progress,
+    progress: &'r RestoreProgress,
     judge: Option<&'r Judge<'r>>,
     /// Indexed by the number of the file.
     spaces: Vec<OnceLock<Option<Tablespace<'r>>>>,
@@ -138,12 +138,12 @@ impl ReadBack<'_> {
 }
 
 /// Verifies every page of the staged files with the given keys.
-pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> (Pages, Report) {
+pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> (PageCounts, Report) {
     count(judge::verify(&staging.files_path(), keys, streams, &|_| {}))
 }
 
-fn count(report: Report) -> (Pages, Report) {
-    let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
+fn count(report: Report) -> (PageCounts, Report) {
+    let mut pages = PageCounts { unproven: report.errors.len() as u64, ..PageCounts::default() };
     for file in &report.files {
         match judge::classify(file) {
             FileVerdict::Sound => pages.proven = pages.proven.saturating_add(file.units.total),

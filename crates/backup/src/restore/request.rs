@@ -6,7 +6,9 @@ use agefile::Identity;
 use archive::{Digest, names::Number, sshsig::AllowedSigners};
 use verify::Keys;
 
-use super::{BackupSelector, Opened, Options, PointInTime, Progress, RestorePlan, Restored, open, plan, restore};
+use super::{
+    BackupSelector, Opened, PointInTime, RestoreOptions, RestorePlan, RestoreProgress, Restored, open, plan, restore,
+};
 use crate::{
     BackupError, Location, Repository,
     binlogs::Until,
@@ -145,7 +147,7 @@ impl Found {
     ///
     /// # Errors
     /// [`BackupError`]; the target is unchanged, except for a staging directory from which the same call continues.
-    pub fn restore(&self, options: &Options<'_>, progress: &Progress) -> Result<Restored, BackupError> {
+    pub fn restore(&self, options: &RestoreOptions<'_>, progress: &RestoreProgress) -> Result<Restored, BackupError> {
         restore(&self.repository, &self.opened, options, progress)
     }
 }

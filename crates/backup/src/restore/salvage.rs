@@ -25,7 +25,7 @@ use codec::{
 use innodb::tablespace::Page0;
 use transfer::receiver::Staging;
 
-use super::{Options, in_parallel};
+use super::{RestoreOptions, in_parallel};
 use crate::{BackupError, Repository, repository::read_pack};
 
 /// Permissions of salvaged files and directories; the server's group may need access.
@@ -50,7 +50,11 @@ struct Found {
 
 /// Reads the descriptions of all packs that the receipt names, in the order in which they were made: later packs have
 /// newer contents.
-pub(super) fn find(repository: &Repository, receipt: &Receipt, options: &Options<'_>) -> Result<Salvaged, BackupError> {
+pub(super) fn find(
+    repository: &Repository,
+    receipt: &Receipt,
+    options: &RestoreOptions<'_>,
+) -> Result<Salvaged, BackupError> {
     let (mut files, mut lost) = (BTreeMap::new(), Vec::new());
     for (number, pack) in (0_u32..).zip(&receipt.packs) {
         let object = Object { sha256: pack.sha256, bytes: pack.bytes };
@@ -79,7 +83,7 @@ fn read(
     name: &str,
     object: Object,
     number: u32,
-    options: &Options<'_>,
+    options: &RestoreOptions<'_>,
     files: &mut BTreeMap<RelativePath, Found>,
 ) -> Result<(), BackupError> {
     let wrong = |source: ArchiveError| BackupError::Object { object: name.to_owned(), source };

@@ -23,7 +23,7 @@ use transfer::plan::Plan;
 use verify::Keys;
 
 use super::{
-    Phases, Progress, Source,
+    Phases, RunProgress, Source,
     files::Files,
     judgement::Judged,
     packs::{Packs, Parts, StoredPacks},
@@ -60,7 +60,7 @@ pub(super) struct Summary<'p> {
     pub(super) judged: Judged,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) unproven_recipients: Vec<String>,
-    pub(super) progress: &'p Progress,
+    pub(super) progress: &'p RunProgress,
 }
 
 impl Commit<'_> {

@@ -11,7 +11,7 @@ use transfer::{plan::Plan, sender::SourceFile};
 
 use crate::{
     BackupError, Config,
-    config::Pages,
+    config::PageStorage,
     file_keys::FileKeys,
     heads::{self, Logs},
     state::{Base, FileState, PAGE_HASH_BYTES, State},
@@ -103,7 +103,14 @@ impl Files {
 }
 
 impl FilePlan {
-    fn new(path: &RelativePath, head: &[u8], keys: &dyn KeySource, pages: Pages, logs: &Logs, state: &State) -> Self {
+    fn new(
+        path: &RelativePath,
+        head: &[u8],
+        keys: &dyn KeySource,
+        pages: PageStorage,
+        logs: &Logs,
+        state: &State,
+    ) -> Self {
         let page_bytes = Page0::parse(head).ok().and_then(|page0| usize::try_from(page0.physical_page_bytes).ok());
         let page_bytes = page_bytes.filter(|bytes| bytes.is_power_of_two() && (1 << 10..=64 << 10).contains(bytes));
         let (unit_bytes, is_tablespace) = (page_bytes.unwrap_or(UNIT_BYTES), page_bytes.is_some());

@@ -66,7 +66,7 @@ pub enum Full {
 
 /// Progress of a run, in bytes.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct RunProgress {
     /// Length of all files.
     pub total_bytes: AtomicU64,
     /// Bytes read.
@@ -243,7 +243,7 @@ pub fn run(
     source_copy: SourceCopy,
     hold: impl FnOnce(SnapshotCopy) -> SnapshotGuard,
     scope: &Scope,
-    progress: &Progress,
+    progress: &RunProgress,
 ) -> Result<Backup, BackupError> {
     let SourceCopy { copy, signing_key, duration } = source_copy;
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
@@ -391,7 +391,7 @@ struct Run<'r, 'j> {
     packs: &'r Packs<'r>,
     uploads: &'r Uploads<'r>,
     judgement: &'r Judgement<'j>,
-    progress: &'r Progress,
+    progress: &'r RunProgress,
     pages: &'r std::fs::File,
     secret: &'r [u8; 32],
     /// Nanoseconds that all threads spent on reading.
@@ -448,7 +448,7 @@ pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), Bac
     }
 }
 
-impl config::Pages {
+impl config::PageStorage {
     /// Whether pages are decrypted.
     #[must_use]
     pub fn are_opened(self) -> bool {

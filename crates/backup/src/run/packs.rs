@@ -9,7 +9,7 @@ use std::{
 use archive::{Digest, Manifest, Run as FileRun, names, receipt::Object};
 use codec::hash::Hash;
 
-use super::{Progress, frames::PackedPart};
+use super::{RunProgress, frames::PackedPart};
 use crate::{BackupError, Config, Repository, repository::name};
 
 /// Packs stored by all threads.
@@ -48,7 +48,7 @@ impl<'r> Packs<'r> {
     }
 
     /// Stores a pack, and records its contents.
-    pub(super) fn put(&self, bytes: &[u8], parts: Vec<PackedPart>, progress: &Progress) -> Result<(), BackupError> {
+    pub(super) fn put(&self, bytes: &[u8], parts: Vec<PackedPart>, progress: &RunProgress) -> Result<(), BackupError> {
         let pack = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
         let object = name(&names::pack(self.host, &pack.sha256))?;
         self.repository.store().put_new(&object, &mut Cursor::new(bytes), pack.bytes)?;

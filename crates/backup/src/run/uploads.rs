@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Progress, frames::PackedPart, packs::Packs};
+use super::{RunProgress, frames::PackedPart, packs::Packs};
 use crate::BackupError;
 
 /// Number of threads that store packs.
@@ -31,7 +31,7 @@ struct FullPack {
 pub(super) struct Uploads<'r> {
     packs: &'r Packs<'r>,
     workers: u16,
-    progress: &'r Progress,
+    progress: &'r RunProgress,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -51,7 +51,7 @@ struct Queue {
 }
 
 impl<'r> Uploads<'r> {
-    pub(super) fn new(packs: &'r Packs<'r>, workers: u16, progress: &'r Progress) -> Self {
+    pub(super) fn new(packs: &'r Packs<'r>, workers: u16, progress: &'r RunProgress) -> Self {
         let queue = Queue { unused: workers.saturating_add(THREADS), ..Queue::default() };
         Self { packs, workers, progress, queue: Mutex::new(queue), changed: Condvar::new() }
     }

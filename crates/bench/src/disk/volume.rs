@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use luks::Secret;
-use luks::cryptsetup::{Cryptsetup, Format, Mapping};
+use luks::cryptsetup::{Cryptsetup, Mapping, NewVolume};
 
 use super::CipherSet;
 use crate::Error;
@@ -63,13 +63,13 @@ impl TestVolume {
         let header = directory.join(format!("{name}.header"));
         File::create(&header).and_then(|file| file.set_len(HEADER_BYTES)).map_err(Error::file(&header))?;
         let key = Secret::random().map_err(Error::file(&header))?;
-        let format = Format {
+        let format = NewVolume {
             cipher: set.cipher.clone(),
             key_bits: set.key_bits,
             sector_bytes,
             iterations: Some(ITERATIONS),
             header: Some(header.clone()),
-            ..Format::default()
+            ..NewVolume::default()
         };
         cryptsetup.format(device, &key, &format)?;
         Ok(Self { header, device: device.to_owned(), name, key, no_queues })

@@ -86,7 +86,7 @@ impl<'a> BenchServer<'a> {
         let server = Self { arm, setup, administrator: RefCell::new(administrator), identity, daemon, directory };
         server.fill()?;
         if arm == ServerArm::Everything && !setup.mariadb {
-            server.ask("ALTER TABLESPACE mysql ENCRYPTION = 'Y'")?;
+            server.ask(statement::ENCRYPT_DICTIONARY)?;
         }
         server.prove()?;
         server.settle()?;
@@ -239,7 +239,7 @@ impl<'a> BenchServer<'a> {
             self.pause()?;
         }
         self.ask(&format!("SET GLOBAL innodb_max_dirty_pages_pct = {DIRTY_PERCENT}"))?;
-        self.ask("FLUSH BINARY LOGS")?;
+        self.ask(statement::FLUSH_BINARY_LOGS)?;
         let logs = self.ask(statement::SHOW_BINARY_LOGS)?;
         if let Some(Some(newest)) = logs.rows.last().and_then(|row| row.first()) {
             self.ask(&format!("PURGE BINARY LOGS TO '{newest}'"))?;

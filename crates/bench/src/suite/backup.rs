@@ -30,7 +30,7 @@ const SEALANT_AS_IS: &str = "sealant, pages as-is";
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct BackupSuite<'a> {
     /// This program.
     pub program: PathBuf,
     /// The data directory, which must not change meanwhile.
@@ -65,7 +65,7 @@ const FULL: &str = "full backup";
 const INCREMENTAL: &str = "incremental backup";
 const RESTORE: &str = "restore";
 
-impl Suite<'_> {
+impl BackupSuite<'_> {
     /// Checks the parameters before a long run.
     ///
     /// # Errors

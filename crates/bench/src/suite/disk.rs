@@ -37,7 +37,7 @@ pub fn find_cryptsetup(free_disk: Option<&FreeDisk>) -> Result<Option<Cryptsetup
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct DiskSuite<'a> {
     /// Cipher sets, each once.
     pub sets: Vec<CipherSet>,
     /// Bytes of encryption sectors.
@@ -61,7 +61,7 @@ pub struct Suite<'a> {
 /// Volumes with the names of their arms, and sets that were refused.
 type FormatOutcome = (Vec<(String, TestVolume)>, Vec<Refusal>);
 
-impl Suite<'_> {
+impl DiskSuite<'_> {
     /// The disk, if anything is written to it.
     #[must_use]
     pub fn written(&self) -> Option<&FreeDisk> {
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn without_a_disk_nothing_is_planned_and_a_stop_ends_it() {
         let stopped = AtomicBool::new(false);
-        let suite = Suite {
+        let suite = DiskSuite {
             sets: vec![set("aes-xts-plain64:512")],
             sector_bytes: &[512],
             free_disk: None,

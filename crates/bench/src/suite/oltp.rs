@@ -30,7 +30,7 @@ const SERVER_DISK_BYTES: u64 = 512 << 20;
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct OltpSuite<'a> {
     /// The server program; by default the first of `families` that is found.
     pub server: Option<&'a Path>,
     /// Names of server programs.
@@ -51,7 +51,7 @@ pub struct Suite<'a> {
     pub stopped: &'a AtomicBool,
 }
 
-impl Suite<'_> {
+impl OltpSuite<'_> {
     /// Checks the parameters before anything is started; returns the server program.
     ///
     /// # Errors
@@ -295,8 +295,8 @@ mod tests {
     use super::*;
     use crate::Workload;
 
-    fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> Suite<'a> {
-        Suite {
+    fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> OltpSuite<'a> {
+        OltpSuite {
             server: None,
             families: &["sh"],
             directory,
@@ -332,7 +332,7 @@ mod tests {
         }
         let socket = scratch.path().join("mysqld.sock");
         let _listener = UnixListener::bind(&socket).unwrap();
-        let named = Suite { server: Some(&socket), ..suite(Path::new("/tmp"), &stopped) };
+        let named = OltpSuite { server: Some(&socket), ..suite(Path::new("/tmp"), &stopped) };
         assert!(matches!(named.check(), Err(Error::NotServerProgram { .. })));
     }
 
@@ -340,12 +340,12 @@ mod tests {
     fn servers_that_do_not_fit_are_named_before() {
         let stopped = AtomicBool::new(false);
         let scale_of_memory = Scale { pool_bytes: 1 << 50, ..scale() };
-        let large = Suite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
+        let large = OltpSuite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
         assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
         let parent = tempfile::tempdir().unwrap();
         let scratch = TemporaryDirectory::below(parent.path()).unwrap();
         let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
-        let error = Suite { scale: Scale { tables, ..scale() }, ..suite(Path::new("/tmp"), &stopped) }
+        let error = OltpSuite { scale: Scale { tables, ..scale() }, ..suite(Path::new("/tmp"), &stopped) }
             .check_room(&scratch)
             .unwrap_err();
         assert!(error.to_string().contains("there is room for"), "{error}");

@@ -25,7 +25,7 @@ const ESTIMATED: &str = "sealant snapshot estimate before the join";
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct SstSuite<'a> {
     /// This program.
     pub program: PathBuf,
     /// The name by which servers start it for a state transfer.
@@ -67,7 +67,7 @@ impl Method {
     }
 }
 
-impl Suite<'_> {
+impl SstSuite<'_> {
     /// Checks the parameters before anything is copied.
     ///
     /// # Errors
@@ -293,8 +293,8 @@ fn blocked_time(log: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn suite<'a>(datadir: &'a Path, into: &'a [PathBuf]) -> Suite<'a> {
-        Suite {
+    fn suite<'a>(datadir: &'a Path, into: &'a [PathBuf]) -> SstSuite<'a> {
+        SstSuite {
             program: PathBuf::from("sealant"),
             program_name: "wsrep_sst_sealant",
             datadir,

@@ -23,7 +23,7 @@ const PUBLISHED: &str = "published in 2013, on another machine, one client, conn
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct TlsSuite<'a> {
     /// This program.
     pub program: PathBuf,
     /// The server program; by default `mariadbd` or `mysqld`, from `PATH` or `/usr/sbin`.
@@ -44,7 +44,7 @@ pub struct Suite<'a> {
     pub settings: Settings,
 }
 
-impl Suite<'_> {
+impl TlsSuite<'_> {
     /// Runs the measurement.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ type ServerPairs = Vec<(&'static str, KeyPairFiles)>;
 
 /// The server that is measured, with its certificates and clients.
 struct TestBed<'a> {
-    suite: &'a Suite<'a>,
+    suite: &'a TlsSuite<'a>,
     directory: &'a Path,
     certificates: Certificates,
     /// Certificates of the server, by kind of key.
@@ -81,7 +81,7 @@ struct TestBed<'a> {
 }
 
 impl<'a> TestBed<'a> {
-    fn new(suite: &'a Suite<'a>, scratch: &'a TemporaryDirectory) -> Result<Self, Error> {
+    fn new(suite: &'a TlsSuite<'a>, scratch: &'a TemporaryDirectory) -> Result<Self, Error> {
         let server = server_program(suite.server, &server::PROGRAMS)?;
         let directory = scratch.path();
         let (certificates, pairs) = certificates(&directory.join("certificates"))?;

@@ -22,7 +22,7 @@ const SHARING: [&str; 4] = ["btrfs", "xfs", "zfs", "bcachefs"];
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct TransferSuite<'a> {
     /// This program.
     pub program: PathBuf,
     /// The directory to copy.
@@ -45,7 +45,7 @@ pub struct Suite<'a> {
     pub settings: Settings,
 }
 
-impl Suite<'_> {
+impl TransferSuite<'_> {
     /// The directory to copy.
     ///
     /// # Errors
@@ -285,8 +285,8 @@ fn report_of(scratch: &TemporaryDirectory, arm: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn suite<'a>(source: &'a Path, into: &'a Path) -> Suite<'a> {
-        Suite {
+    fn suite<'a>(source: &'a Path, into: &'a Path) -> TransferSuite<'a> {
+        TransferSuite {
             program: PathBuf::from("sealant"),
             source,
             into,
@@ -303,7 +303,8 @@ mod tests {
     #[test]
     fn every_arm_of_ours_is_compared_with_all_behind_it() {
         let compress = ["none".to_owned(), "lz4".to_owned()];
-        let suite = Suite { compress: &compress, peers_without_aes: true, ..suite(Path::new("x"), Path::new("y")) };
+        let suite =
+            TransferSuite { compress: &compress, peers_without_aes: true, ..suite(Path::new("x"), Path::new("y")) };
         let cp = CopyPeer::by_name("cp").unwrap();
         let pair = |of: &str, to: &str| (of.to_owned(), to.to_owned());
         let wanted = [pair("sealant, none", "sealant, lz4"), pair("sealant, none", "cp"), pair("sealant, lz4", "cp")];

@@ -17,7 +17,7 @@ const LARGE: u64 = 16 << 20;
 
 /// Parameters of the measurement.
 #[derive(Debug)]
-pub struct Suite<'a> {
+pub struct VerifySuite<'a> {
     /// Data directories, backups or single files.
     pub paths: &'a [PathBuf],
     /// The available keys.
@@ -36,7 +36,7 @@ pub struct Suite<'a> {
     pub processors: NonZeroUsize,
 }
 
-impl Suite<'_> {
+impl VerifySuite<'_> {
     /// Runs the measurement.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Suite<'_> {
 
 /// State of the measurement.
 struct Measuring<'a> {
-    suite: &'a Suite<'a>,
+    suite: &'a VerifySuite<'a>,
     plan: Plan,
     /// Report of the first run.
     report: Report,
@@ -263,10 +263,10 @@ mod tests {
     use super::*;
     use crate::Rounds;
 
-    fn suite<'a>(paths: &'a [PathBuf], keys: &'a Keys) -> Suite<'a> {
+    fn suite<'a>(paths: &'a [PathBuf], keys: &'a Keys) -> VerifySuite<'a> {
         let settings = Settings { rounds: Rounds::Exactly(NonZeroU32::MIN), ..Settings::default() };
         let processors = NonZeroUsize::MIN;
-        Suite { paths, keys, cold: false, innochecksum: &[], inno: None, fio: None, settings, processors }
+        VerifySuite { paths, keys, cold: false, innochecksum: &[], inno: None, fio: None, settings, processors }
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_program_that_was_asked_for_has_to_be_there() {
         let keys = Keys::default();
-        let suite = Suite { inno: Some(OsStr::new("/no/such/inno")), ..suite(&[], &keys) };
+        let suite = VerifySuite { inno: Some(OsStr::new("/no/such/inno")), ..suite(&[], &keys) };
         let error = suite.peers().unwrap_err().to_string();
         assert_eq!(error, "/no/such/inno: no such program, or it does not report its version");
     }

@@ -1,12 +1,9 @@
 //! Binary logs in clear text: the run starts a new log and purges the old ones.
 
-use server::{Flavor, quote, switch};
+use server::{Flavor, dialect::statement::FLUSH_BINARY_LOGS, error_code::NO_BINARY_LOGGING, quote, switch};
 
 use super::Action;
 use crate::{Error, Outcome, Session, Step};
-
-/// Rotates the binary log. `LOCAL`: the statement is not replicated.
-const ROTATE: &str = "FLUSH LOCAL BINARY LOGS";
 
 /// The binary logs that the server lists, the oldest first.
 struct BinaryLogs(Vec<Log>);
@@ -20,8 +17,7 @@ impl BinaryLogs {
     fn list(session: &mut Session<'_>) -> Result<Self, Error> {
         let rows = match session.logical("binary_logs") {
             Ok(rows) => rows.unwrap_or_default(),
-            // ER_NO_BINARY_LOGGING
-            Err(Error::Server(server::Error::Server { code: 1381, .. })) => return Ok(Self(Vec::new())),
+            Err(Error::Server(server::Error::Server { code: NO_BINARY_LOGGING, .. })) => return Ok(Self(Vec::new())),
             Err(error) => return Err(error),
         };
         let mut logs = Vec::new();
@@ -64,7 +60,7 @@ fn starts_encrypted(session: &mut Session<'_>, log: &str) -> Result<bool, Error>
 /// while the setting changed can continue a log in clear text.
 pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
     let what = "start a new binary log: the newest is in clear text although encryption is on";
-    let step = || Step::quiet("new binary log", what, Action::Statements(vec![ROTATE.to_owned()]));
+    let step = || Step::quiet("new binary log", what, Action::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]));
     Ok(BinaryLogs::list(session)?.newest_is_clear().then(step))
 }
 

@@ -13,6 +13,7 @@ use std::{
 
 use files::regular::{self, Links};
 use innodb::tablespace::Page0;
+use server::dialect::statement::encrypt_tablespace;
 use server::quote;
 
 use super::{Leftover, Progress};
@@ -42,7 +43,7 @@ pub(super) fn encrypt(
     match declares_encryption(&file) {
         Ok(true) => Ok(Outcome::Skipped { reason: "its bytes are encrypted, whatever the server reports".to_owned() }),
         Ok(false) => {
-            let sql = statement(name);
+            let sql = encrypt_tablespace(name);
             executed.push(sql.clone());
             session.change(&sql).map(|()| Outcome::Done)
         }
@@ -70,15 +71,10 @@ pub(super) fn misreported(name: &str) -> Leftover {
             .to_owned(),
         remedy: format!(
             "leave it as it is, and never run {} on it: a second key would make its data unreadable",
-            statement(name)
+            encrypt_tablespace(name)
         ),
         closable: false,
     }
-}
-
-/// The statement that encrypts the tablespace.
-pub(super) fn statement(name: &str) -> String {
-    format!("ALTER TABLESPACE {} ENCRYPTION = 'Y'", quote::identifier(name))
 }
 
 /// Waits for the server, which resumes an interrupted change after a crash and blocks others meanwhile.

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, atomic::AtomicBool};
 
-use super::{Options, Progress, Report, ServerAccess, may_begin, plan};
+use super::{EncryptReport, Options, Progress, ServerAccess, may_begin, plan};
 use crate::{Confirm, Control, Error, Runs, StatementLog};
 
 /// Callbacks to the user before and during a run. Their errors are of type `E`.
 pub struct User<'u, E> {
     /// Confirms the plan. An error is the reason why not; then nothing is logged or changed.
-    pub confirm: Confirm<'u, Report, E>,
+    pub confirm: Confirm<'u, EncryptReport, E>,
     /// Called after the confirmation. The run is canceled when the returned flag is set.
     pub stop: &'u dyn Fn() -> Result<Arc<AtomicBool>, E>,
 }
@@ -32,7 +32,7 @@ pub fn preview(
     access: &ServerAccess,
     options: &Options,
     progress: &Progress<'_>,
-) -> Result<(Report, Result<(), Error>), Error> {
+) -> Result<(EncryptReport, Result<(), Error>), Error> {
     let log = StatementLog::none(&access.target)?;
     let report = plan(access, options, &log, progress)?.report();
     Ok((report, may_begin(access, options, &log)))
@@ -48,7 +48,7 @@ pub fn carry_out<E: From<Error>>(
     records: Records<'_>,
     user: &User<'_, E>,
     progress: &Progress<'_>,
-) -> Result<Report, E> {
+) -> Result<EncryptReport, E> {
     let plan = plan(access, options, &StatementLog::none(&access.target)?, progress)?;
     (user.confirm)(&plan.report())?;
     let log = StatementLog::of_target(records.log, &access.target)?;

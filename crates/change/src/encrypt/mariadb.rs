@@ -19,6 +19,7 @@ use server::{
 };
 
 use innodb::file_suffix;
+use server::dialect::encryption::variable;
 
 use super::{
     Action, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, TableMethod, binlogs, clear,
@@ -51,7 +52,7 @@ const fn setting(name: &'static str, wanted: &'static str, dynamic: bool, logs: 
 /// Source: MariaDB knowledge base, "Encryption System Variables"; which are dynamic, seen on 10.11 and 11.8.
 const SETTINGS: [Setting; 9] = [
     setting(
-        "innodb_encrypt_tables",
+        variable::MARIADB_TABLESPACES,
         "FORCE",
         true,
         false,
@@ -59,12 +60,12 @@ const SETTINGS: [Setting; 9] = [
     ),
     setting("innodb_encryption_rotate_key_age", "1", true, false, "let the threads check all tablespaces"),
     setting("innodb_encryption_threads", "4", true, false, "start the threads that encrypt existing tablespaces"),
-    setting("aria_encrypt_tables", "ON", true, false, "encrypt new and rebuilt Aria tables"),
-    setting("encrypt_tmp_disk_tables", "ON", true, false, "encrypt temporary tables on disk"),
-    setting("innodb_encrypt_temporary_tables", "ON", false, false, "encrypt InnoDB's temporary tablespace"),
-    setting("encrypt_tmp_files", "ON", false, false, "encrypt temporary files"),
-    setting("innodb_encrypt_log", "ON", false, true, "encrypt the redo log"),
-    setting("encrypt_binlog", "ON", false, true, "encrypt binary and relay logs"),
+    setting(variable::ARIA_TABLES, "ON", true, false, "encrypt new and rebuilt Aria tables"),
+    setting(variable::MARIADB_TEMPORARY_TABLES, "ON", true, false, "encrypt temporary tables on disk"),
+    setting(variable::MARIADB_TEMPORARY_TABLESPACE, "ON", false, false, "encrypt InnoDB's temporary tablespace"),
+    setting(variable::TEMPORARY_FILES, "ON", false, false, "encrypt temporary files"),
+    setting(variable::MARIADB_REDO, "ON", false, true, "encrypt the redo log"),
+    setting(variable::MARIADB_BINARY_LOGS, "ON", false, true, "encrypt binary and relay logs"),
 ];
 
 pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
@@ -100,7 +101,7 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
 
 /// Whether new binary logs are encrypted; changing that needs a restart.
 pub(super) fn encrypts_binary_logs(session: &mut Session<'_>) -> Result<bool, Error> {
-    session.is_on("encrypt_binlog")
+    session.is_on(variable::MARIADB_BINARY_LOGS)
 }
 
 /// FORCE is a keyword, and a number must not be quoted.

@@ -24,6 +24,7 @@ use std::{
 };
 
 use serde::Serialize;
+use server::dialect::statement::{FLUSH_RELAY_LOGS, encrypt_tablespace};
 use server::quote;
 use server::{Capability, Flavor, Target, dialect::statement::NOT_ON_REPLICAS};
 
@@ -38,7 +39,7 @@ use crate::{
     online, option_file, prove,
 };
 
-/// Schema of [`Report`].
+/// Schema of [`EncryptReport`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
 /// Maximum number of rewrites of leftovers: other clients may keep writing.
 const MAX_RENEWALS: u32 = 6;
@@ -161,7 +162,7 @@ pub struct TableChange {
 
 /// The steps for a server.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct EncryptPlan {
     /// Name of the server in messages.
     pub server: String,
     /// Version of the server.
@@ -178,7 +179,7 @@ pub struct Plan {
 
 /// Result of a run, or of planning one.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct EncryptReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Name of the server in messages.
@@ -215,7 +216,12 @@ pub type Progress<'p> = dyn Fn(&str) + 'p;
 ///
 /// # Errors
 /// [`Error`] if the server does not answer, or cannot encrypt.
-fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
+fn plan(
+    access: &ServerAccess,
+    options: &Options,
+    log: &StatementLog,
+    progress: &Progress<'_>,
+) -> Result<EncryptPlan, Error> {
     progress("asking the server");
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
@@ -240,7 +246,7 @@ fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: 
     let identity =
         known.server_uuid.clone().unwrap_or_else(|| format!("{} {}", known.hostname, known.datadir.display()));
     let room = room(&options.datadir_of(&session), &steps);
-    Ok(Plan { server: access.target.to_string(), version, identity, steps, leftovers, room })
+    Ok(EncryptPlan { server: access.target.to_string(), version, identity, steps, leftovers, room })
 }
 
 /// Disk space for the largest table that is copied.
@@ -255,7 +261,7 @@ fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
 /// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
 ///
 /// # Errors
-/// As [`Plan::run`].
+/// As [`EncryptPlan::run`].
 fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
@@ -283,12 +289,12 @@ fn prove_keyrings(session: &mut Session<'_>, server: &str, options: &Options) ->
     Ok(proven)
 }
 
-impl Plan {
+impl EncryptPlan {
     /// The plan as a report.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> EncryptReport {
         let planned = |step: &Step<Action>| step.report(statements_of(&step.action), Outcome::Planned, 0.0);
-        Report {
+        EncryptReport {
             schema: SCHEMA,
             server: self.server.clone(),
             version: self.version.clone(),
@@ -314,7 +320,7 @@ impl Plan {
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
-    ) -> Result<Report, Error> {
+    ) -> Result<EncryptReport, Error> {
         let mut result = self.run_steps(access, options, log, control, progress);
         if control.must_restore_super_read_only() {
             result = read_only::put_back(access, options, log, control).and(result);
@@ -335,7 +341,7 @@ impl Plan {
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
-    ) -> Result<Report, Error> {
+    ) -> Result<EncryptReport, Error> {
         let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
         // A replica without a keyring would stop at these statements.
         session.query(NOT_ON_REPLICAS)?;
@@ -378,7 +384,7 @@ impl Plan {
         leftovers::add(&mut leftovers, more);
         let keyring_after = run.prove_again(&mut leftovers)?;
         let done = scan.complete() && leftovers.iter().all(|leftover| !leftover.closable);
-        Ok(Report { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
+        Ok(EncryptReport { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
     }
 }
 
@@ -423,13 +429,13 @@ impl Run<'_> {
     }
 
     /// The report of a canceled run, after restoring temporary settings.
-    fn canceled(mut self, plan: &Plan) -> Result<Report, Error> {
+    fn canceled(mut self, plan: &EncryptPlan) -> Result<EncryptReport, Error> {
         let tidy = "restore temporary settings";
         if scratch_schema::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
             self.step(&Step::quiet("tidy up", tidy, Action::CleanUp))?;
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
-        Ok(Report { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
+        Ok(EncryptReport { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
     }
 
     fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {
@@ -607,7 +613,7 @@ impl Run<'_> {
             }
             if !flushed {
                 // The current relay log may be one of them.
-                self.session.change("FLUSH RELAY LOGS")?;
+                self.session.change(FLUSH_RELAY_LOGS)?;
                 flushed = true;
             }
             (self.progress)("waiting until relay logs in clear text are applied");
@@ -652,7 +658,7 @@ fn statements_of(action: &Action) -> Vec<String> {
     match action {
         Action::Statements(statements) => statements.clone(),
         Action::Table(TableChange { sql, method: TableMethod::Copy, .. }) => vec![sql.clone()],
-        Action::Tablespace(name) => vec![in_place::statement(name)],
+        Action::Tablespace(name) => vec![encrypt_tablespace(name)],
         Action::LiftSuperReadOnly => vec![read_only::LIFT.to_owned()],
         _ => Vec::new(),
     }

@@ -6,6 +6,8 @@ use server::{
     quote, switch,
 };
 
+use server::dialect::encryption::{MYSQL_ENCRYPTED, variable};
+
 use super::{
     Action, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, TableMethod, binlogs,
     clear::Clear,
@@ -57,7 +59,7 @@ pub(super) fn steps(
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
         if session.can(Capability::EncryptBinaryLogs) {
             // Switching encryption on starts a new log. If it is already on, a step starts one.
-            let is_on = settings.value("binlog_encryption").is_some_and(|value| switch::is_on(value));
+            let is_on = settings.value(variable::MYSQL_BINARY_LOGS).is_some_and(switch::is_on);
             steps.extend(if is_on { binlogs::renewal(session)? } else { None });
             steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });
         }
@@ -81,17 +83,17 @@ struct Settings(Rows);
 impl Settings {
     fn query(session: &mut Session<'_>) -> Result<Self, Error> {
         let names = [
-            "default_table_encryption",
-            "innodb_undo_log_encrypt",
-            "innodb_redo_log_encrypt",
-            "binlog_encryption",
+            variable::MYSQL_NEW_TABLES,
+            variable::MYSQL_UNDO,
+            variable::MYSQL_REDO,
+            variable::MYSQL_BINARY_LOGS,
             "innodb_change_buffering",
         ];
         Ok(Self(session.query(&show_variables(&names))?))
     }
 
     fn is_off(&self, name: &str) -> bool {
-        self.value(name).is_some_and(|value| switch::is_off(value))
+        self.value(name).is_some_and(switch::is_off)
     }
 
     fn value(&self, name: &str) -> Option<&str> {
@@ -113,8 +115,8 @@ fn default_steps(
     if !session.can(Capability::EncryptByDefault) {
         return Ok(steps);
     }
-    if settings.is_off("default_table_encryption") {
-        steps.push(set(session, "default", "encrypt the tables of new schemas", "default_table_encryption", "ON"));
+    if settings.is_off(variable::MYSQL_NEW_TABLES) {
+        steps.push(set(session, "default", "encrypt the tables of new schemas", variable::MYSQL_NEW_TABLES, "ON"));
     }
     let schemas = session.query(
         "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE DEFAULT_ENCRYPTION = 'NO' \
@@ -123,7 +125,7 @@ fn default_steps(
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
         // The schema of an interrupted run is gone by then.
         if wanted(options, schema) && schema != scratch_schema::SCHEMA {
-            let sql = format!("ALTER SCHEMA {} DEFAULT ENCRYPTION = 'Y'", quote::identifier(schema));
+            let sql = format!("ALTER SCHEMA {} DEFAULT {MYSQL_ENCRYPTED}", quote::identifier(schema));
             let step = statement(&format!("schema {schema}"), &format!("encrypt new tables of {schema}"), &sql);
             steps.push(Step { blocks: Blocks::Moment, ..step });
         }
@@ -133,9 +135,9 @@ fn default_steps(
 
 fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<Action>> {
     let logs = [
-        ("undo", "innodb_undo_log_encrypt", "encrypt new pages of undo tablespaces"),
-        ("redo", "innodb_redo_log_encrypt", "encrypt new blocks of the redo log"),
-        ("binary log", "binlog_encryption", "encrypt new binary and relay logs"),
+        ("undo", variable::MYSQL_UNDO, "encrypt new pages of undo tablespaces"),
+        ("redo", variable::MYSQL_REDO, "encrypt new blocks of the redo log"),
+        ("binary log", variable::MYSQL_BINARY_LOGS, "encrypt new binary and relay logs"),
     ];
     let off = logs.into_iter().filter(|(_, variable, _)| settings.is_off(variable));
     off.map(|(id, variable, what)| set(session, id, what, variable, "ON")).collect()
@@ -147,7 +149,7 @@ fn set(session: &Session<'_>, id: &str, what: &str, variable: &str, value: &str)
 }
 
 /// Variables that a step may set, with their values.
-const SET: [(&str, &str); 2] = [("innodb_change_buffering", "'none'"), ("innodb_redo_log_encrypt", "ON")];
+const SET: [(&str, &str); 2] = [("innodb_change_buffering", "'none'"), (variable::MYSQL_REDO, "ON")];
 
 /// Whether this server can persist all settings of a run.
 pub(super) fn keeps_all(session: &Session<'_>) -> bool {
@@ -157,7 +159,7 @@ pub(super) fn keeps_all(session: &Session<'_>) -> bool {
 /// Settings for the next start that the server cannot persist and no option file has.
 fn lines(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<(&'static str, String)> {
     let asked = |variable: &str| match variable {
-        "innodb_redo_log_encrypt" => options.policy != Policy::Tables && session.can(Capability::EncryptRedo),
+        variable::MYSQL_REDO => options.policy != Policy::Tables && session.can(Capability::EncryptRedo),
         _ => options.policy != Policy::Logs,
     };
     let missing = SET.iter().filter(|(variable, _)| asked(variable) && scan.option_is_on(variable) != Some(true));
@@ -244,7 +246,7 @@ fn table_steps(
     for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
         // No release supports ALGORITHM=INPLACE or LOCK=NONE for this statement.
-        let sql = format!("ALTER TABLE {} {moved}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
+        let sql = format!("ALTER TABLE {} {moved}{MYSQL_ENCRYPTED}, LOCK = SHARED", table.quoted());
         let method = chooser.choose(session, table)?;
         let (variant, blocks) = match &method {
             TableMethod::Copy => ("by a copy".to_owned(), Blocks::Writes),

@@ -17,7 +17,7 @@ use server::{
 };
 use zeroize::Zeroizing;
 
-use super::{Error, Request};
+use super::{Error, InitRequest};
 use crate::{LockWait, Session, StatementLog, rotate::data_files};
 
 const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
@@ -37,7 +37,7 @@ pub(super) struct Host {
 
 impl Host {
     /// Queries a running server. Fails if keys are already active.
-    pub(super) fn from_server(target: &Target, options: &Options, request: &Request) -> Result<Self, Error> {
+    pub(super) fn from_server(target: &Target, options: &Options, request: &InitRequest) -> Result<Self, Error> {
         let server = target.to_string();
         let log = StatementLog::open(Path::new("/dev/null"), &server, &target.user)?;
         let mut session = Session::open(target, options, &log, LockWait::default())?;
@@ -66,7 +66,7 @@ impl Host {
     }
 
     /// Reads the option file of a stopped server.
-    pub(super) fn from_option_file(config: &Path, request: &Request) -> Result<Self, Error> {
+    pub(super) fn from_option_file(config: &Path, request: &InitRequest) -> Result<Self, Error> {
         let entries = Entries::read(config).map_err(Error::OptionFile)?;
         let option =
             |key: &str| entries.last(option_group::SERVER, key).and_then(|entry| entry.value.text()).map(PathBuf::from);

@@ -18,7 +18,7 @@ use server::{
 };
 
 use super::{
-    Error, Request,
+    Error, InitRequest,
     host::Host,
     part::{Action, Part, directory, read},
 };
@@ -30,7 +30,7 @@ const OPTION_FILE: &str = "sealant-keys.cnf";
 pub(super) fn parts(
     host: &Host,
     keys: &Path,
-    request: &Request,
+    request: &InitRequest,
     notes: &mut Vec<String>,
 ) -> Result<Vec<(Part, Action)>, Error> {
     if !host.plugin_dir.join(MARIADB_PLUGIN_LIBRARY).is_file() {
@@ -88,7 +88,7 @@ struct OptionFileTarget {
 }
 
 impl OptionFileTarget {
-    fn find(host: &Host, request: &Request) -> Result<Self, Error> {
+    fn find(host: &Host, request: &InitRequest) -> Result<Self, Error> {
         let arguments_read = host.arguments_read.clone().unwrap_or_default();
         let group = format!("mariadb{}", arguments_read.suffix.as_deref().unwrap_or_default());
         if let Some(config) = &request.config {

@@ -31,7 +31,7 @@ pub const SCHEMA: &str = "sealant.keyring-init/1";
 
 /// Options of a set-up.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct InitRequest {
     /// The server's option file: it names the data directory of a stopped server, and receives MariaDB's options.
     pub config: Option<PathBuf>,
     /// The data directory, if its path here differs from the server's.
@@ -52,7 +52,7 @@ pub struct Request {
 
 /// Parts to write, in order.
 #[derive(Debug)]
-pub struct Plan {
+pub struct InitPlan {
     server: String,
     host: Host,
     keyring: PathBuf,
@@ -62,7 +62,7 @@ pub struct Plan {
 
 /// A plan, or the result of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct InitReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// The server, or its option file.
@@ -87,7 +87,7 @@ pub struct Report {
 ///
 /// # Errors
 /// The reasons that prevent the set-up.
-pub fn plan(connection: Option<(&Target, &Options)>, request: &Request) -> Result<Plan, Error> {
+pub fn plan(connection: Option<(&Target, &Options)>, request: &InitRequest) -> Result<InitPlan, Error> {
     let (server, host) = match (connection, &request.config) {
         (Some((target, options)), _) => (target.to_string(), Host::from_server(target, options, request)?),
         (None, Some(config)) => (config.display().to_string(), Host::from_option_file(config, request)?),
@@ -104,15 +104,15 @@ pub fn plan(connection: Option<(&Target, &Options)>, request: &Request) -> Resul
         Flavor::MariaDb => mariadb::parts(&host, &keyring, request, &mut notes)?,
         _ => mysql::parts(&host, &keyring)?,
     };
-    Ok(Plan { server, host, keyring, parts, notes })
+    Ok(InitPlan { server, host, keyring, parts, notes })
 }
 
-impl Plan {
+impl InitPlan {
     /// The plan as a report.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> InitReport {
         let parts: Vec<Part> = self.parts.iter().map(|(part, _)| part.clone()).collect();
-        Report {
+        InitReport {
             schema: SCHEMA,
             server: self.server.clone(),
             flavor: self.host.flavor.to_string(),
@@ -129,7 +129,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Write`], or why no keys could be generated.
-    pub fn carry_out(mut self) -> Result<Report, Error> {
+    pub fn carry_out(mut self) -> Result<InitReport, Error> {
         for (part, action) in &mut self.parts {
             if part.condition == Condition::Missing {
                 written(part, action)?;
@@ -142,7 +142,7 @@ impl Plan {
 
 /// The given path, or one next to the data directory: `/var/lib/mysql-keyring/keyring` for `/var/lib/mysql`, where
 /// MySQL's packages put it and their AppArmor profiles permit it.
-fn keyring_of(host: &Host, request: &Request) -> Result<PathBuf, Error> {
+fn keyring_of(host: &Host, request: &InitRequest) -> Result<PathBuf, Error> {
     let name = if host.flavor == Flavor::MariaDb { "keys.enc" } else { "keyring" };
     let keyring = match &request.keyring {
         Some(given) => std::path::absolute(given).map_err(|source| Error::Look { path: given.clone(), source })?,

@@ -34,7 +34,7 @@ const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in 
 
 /// Options.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct KeysRequest {
     /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
     /// The keyring or key file, if its path here differs from the server's.
@@ -51,7 +51,7 @@ pub struct Request {
 
 /// Result.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct KeysReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Name of the server in messages.
@@ -99,10 +99,10 @@ pub struct Report {
 pub fn inspect(
     target: &Target,
     options: &Options,
-    request: &Request,
+    request: &KeysRequest,
     log: &StatementLog,
     show: &dyn Fn(&str),
-) -> Result<Report, Error> {
+) -> Result<KeysReport, Error> {
     let server = target.to_string();
     show("asking the server");
     let mut session = Session::open(target, options, log, LockWait::default())?;
@@ -133,7 +133,7 @@ pub fn inspect(
     let sound = tried && unread.is_empty() && damaged.is_empty() && keys.iter().all(KeyEntry::is_sound);
     let remedy = remedy(&available, tried, &keys);
     let withdrawn = available.keys.withdrawn().map(ToString::to_string).collect();
-    Ok(Report {
+    Ok(KeysReport {
         schema: SCHEMA,
         server,
         version: identity.version.to_string(),
@@ -177,7 +177,7 @@ fn remedy(available: &AvailableKeys, tried: bool, keys: &[KeyEntry]) -> Option<S
 
 /// Records the result. Another run may have written the register since it was read.
 fn record(
-    request: &Request,
+    request: &KeysRequest,
     known: &str,
     server: &str,
     seen: Register,

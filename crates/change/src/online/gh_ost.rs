@@ -1,6 +1,7 @@
 //! The command line of gh-ost. It copies rows in chunks and reads concurrent writes from the binary log; only the swap
 //! of the two tables takes a lock.
 
+use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::{Endpoint, TlsMode};
 
 use super::{Job, Table, account, process::Call};
@@ -17,7 +18,7 @@ pub(super) fn call(job: &Job<'_>, table: &Table, row_bytes: u64, account: &accou
     let mut call = Call::new(job.tool.tool.program());
     call.logged_option("--database", &table.schema);
     call.logged_option("--table", &table.name);
-    call.logged_option("--alter", "ENCRYPTION='Y'");
+    call.logged_option("--alter", MYSQL_ENCRYPTED);
     call.option("--conf", account.path().display());
     call.option("--host", host);
     call.option("--port", port);

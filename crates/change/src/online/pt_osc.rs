@@ -2,13 +2,14 @@
 //! creating these and swapping the tables takes a short lock.
 
 use server::Endpoint;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
 
 use super::{Job, Table, account, process::Call};
 
 pub(super) fn call(job: &Job<'_>, table: &Table, account: &account::File, endpoint: &Endpoint) -> Call {
     let Endpoint::Tcp { host, port } = endpoint else { return Call::default() };
     let mut call = Call::new(job.tool.tool.program());
-    call.logged_option("--alter", "ENCRYPTION='Y'");
+    call.logged_option("--alter", MYSQL_ENCRYPTED);
     for flag in ["--execute", "--no-version-check"] {
         call.flag(flag);
     }

@@ -35,7 +35,7 @@ pub use self::{
     proof::{OldKeyFile, Proof},
     rotation::Rotation,
     run::run,
-    tables::Leftover,
+    tables::KeptKey,
 };
 use crate::{Error, LockWait, StepReport};
 
@@ -43,7 +43,7 @@ use crate::{Error, LockWait, StepReport};
 pub const SCHEMA: &str = "sealant.rotate/1";
 
 /// Options of a rotation.
-pub struct Request {
+pub struct RotateRequest {
     /// Rotate the InnoDB master key.
     pub master_key: bool,
     /// Rotate the key of binary and relay logs.
@@ -66,7 +66,7 @@ pub struct Request {
     pub settle_timeout: Duration,
 }
 
-impl Request {
+impl RotateRequest {
     /// Whether the InnoDB master key is rotated: the key of the redo log is wrapped by it.
     #[must_use]
     pub const fn rotates_master_key(&self) -> bool {
@@ -119,7 +119,7 @@ impl Copies {
 
 /// Result of a rotation.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct RotateReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Name of the server in messages.
@@ -142,10 +142,10 @@ pub struct Report {
     #[serde(rename = "lagging")]
     pub old_key_files: Vec<OldKeyFile>,
     /// Tablespaces and files whose key this server never replaces.
-    pub leftovers: Vec<Leftover>,
+    pub leftovers: Vec<KeptKey>,
     /// The certificate that was installed after the rotation, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls: Option<crate::tls::Report>,
+    pub tls: Option<crate::tls::InstallReport>,
     /// Whether every proof succeeded.
     pub done: bool,
 }
@@ -183,10 +183,10 @@ pub struct After {
     pub tablespaces_on_key_id: Option<u64>,
 }
 
-impl Report {
+impl RotateReport {
     /// Report of a run that only installs a certificate.
     #[must_use]
-    pub fn of_certificate(tls: crate::tls::Report) -> Self {
+    pub fn of_certificate(tls: crate::tls::InstallReport) -> Self {
         let server = tls.server.clone();
         Self { done: tls.done, tls: Some(tls), ..Self::new(&server, Vec::new()) }
     }

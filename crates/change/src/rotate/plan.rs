@@ -7,7 +7,7 @@ use server::{
 };
 
 use super::{
-    Copies, Error, Report, Request, backup,
+    Copies, Error, RotateReport, RotateRequest, backup,
     rotation_target::RotationTarget,
     tables::{Table, Work},
 };
@@ -51,10 +51,10 @@ impl Action {
 pub fn plan(
     target: &Target,
     options: &Options,
-    request: &Request,
+    request: &RotateRequest,
     copies: Option<&Copies>,
     log: &StatementLog,
-) -> Result<Report, Error> {
+) -> Result<RotateReport, Error> {
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
     let rotation_target = RotationTarget::query(&mut session, &server, request)?;
@@ -64,14 +64,14 @@ pub fn plan(
         backup::may_write_beside(&copies.file)?;
     }
     let work = work(&mut session, &rotation_target, request)?;
-    let mut report = Report::new(&server, reports(&steps(request, copies, &work)));
+    let mut report = RotateReport::new(&server, reports(&steps(request, copies, &work)));
     report.server_uuid = Some(rotation_target.server_uuid);
     report.leftovers = work.leftovers;
     Ok(report)
 }
 
 /// Tables that must be rebuilt for new keys.
-pub(super) fn work(session: &mut Session<'_>, target: &RotationTarget, request: &Request) -> Result<Work, Error> {
+pub(super) fn work(session: &mut Session<'_>, target: &RotationTarget, request: &RotateRequest) -> Result<Work, Error> {
     let datadir = target.datadir();
     match request.mariadb_key_id {
         Some(id) => Work::for_mariadb(session, datadir, id),
@@ -92,7 +92,7 @@ pub(super) fn reports(steps: &[Step<Action>]) -> Vec<StepReport> {
 
 /// The steps in order. After each rotation the keyring is backed up at once: until then only the live keyring has the
 /// new key.
-pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> Vec<Step<Action>> {
+pub(super) fn steps(request: &RotateRequest, copies: Option<&Copies>, work: &Work) -> Vec<Step<Action>> {
     let file = copies.map_or_else(|| "FILE".to_owned(), |copies| copies.file.display().to_string());
     let step = |id: &str, action: Action, blocks: Blocks, what: String| Step {
         id: id.to_owned(),

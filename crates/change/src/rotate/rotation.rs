@@ -4,18 +4,18 @@ use std::path::Path;
 
 use server::{Options, Target};
 
-use super::{Copies, Error, Report, Request, plan, run};
+use super::{Copies, Error, RotateReport, RotateRequest, plan, run};
 use crate::{Confirm, Ended, StatementLog, tls};
 
 /// What to replace. Keys are rotated first: the certificate is not touched if that fails.
 #[derive(Default)]
 pub struct Rotation {
     /// The keys to rotate.
-    pub keys: Option<Request>,
+    pub keys: Option<RotateRequest>,
     /// Backup of the keyring; not needed for a plan.
     pub copies: Option<Copies>,
     /// The certificate to install.
-    pub certificate: Option<tls::Request>,
+    pub certificate: Option<tls::InstallRequest>,
 }
 
 impl Rotation {
@@ -23,7 +23,7 @@ impl Rotation {
     ///
     /// # Errors
     /// [`Error::Nothing`], and other errors by cause.
-    pub fn plan(&self, target: &Target, options: &Options) -> Result<Report, Error> {
+    pub fn plan(&self, target: &Target, options: &Options) -> Result<RotateReport, Error> {
         let log = &StatementLog::none(target)?;
         let keys = self.keys.as_ref();
         let keys = keys.map(|request| plan(target, options, request, self.copies.as_ref(), log)).transpose()?;
@@ -41,9 +41,9 @@ impl Rotation {
         target: &Target,
         options: &Options,
         log: &Path,
-        confirm: Option<Confirm<'_, Report, E>>,
+        confirm: Option<Confirm<'_, RotateReport, E>>,
         progress: &dyn Fn(&str),
-    ) -> Result<Ended<Report>, E> {
+    ) -> Result<Ended<RotateReport>, E> {
         self.check()?;
         let plan = self.plan(target, options)?;
         if let Some(confirm) = confirm {
@@ -61,7 +61,13 @@ impl Rotation {
         if self.keys.is_some() && self.copies.is_none() { Err(Error::NoBackup) } else { Ok(()) }
     }
 
-    fn run(&self, target: &Target, options: &Options, log: &StatementLog, progress: &dyn Fn(&str)) -> Ended<Report> {
+    fn run(
+        &self,
+        target: &Target,
+        options: &Options,
+        log: &StatementLog,
+        progress: &dyn Fn(&str),
+    ) -> Ended<RotateReport> {
         let keys = match (&self.keys, &self.copies) {
             (Some(_), None) => return Ended { report: None, remains: None, result: Err(Error::NoBackup) },
             (Some(request), Some(copies)) => match run(target, options, request, copies, log, progress) {
@@ -79,11 +85,11 @@ impl Rotation {
 }
 
 /// Merges both reports into one.
-fn together(keys: Option<Report>, certificate: Option<tls::Report>) -> Option<Report> {
+fn together(keys: Option<RotateReport>, certificate: Option<tls::InstallReport>) -> Option<RotateReport> {
     match (keys, certificate) {
-        (Some(keys), Some(tls)) => Some(Report { done: keys.done && tls.done, tls: Some(tls), ..keys }),
+        (Some(keys), Some(tls)) => Some(RotateReport { done: keys.done && tls.done, tls: Some(tls), ..keys }),
         (keys, None) => keys,
-        (None, Some(tls)) => Some(Report::of_certificate(tls)),
+        (None, Some(tls)) => Some(RotateReport::of_certificate(tls)),
     }
 }
 
@@ -91,8 +97,8 @@ fn together(keys: Option<Report>, certificate: Option<tls::Report>) -> Option<Re
 mod tests {
     use super::*;
 
-    fn certificate(done: bool) -> tls::Report {
-        tls::Report {
+    fn certificate(done: bool) -> tls::InstallReport {
+        tls::InstallReport {
             schema: tls::SCHEMA,
             server: "db1".to_owned(),
             steps: Vec::new(),
@@ -106,7 +112,7 @@ mod tests {
 
     #[test]
     fn both_are_done_only_if_each_is() {
-        let keys = |done| Report { done, ..Report::new("db1", Vec::new()) };
+        let keys = |done| RotateReport { done, ..RotateReport::new("db1", Vec::new()) };
         for (of_keys, of_certificate) in [(true, true), (true, false), (false, true)] {
             let report = together(Some(keys(of_keys)), Some(certificate(of_certificate))).unwrap();
             assert_eq!(report.done, of_keys && of_certificate);
@@ -119,7 +125,7 @@ mod tests {
     #[test]
     fn no_key_is_made_without_a_backup() {
         assert!(Rotation::default().check().is_ok());
-        let keys = Some(Request {
+        let keys = Some(RotateRequest {
             master_key: true,
             binlog_key: false,
             redo: false,

@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use server::dialect::encryption::variable;
 use server::{Capability, Flavor, dialect::key_store::ActiveKeyStore};
 
-use super::{Error, Request, copy::KeyringCopy, data_files};
+use super::{Error, RotateRequest, copy::KeyringCopy, data_files};
 use crate::{
     KeyStore, Session,
     keyring::{has_room, in_memory, lacking},
@@ -31,7 +32,7 @@ pub(super) struct RotationTarget {
 
 impl RotationTarget {
     /// Queries the server. A violated precondition is an error. Changes nothing.
-    pub(super) fn query(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
+    pub(super) fn query(session: &mut Session<'_>, server: &str, request: &RotateRequest) -> Result<Self, Error> {
         supported(session, server, request)?;
         privileges(session, request)?;
         if session.identity().flavor() == Flavor::MariaDb {
@@ -43,10 +44,10 @@ impl RotationTarget {
         if status.read_only {
             return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
         }
-        if request.binlog_key && !session.is_on("binlog_encryption")? {
+        if request.binlog_key && !session.is_on(variable::MYSQL_BINARY_LOGS)? {
             return Err(Error::BinaryLogsInClear { server: server.to_owned() });
         }
-        if request.redo && !session.is_on("innodb_redo_log_encrypt")? {
+        if request.redo && !session.is_on(variable::MYSQL_REDO)? {
             return Err(Error::RedoInClear { server: server.to_owned() });
         }
         let server_uuid = register::server_name(session.identity());
@@ -62,7 +63,7 @@ impl RotationTarget {
         self.directories.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
     }
 
-    fn query_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
+    fn query_mariadb(session: &mut Session<'_>, server: &str, request: &RotateRequest) -> Result<Self, Error> {
         let datadir = session.datadir(request.datadir.as_deref());
         let plugin = session.active_key_store(&datadir)?;
         let plugin = plugin.ok_or_else(|| Error::NoKeyManagement { server: server.to_owned() })?;
@@ -75,7 +76,7 @@ impl RotationTarget {
     }
 }
 
-fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(), Error> {
+fn supported(session: &Session<'_>, server: &str, request: &RotateRequest) -> Result<(), Error> {
     let version = &session.identity().version;
     let reason = match version.flavor {
         Flavor::MariaDb if request.mariadb_key_id.is_none() => {
@@ -97,7 +98,7 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
 }
 
 /// Checks all privileges of the run before it starts.
-fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error> {
+fn privileges(session: &mut Session<'_>, request: &RotateRequest) -> Result<(), Error> {
     let grants = crate::grants::query(session)?;
     let mut needed = vec!["PROCESS ON *.*"];
     let mariadb = session.identity().flavor() == Flavor::MariaDb;
@@ -134,7 +135,7 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     Err(Error::Privileges { account: crate::grants::account(session)?, missing })
 }
 
-fn keyring_file(status: &ActiveKeyStore, request: &Request) -> Result<PathBuf, Error> {
+fn keyring_file(status: &ActiveKeyStore, request: &RotateRequest) -> Result<PathBuf, Error> {
     match (&request.keyring, &status.file) {
         (Some(given), Some(used)) if is_other(given, used) => {
             Err(Error::OtherKeyring { given: given.clone(), used: used.clone() })

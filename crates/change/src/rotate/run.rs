@@ -15,7 +15,7 @@ use server::{Options, Target};
 use verify::FileResult;
 
 use super::{
-    After, Backup, Copies, CopyProof, DataKeys, Error, Report, Request, backup,
+    After, Backup, Copies, CopyProof, DataKeys, Error, RotateReport, RotateRequest, backup,
     copy::{KeyKind, KeyringCopy},
     data_keys::{self, Fingerprints},
     plan::{self, Action},
@@ -37,13 +37,13 @@ const RERUN_TIMEOUT: Duration = Duration::from_secs(5);
 pub fn run(
     target: &Target,
     options: &Options,
-    request: &Request,
+    request: &RotateRequest,
     copies: &Copies,
     log: &StatementLog,
     show: &dyn Fn(&str),
-) -> (Report, Result<(), Error>) {
+) -> (RotateReport, Result<(), Error>) {
     let none = plan::steps(request, Some(copies), &Work::default());
-    let mut report = Report::new(&target.to_string(), plan::reports(&none));
+    let mut report = RotateReport::new(&target.to_string(), plan::reports(&none));
     let began = Instant::now();
     show("asking the server");
     let mut run = match Run::begin(target, options, request, copies, log) {
@@ -77,7 +77,7 @@ pub fn run(
     (report, Ok(()))
 }
 
-fn note(report: &mut Report, number: usize, outcome: Outcome, took: Duration) {
+fn note(report: &mut RotateReport, number: usize, outcome: Outcome, took: Duration) {
     if let Some(step) = report.steps.get_mut(number) {
         (step.outcome, step.seconds) = (outcome, took.as_secs_f64());
     }
@@ -85,7 +85,7 @@ fn note(report: &mut Report, number: usize, outcome: Outcome, took: Duration) {
 
 /// A run in progress.
 struct Run<'r, 'l> {
-    request: &'r Request,
+    request: &'r RotateRequest,
     copies: &'r Copies,
     session: Session<'l>,
     target: RotationTarget,
@@ -109,7 +109,7 @@ impl<'r, 'l> Run<'r, 'l> {
     fn begin(
         target: &Target,
         options: &Options,
-        request: &'r Request,
+        request: &'r RotateRequest,
         copies: &'r Copies,
         log: &'l StatementLog,
     ) -> Result<Self, Error> {
@@ -136,7 +136,7 @@ impl<'r, 'l> Run<'r, 'l> {
         })
     }
 
-    fn carry_out(&mut self, action: &Action, report: &mut Report, show: &dyn Fn(&str)) -> StepResult {
+    fn carry_out(&mut self, action: &Action, report: &mut RotateReport, show: &dyn Fn(&str)) -> StepResult {
         match action {
             Action::Check => Ok(Outcome::Done),
             Action::ProveBefore => self.prove_before(report),
@@ -228,7 +228,7 @@ impl<'r, 'l> Run<'r, 'l> {
         !files.is_empty() && files.iter().all(is_new)
     }
 
-    fn prove_before(&mut self, report: &mut Report) -> StepResult {
+    fn prove_before(&mut self, report: &mut RotateReport) -> StepResult {
         let mut copy = KeyringCopy::read(&self.target.store)?;
         if let Some(key_id) = self.request.mariadb_key_id
             && !copy.names().contains(&mariadb_name(key_id, 1))
@@ -264,7 +264,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    fn back_up_before(&mut self, report: &mut Report) -> StepResult {
+    fn back_up_before(&mut self, report: &mut RotateReport) -> StepResult {
         let Some((copy, seen)) = self.before.take() else { return Ok(Outcome::Done) };
         self.begin_register(&copy, &seen);
         let path = self.earlier_path(&copy)?;
@@ -429,7 +429,7 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     /// Backs up the current keyring to the requested file.
-    fn back_up(&mut self, report: &mut Report) -> StepResult {
+    fn back_up(&mut self, report: &mut RotateReport) -> StepResult {
         let copy = KeyringCopy::read(&self.target.store)?;
         let path = self.copies.file.clone();
         report.backup = Some(self.write(&path, &copy)?);
@@ -438,7 +438,7 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     /// Proves the bytes that were backed up last, and once more if the keyring has changed since.
-    fn prove_after(&mut self, report: &mut Report) -> StepResult {
+    fn prove_after(&mut self, report: &mut RotateReport) -> StepResult {
         for _ in 0..PROOFS {
             let Some(copy) = self.copy.take() else { return Ok(Outcome::Done) };
             let wanted = self.wanted(&copy)?;
@@ -517,7 +517,7 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     /// Completes the run: removes the older backup if the new one has all its keys, and updates the register.
-    fn record(&mut self, report: &mut Report) -> StepResult {
+    fn record(&mut self, report: &mut RotateReport) -> StepResult {
         if !report.old_key_files.is_empty() || self.failed {
             self.ledger.save()?;
             return Ok(Outcome::Skipped { reason: OLD_KEYS_REMAIN.to_owned() });
@@ -537,7 +537,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    fn remove_older(&mut self, report: &mut Report) -> Result<(), Error> {
+    fn remove_older(&mut self, report: &mut RotateReport) -> Result<(), Error> {
         let Some(copy) = &self.copy else { return Ok(()) };
         let names = copy.names();
         let backups = self.ledger.register.unfinished.as_ref().map(|run| run.backups.clone()).unwrap_or_default();
@@ -588,7 +588,7 @@ fn before(file: &Path, number: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn after(seen: &FileScan, wanted: &ExpectedKeys, request: &Request) -> After {
+fn after(seen: &FileScan, wanted: &ExpectedKeys, request: &RotateRequest) -> After {
     let on = seen.on_new_key(wanted);
     let data_keys = request.data_keys.then(|| {
         let mut counts = DataKeys::default();

@@ -13,6 +13,7 @@ use std::{
 
 use innodb::server_file::full_text_table_id;
 use serde::Serialize;
+use server::dialect::encryption::variable;
 use server::quote;
 use server::{Flavor, Rows};
 
@@ -45,7 +46,7 @@ pub(super) struct Table {
 
 /// Something that keeps its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Leftover {
+pub struct KeptKey {
     /// A tablespace, or a kind of file.
     pub artefact: String,
     /// The reason.
@@ -61,7 +62,7 @@ pub(super) struct Work {
     pub(super) tables: Vec<Table>,
     /// Files of these tables, and of those that already use the new key.
     pub(super) files: BTreeSet<PathBuf>,
-    pub(super) leftovers: Vec<Leftover>,
+    pub(super) leftovers: Vec<KeptKey>,
 }
 
 impl Table {
@@ -152,7 +153,7 @@ impl Work {
     }
 
     fn leave(&mut self, artefact: String, reason: &str, remedy: &str) {
-        self.leftovers.push(Leftover { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
+        self.leftovers.push(KeptKey { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
     }
 
     fn finish(&mut self, sizes: Sizes) {
@@ -191,9 +192,9 @@ fn path(spaces: &Rows, row: usize, [home, datadir]: [&Path; 2]) -> Option<PathBu
 
 /// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, with the variable that enables it.
 const OTHERS: &[(&str, &str)] = &[
-    ("the redo log", "innodb_encrypt_log"),
-    ("binary and relay logs", "encrypt_binlog"),
-    ("Aria tables", "aria_encrypt_tables"),
+    ("the redo log", variable::MARIADB_REDO),
+    ("binary and relay logs", variable::MARIADB_BINARY_LOGS),
+    ("Aria tables", variable::ARIA_TABLES),
 ];
 
 /// `schema/FTS_<table id>`, the prefix of an auxiliary table of a full-text index.

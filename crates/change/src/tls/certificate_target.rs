@@ -13,7 +13,7 @@ use server::{
 
 use server::is_any_address;
 
-use super::{Error, Request, origin};
+use super::{Error, InstallRequest, origin};
 use crate::Session;
 
 /// A server whose certificate may be replaced.
@@ -37,7 +37,7 @@ pub(super) struct CertificateTarget {
 
 impl CertificateTarget {
     /// Queries the server. Changes nothing.
-    pub(super) fn query(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
+    pub(super) fn query(session: &mut Session<'_>, target: &Target, request: &InstallRequest) -> Result<Self, Error> {
         let server = target.to_string();
         let reload = reload(session, &server)?;
         let needed = |variable| Error::MissingVariable { server: server.clone(), variable };
@@ -103,7 +103,7 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
 }
 
 /// The server's port if it has one, otherwise this connection's address.
-fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Endpoint, Error> {
+fn outside(session: &mut Session<'_>, target: &Target, request: &InstallRequest) -> Result<Endpoint, Error> {
     if let Some(endpoint) = &request.outside {
         return Ok(endpoint.clone());
     }

@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "sealant.cert-install/1";
 
 /// The certificate to install.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct InstallRequest {
     /// The certificate and its intermediates, PEM.
     pub certificate: PathBuf,
     /// Its private key, PEM.
@@ -50,7 +50,7 @@ pub struct Request {
 
 /// Result of an installation.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct InstallReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Name of the server in messages.

@@ -10,7 +10,7 @@ use server::{Options, Target, probe::served};
 use zeroize::Zeroizing;
 
 use super::{
-    Error, Report, Request, SCHEMA,
+    Error, InstallReport, InstallRequest, SCHEMA,
     certificate_target::CertificateTarget,
     pair_files::{self, Kind, Replacement},
 };
@@ -30,12 +30,17 @@ enum Action {
 ///
 /// # Errors
 /// [`Error`], by cause.
-pub fn plan(target: &Target, options: &Options, request: &Request, log: &StatementLog) -> Result<Report, Error> {
+pub fn plan(
+    target: &Target,
+    options: &Options,
+    request: &InstallRequest,
+    log: &StatementLog,
+) -> Result<InstallReport, Error> {
     Ok(Installation::new(target, options, request, log)?.report(&|_| Outcome::Planned))
 }
 
 /// Installs the certificate, and proves that the server presents it; otherwise restores everything.
-pub fn run(target: &Target, options: &Options, request: &Request, log: &StatementLog) -> Ended<Report> {
+pub fn run(target: &Target, options: &Options, request: &InstallRequest, log: &StatementLog) -> Ended<InstallReport> {
     let (report, ended) = match Installation::new(target, options, request, log) {
         Ok(mut work) => {
             let (report, ended) = work.run();
@@ -59,10 +64,10 @@ pub fn run(target: &Target, options: &Options, request: &Request, log: &Statemen
 pub fn carry_out<E: From<Error>>(
     target: &Target,
     options: &Options,
-    request: &Request,
+    request: &InstallRequest,
     log: &Path,
-    confirm: Option<Confirm<'_, Report, E>>,
-) -> Result<Ended<Report>, E> {
+    confirm: Option<Confirm<'_, InstallReport, E>>,
+) -> Result<Ended<InstallReport>, E> {
     if let Some(confirm) = confirm {
         confirm(&plan(target, options, request, &StatementLog::none(target)?)?)?;
     }
@@ -70,7 +75,7 @@ pub fn carry_out<E: From<Error>>(
 }
 
 struct Installation<'w> {
-    request: &'w Request,
+    request: &'w InstallRequest,
     session: Session<'w>,
     log: &'w StatementLog,
     target: CertificateTarget,
@@ -83,7 +88,12 @@ struct Installation<'w> {
 }
 
 impl<'w> Installation<'w> {
-    fn new(target: &Target, options: &Options, request: &'w Request, log: &'w StatementLog) -> Result<Self, Error> {
+    fn new(
+        target: &Target,
+        options: &Options,
+        request: &'w InstallRequest,
+        log: &'w StatementLog,
+    ) -> Result<Self, Error> {
         let credentials = Credentials::read(&request.certificate, Some(&request.key), Some(&request.ca))?;
         if !request.skip_checks {
             is_good(&credentials, request)?;
@@ -106,7 +116,7 @@ impl<'w> Installation<'w> {
         Ok(Self { request, session, log, target: certificate_target, files, wanted, authorities, before, steps })
     }
 
-    fn run(&mut self) -> (Report, Result<(), Error>) {
+    fn run(&mut self) -> (InstallReport, Result<(), Error>) {
         let mut outcomes: Vec<(Outcome, f64)> = Vec::new();
         let mut ended = Ok(());
         for step in self.steps.clone() {
@@ -203,9 +213,9 @@ impl<'w> Installation<'w> {
         pair_files::remove_backups(&self.files)
     }
 
-    fn report(&self, outcome: &dyn Fn(usize) -> Outcome) -> Report {
+    fn report(&self, outcome: &dyn Fn(usize) -> Outcome) -> InstallReport {
         let steps = self.steps.iter().enumerate();
-        Report {
+        InstallReport {
             schema: SCHEMA,
             server: self.target.server.clone(),
             steps: steps
@@ -225,7 +235,7 @@ impl<'w> Installation<'w> {
 }
 
 /// Rejects a certificate with a critical finding.
-fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
+fn is_good(credentials: &Credentials, request: &InstallRequest) -> Result<(), Error> {
     let limits = Limits { warning_days: 0, critical_days: 0 };
     let problems = judge(credentials, &request.hosts, &limits, Timestamp::now());
     if worst(&problems).is_none_or(|level| level < pki::Level::Critical) {
@@ -239,7 +249,7 @@ fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
 fn replacements(
     target: &mut CertificateTarget,
     credentials: Credentials,
-    request: &Request,
+    request: &InstallRequest,
 ) -> Result<(Vec<Replacement>, Vec<CertificateDer<'static>>), Error> {
     let owner = Some(target.owner);
     let certificate = Zeroizing::new(credentials.certificate_pem);

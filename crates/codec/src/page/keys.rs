@@ -6,7 +6,7 @@ use innodb::{
         binlog::{EventMode, EventsKey, StreamKey},
         mariadb::{self, CryptData, Layout, Mode, PageKey},
         mysql::{TablespaceKey, WrappedKey},
-        redo::{LogKey, LogKeyInfo, run::Layout as RecordLayout},
+        redo::{LogKey, LogKeyInfo, run::RunLayout},
     },
     keys::KeySource,
     redo::{RedoFormat, recognise},
@@ -58,7 +58,7 @@ enum Keys {
     Binlog(StreamKey),
     Events(EventsKey),
     Redo(TablespaceKey),
-    MiniTransactions(LogKey, RecordLayout),
+    MiniTransactions(LogKey, RunLayout),
     Blocks(BlockLog),
 }
 
@@ -192,8 +192,8 @@ impl Keys {
     fn mariadb_redo(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
         let key = |info: &LogKeyInfo| LogKey::derive(&keys.mariadb(info.key_id, info.key_version)?, &info.message).ok();
         let layout = match recognise(head)? {
-            RedoFormat::MariaDbEncrypted => RecordLayout::OneStream,
-            RedoFormat::MariaDbPhys => RecordLayout::PageRecords,
+            RedoFormat::MariaDbEncrypted => RunLayout::OneStream,
+            RedoFormat::MariaDbPhys => RunLayout::PageRecords,
             RedoFormat::MariaDbBlocks => {
                 let info = blocks_key_info(head)?;
                 return Some(Self::Blocks(BlockLog::new(key(&info.key)?, &info)));

@@ -6,7 +6,7 @@ use innodb::{
         mariadb::Mode,
         redo::{
             LogKey,
-            mariadb_blocks::{BlockCipher, Layout, block_lsn, is_plausible, number},
+            mariadb_blocks::{BlockLayout, MariaDbBlockCipher, block_lsn, is_plausible, number},
         },
     },
     redo::blocks::{BLOCK_BYTES, block_holds},
@@ -28,7 +28,7 @@ const SAMPLE_BLOCKS: usize = 8;
 pub(super) struct LogBlocks {
     log: BlockLog,
     mode: Mode,
-    cipher: BlockCipher,
+    cipher: MariaDbBlockCipher,
 }
 
 /// Block layout and key of a log.
@@ -36,7 +36,7 @@ pub(super) struct LogBlocks {
 pub(super) struct BlockLog {
     key: LogKey,
     nonce: [u8; 4],
-    layout: Layout,
+    layout: BlockLayout,
     near: Lsn,
 }
 
@@ -50,7 +50,7 @@ impl LogBlocks {
     pub(super) const KIND: u8 = 7;
 
     pub(super) fn new(log: BlockLog, mode: Mode) -> Option<Self> {
-        let cipher = BlockCipher::new(log.key.cipher(mode).ok()?, log.nonce, log.layout);
+        let cipher = MariaDbBlockCipher::new(log.key.cipher(mode).ok()?, log.nonce, log.layout);
         Some(Self { log, mode, cipher })
     }
 
@@ -66,8 +66,8 @@ impl LogBlocks {
 
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
         let layout = match fields.u8()? {
-            0 => Layout::Plain,
-            1 => Layout::KeyVersion,
+            0 => BlockLayout::Plain,
+            1 => BlockLayout::KeyVersion,
             _ => return Err(Malformed),
         };
         let mode = mode(fields)?;
@@ -111,7 +111,7 @@ impl Scheme for LogBlocks {
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        out.extend([u8::from(self.log.layout == Layout::KeyVersion), is_ctr(self.mode)]);
+        out.extend([u8::from(self.log.layout == BlockLayout::KeyVersion), is_ctr(self.mode)]);
         out.extend(self.log.key.expose());
         out.extend(self.log.nonce);
         out.extend(self.log.near.0.to_be_bytes());

@@ -9,7 +9,7 @@ use innodb::crypt::{
     mariadb::Mode,
     redo::{
         LogCipher, LogKey,
-        run::{self, Layout},
+        run::{self, RunLayout},
     },
 };
 use zeroize::Zeroizing;
@@ -24,7 +24,7 @@ use crate::{Fields, Malformed};
 #[derive(Debug)]
 pub(super) struct MiniTransactions {
     key: LogKey,
-    layout: Layout,
+    layout: RunLayout,
     mode: Mode,
     cipher: LogCipher,
 }
@@ -32,13 +32,13 @@ pub(super) struct MiniTransactions {
 impl MiniTransactions {
     pub(super) const KIND: u8 = 6;
 
-    pub(super) fn new(key: LogKey, layout: Layout, mode: Mode) -> Option<Self> {
+    pub(super) fn new(key: LogKey, layout: RunLayout, mode: Mode) -> Option<Self> {
         Some(Self { cipher: key.cipher(mode).ok()?, key, layout, mode })
     }
 
     /// The cipher for a chunk of the log; `None` if the key decrypts nothing in it to valid records. Remains of an
     /// earlier log in the file can have another key.
-    pub(super) fn for_chunk(key: &LogKey, layout: Layout, chunk: &[u8]) -> Option<Self> {
+    pub(super) fn for_chunk(key: &LogKey, layout: RunLayout, chunk: &[u8]) -> Option<Self> {
         let run = chunk.get(run::first(chunk)?..)?;
         let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(key.clone(), layout, mode));
         let validity = ciphers.map(|this| (run::count_valid(&this.cipher, layout, run), this));
@@ -49,8 +49,8 @@ impl MiniTransactions {
 
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
         let layout = match fields.u8()? {
-            0 => Layout::OneStream,
-            1 => Layout::PageRecords,
+            0 => RunLayout::OneStream,
+            1 => RunLayout::PageRecords,
             _ => return Err(Malformed),
         };
         let mode = mode(fields)?;
@@ -73,7 +73,7 @@ impl Scheme for MiniTransactions {
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
-        out.extend([u8::from(self.layout == Layout::PageRecords), is_ctr(self.mode)]);
+        out.extend([u8::from(self.layout == RunLayout::PageRecords), is_ctr(self.mode)]);
         out.extend(self.key.expose());
     }
 
@@ -114,13 +114,13 @@ mod tests {
     /// Offset of the log in the file.
     const HEADER_BYTES: usize = 12288;
 
-    fn logs() -> [(Vec<u8>, Keys, Layout); 3] {
+    fn logs() -> [(Vec<u8>, Keys, RunLayout); 3] {
         let log = |name: &str| sample(&format!("redo/mariadb{name}"));
         let versions = || mariadb_keys("mariadb-redo-versions-keyfile");
         [
-            (log("10.11.19-encrypted"), mariadb_keys("mariadb1011-keyfile"), Layout::OneStream),
-            (log("11.4.5-encrypted-phys"), versions(), Layout::PageRecords),
-            (log("11.8.6-encrypted"), versions(), Layout::OneStream),
+            (log("10.11.19-encrypted"), mariadb_keys("mariadb1011-keyfile"), RunLayout::OneStream),
+            (log("11.4.5-encrypted-phys"), versions(), RunLayout::PageRecords),
+            (log("11.8.6-encrypted"), versions(), RunLayout::OneStream),
         ]
     }
 
@@ -157,7 +157,7 @@ mod tests {
             assert!(end + 8192 > log.len(), "{layout:?}: {end} of {}", log.len());
             let bytes = [log, &payload].map(zstd_bytes);
             // In the older layout only the bodies of records are encrypted, and most are short.
-            let most = if layout == Layout::OneStream { bytes[0] / 4 } else { bytes[0] / 10 * 9 };
+            let most = if layout == RunLayout::OneStream { bytes[0] / 4 } else { bytes[0] / 10 * 9 };
             assert!(bytes[1] < most, "{layout:?}: {bytes:?}");
         }
     }
@@ -266,7 +266,7 @@ mod tests {
                 let sum = crc_of(&[&sealed[..], &nonce].concat());
                 log.extend([&sealed[..], &[1], &nonce, &sum.to_be_bytes()].concat());
             }
-            let layout = if page_records { Layout::PageRecords } else { Layout::OneStream };
+            let layout = if page_records { RunLayout::PageRecords } else { RunLayout::OneStream };
             let mode = if ctr { Mode::Ctr } else { Mode::Cbc };
             let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), layout, mode).unwrap();
             let (opened, payload) = open_and_seal(&SpaceCipher::new(scheme), 0, &log);
@@ -289,7 +289,7 @@ mod tests {
         let (long, short) = (sealed(4000), sealed(40));
         let cut = 100;
         let chunk = [&long[cut..], &short[..], &short[..]].concat();
-        let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), Layout::OneStream, Mode::Cbc).unwrap();
+        let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), RunLayout::OneStream, Mode::Cbc).unwrap();
         let (opened, payload) = open_and_seal(&SpaceCipher::new(scheme), 0, &chunk);
         assert_eq!((opened, part_of(&payload)), (1, (long.len() - cut, chunk.len())));
     }

@@ -3,7 +3,7 @@
 use innodb::{
     crypt::{
         mysql::TablespaceKey,
-        redo::mysql::{BlockCipher, is_encrypted},
+        redo::mysql::{MySqlBlockCipher, is_encrypted},
     },
     redo::blocks::{BLOCK_BYTES, block_holds},
 };
@@ -21,14 +21,14 @@ const SAMPLE_BLOCKS: usize = 8;
 #[derive(Debug)]
 pub(super) struct RedoBlocks {
     key: TablespaceKey,
-    cipher: BlockCipher,
+    cipher: MySqlBlockCipher,
 }
 
 impl RedoBlocks {
     pub(super) const KIND: u8 = 4;
 
     pub(super) fn new(key: TablespaceKey) -> Option<Self> {
-        Some(Self { cipher: BlockCipher::new(&key).ok()?, key })
+        Some(Self { cipher: MySqlBlockCipher::new(&key).ok()?, key })
     }
 
     /// The cipher for a chunk of the log; `None` if the key decrypts nothing in it.

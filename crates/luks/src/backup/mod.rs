@@ -18,7 +18,7 @@ use rustix::fs::OFlags;
 pub use check::Check;
 pub use manifest::Manifest;
 pub use repair::Repair;
-pub use restore::{Plan, Restored};
+pub use restore::{RestorePlan, Restored};
 
 use crate::Error;
 use crate::read::{Readable, read};

@@ -20,7 +20,7 @@ use files::read_bytes;
 
 /// A restore that is allowed and has not begun.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RestorePlan {
     backup: PathBuf,
     header: Header,
     device: PathBuf,
@@ -41,7 +41,7 @@ pub struct Restored {
     pub saved: PathBuf,
 }
 
-impl Plan {
+impl RestorePlan {
     /// Decides whether `backup` may be restored to `device`. Changes nothing. `header_lost` must be set for a device
     /// whose header cannot be read: then nothing proves that backup and device belong together.
     ///

@@ -11,6 +11,7 @@ use rustix::fs::{IFlags, ioctl_getflags};
 use tempfile::TempDir;
 
 use super::names::{check_name, check_unit};
+use super::options as table_options;
 use super::table::{Lines, line_of};
 use super::write::read;
 use super::{UNITS, drop_in_path, key_link, key_unit_names, socket_path};
@@ -78,14 +79,14 @@ pub fn check(
     let fields: Vec<&str> = volume.split_whitespace().collect();
     let field = |at: usize| fields.get(at).copied().unwrap_or_default();
     let mut found = Checked::default();
-    options(&mut found, "crypttab", field(3), &["nofail", "headless"]);
+    options(&mut found, "crypttab", field(3), &table_options::CRYPTTAB_NEEDED);
     let text = read(&fstab)?;
     let mount = line_of(&text, Lines::Fstab(name));
     found.note("boot-fstab", mount.is_some(), "fstab mounts it", format!("{}: no line for {name}", fstab.display()));
     let directory = mount.and_then(|line| line.split_whitespace().nth(1));
     let directory: Option<PathBuf> = directory.map(|current| Path::new(current).components().collect());
     if let Some(options_of_mount) = mount.and_then(|line| line.split_whitespace().nth(3)) {
-        options(&mut found, "fstab", options_of_mount, &["nofail"]);
+        options(&mut found, "fstab", options_of_mount, &table_options::FSTAB_NEEDED);
     }
     if Path::new(field(2)) == socket_path(name) {
         served(&mut found, root, name)?;

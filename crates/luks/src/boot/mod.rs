@@ -5,6 +5,7 @@
 
 mod check;
 mod names;
+pub(crate) mod options;
 mod table;
 mod write;
 
@@ -99,12 +100,12 @@ impl Boot {
             KeySource::File(path) => path.clone(),
             KeySource::Service { .. } => socket_path(&self.name),
         };
-        let mut options = vec!["luks", "nofail", "headless"];
+        let mut options = vec![options::CRYPTTAB];
         if self.no_queues {
-            options.extend(["no-read-workqueue", "no-write-workqueue"]);
+            options.push(options::NO_QUEUES);
         }
         if self.discards {
-            options.push("discard");
+            options.push(options::DISCARD);
         }
         format!("{} UUID={} {} {}", self.name, self.uuid, key.display(), options.join(","))
     }
@@ -113,10 +114,11 @@ impl Boot {
     #[must_use]
     pub fn fstab(&self) -> String {
         format!(
-            "/dev/mapper/{} {} {} noatime,nofail,x-systemd.device-timeout={} 0 2",
+            "/dev/mapper/{} {} {} {}{} 0 2",
             self.name,
             self.mount_point().display(),
             self.file_system.as_str(),
+            options::FSTAB,
             self.timeout
         )
     }

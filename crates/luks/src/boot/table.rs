@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use super::options::{self, are_of_crypttab};
+use crate::device::FileSystem;
+
 /// A different line for the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
@@ -45,15 +48,12 @@ impl Lines<'_> {
         let fields: Vec<&str> = line.split_whitespace().collect();
         match (self, fields.as_slice()) {
             (Self::Crypttab(name), [current, device, _, options]) => {
-                let rest = options.strip_prefix("luks,nofail,headless").map(|rest| rest.trim_end_matches(",discard"));
-                *current == name
-                    && device.starts_with("UUID=")
-                    && rest.is_some_and(|rest| ["", ",no-read-workqueue,no-write-workqueue"].contains(&rest))
+                *current == name && device.starts_with("UUID=") && are_of_crypttab(options)
             }
             (Self::Fstab(name) | Self::FstabAt(name, _), [_, _, kind, options, "0", "2"]) => {
-                let seconds = options.strip_prefix("noatime,nofail,x-systemd.device-timeout=");
+                let seconds = options.strip_prefix(options::FSTAB);
                 Lines::Fstab(name).matches(line)
-                    && ["ext4", "xfs"].contains(kind)
+                    && FileSystem::ALL.iter().any(|known| known.as_str() == *kind)
                     && seconds.is_some_and(|seconds| seconds.parse::<u32>().is_ok())
             }
             _ => false,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use reencrypt::{Progress, Reencryption};
-pub use volume::{Format, Mapping, Status};
+pub use volume::{Mapping, NewVolume, Status};
 
 use crate::Error;
 use crate::read::read;

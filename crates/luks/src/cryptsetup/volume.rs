@@ -9,7 +9,7 @@ use crate::secret::Secret;
 
 /// Parameters of a new volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Format {
+pub struct NewVolume {
     /// Cipher specification, such as `aes-xts-plain64`.
     pub cipher: String,
     /// Bits of the volume key. XTS uses two keys.
@@ -24,7 +24,7 @@ pub struct Format {
     pub header: Option<PathBuf>,
 }
 
-impl Default for Format {
+impl Default for NewVolume {
     fn default() -> Self {
         Self {
             cipher: "aes-xts-plain64".to_owned(),
@@ -72,7 +72,7 @@ impl Cryptsetup {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn format(&self, device: &Path, key: &Secret, format: &Format) -> Result<(), Error> {
+    pub fn format(&self, device: &Path, key: &Secret, format: &NewVolume) -> Result<(), Error> {
         let (bits, sector) = (format.key_bits.to_string(), format.sector_bytes.to_string());
         let count = format.iterations.map(|count| count.to_string());
         let mut args = vec!["luksFormat", "--type", "luks2", "--cipher", &format.cipher, "--key-size", &bits];

@@ -138,6 +138,25 @@ impl Block {
         names(&self.directory).into_iter().filter(is_partition).collect()
     }
 
+    /// The disk that it is a partition of; `None` if it is none.
+    #[must_use]
+    pub fn whole_disk(&self) -> Option<Self> {
+        let disk = self.directory.join("partition").exists().then(|| self.directory.parent())?;
+        Self::at(disk?)
+    }
+
+    /// The file behind a loop device.
+    #[must_use]
+    pub fn backing_file(&self) -> Option<String> {
+        self.attribute("loop/backing_file")
+    }
+
+    /// Whether it is an iSCSI disk, which is below its session in `/sys/devices`.
+    #[must_use]
+    pub fn is_iscsi(&self) -> bool {
+        self.directory.components().any(|part| part.as_os_str().to_string_lossy().starts_with("session"))
+    }
+
     fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.directory.join(name)).ok()?;
         Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())

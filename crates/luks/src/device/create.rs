@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Host, Use, header_path, system, uses};
 use crate::Error;
 use crate::backup::{Header, open};
-use crate::cryptsetup::{Cryptsetup, Format, Mapping};
+use crate::cryptsetup::{Cryptsetup, Mapping, NewVolume};
 use crate::judge::{DeviceInfo, audit};
 use crate::read::Readable;
 use crate::secret::Secret;
@@ -23,6 +23,9 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
+    /// All file systems.
+    pub const ALL: [Self; 2] = [Self::Ext4, Self::Xfs];
+
     /// Type name, as `mount` uses it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -57,7 +60,7 @@ pub struct Creation<'a> {
     /// Path of the device.
     pub device: &'a Path,
     /// Cipher, sectors and key derivation.
-    pub format: Format,
+    pub format: NewVolume,
     /// File system to create in it.
     pub file_system: Option<FileSystem>,
     /// Directory for the header backup.

@@ -5,7 +5,7 @@ mod store;
 
 use std::path::Path;
 
-pub use rotate::{CompletedStep, Rotation, Step};
+pub use rotate::{CompletedStep, Rotation, RotationStep};
 
 use crate::Error;
 use crate::backup::{Header, open};

@@ -26,7 +26,7 @@ use crate::volume::{Format, Volume};
 
 /// A completed step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum RotationStep {
     /// The current key opens the volume.
     Proven,
     /// The next key is stored on disk.
@@ -51,7 +51,7 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletedStep {
     /// The step.
-    pub step: Step,
+    pub step: RotationStep,
     /// The slot, if a slot is concerned.
     pub slot: Option<u32>,
     /// The file, if a file is concerned.
@@ -78,15 +78,15 @@ impl fmt::Display for CompletedStep {
         let slot = self.slot.map(|slot| format!(" slot {slot}")).unwrap_or_default();
         let file = self.file.as_deref().unwrap_or_else(|| Path::new("")).display();
         match self.step {
-            Step::Proven => write!(f, "the key opens{slot}"),
-            Step::Made => write!(f, "next key in {file}"),
-            Step::Added => write!(f, "it opens{slot}"),
-            Step::Kept => write!(f, "old key kept in {file}"),
-            Step::Stored => write!(f, "new key in {file}"),
-            Step::Killed => write!(f, "removed{slot} of the old key"),
-            Step::Refused => f.write_str("the old key opens nothing any more"),
-            Step::BackedUp => write!(f, "header saved in {file}"),
-            Step::Forgotten => write!(f, "removed {file}"),
+            RotationStep::Proven => write!(f, "the key opens{slot}"),
+            RotationStep::Made => write!(f, "next key in {file}"),
+            RotationStep::Added => write!(f, "it opens{slot}"),
+            RotationStep::Kept => write!(f, "old key kept in {file}"),
+            RotationStep::Stored => write!(f, "new key in {file}"),
+            RotationStep::Killed => write!(f, "removed{slot} of the old key"),
+            RotationStep::Refused => f.write_str("the old key opens nothing any more"),
+            RotationStep::BackedUp => write!(f, "header saved in {file}"),
+            RotationStep::Forgotten => write!(f, "removed {file}"),
         }
     }
 }
@@ -121,7 +121,7 @@ impl Rotation<'_> {
     pub fn run(&self, go_on: &mut dyn FnMut(&CompletedStep) -> bool) -> Result<Vec<PathBuf>, Error> {
         changeable(self.device)?;
         let store = Store::open(self.key)?;
-        let mut on_step = |step: Step, slot: Option<u32>, file: Option<&Path>| {
+        let mut on_step = |step: RotationStep, slot: Option<u32>, file: Option<&Path>| {
             let stepped = CompletedStep { step, slot, file: file.map(Path::to_owned) };
             if go_on(&stepped) { Ok(()) } else { Err(Error::Stopped) }
         };
@@ -131,7 +131,7 @@ impl Rotation<'_> {
         self.retire(&store, &mut on_step)?;
         let stale = self.back_up(&mut on_step)?;
         store.forget_old()?;
-        on_step(Step::Forgotten, None, Some(&store.old))?;
+        on_step(RotationStep::Forgotten, None, Some(&store.old))?;
         Ok(stale)
     }
 
@@ -139,18 +139,18 @@ impl Rotation<'_> {
     fn renew(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), Error> {
         let key = Store::read(&store.key)?;
         let slot = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
-        on_step(Step::Proven, Some(slot), None)?;
+        on_step(RotationStep::Proven, Some(slot), None)?;
         if !store.new.exists() {
             store.make_new()?;
         }
-        on_step(Step::Made, None, Some(&store.new))?;
+        on_step(RotationStep::Made, None, Some(&store.new))?;
         let new = Store::read(&store.new)?;
         let slot = add(self.cryptsetup, self.device, &key, &new, Some(self.iterations))?;
-        on_step(Step::Added, Some(slot), None)?;
+        on_step(RotationStep::Added, Some(slot), None)?;
         store.keep_old()?;
-        on_step(Step::Kept, None, Some(&store.old))?;
+        on_step(RotationStep::Kept, None, Some(&store.old))?;
         store.promote()?;
-        on_step(Step::Stored, None, Some(&store.key))
+        on_step(RotationStep::Stored, None, Some(&store.key))
     }
 
     /// Removes the old key's slots, after proving the new key once more, as read from its final file.
@@ -165,14 +165,14 @@ impl Rotation<'_> {
         for slot in volume.slots.iter().filter(|slot| slot.holds_key() && slot.id != ours) {
             if self.cryptsetup.opens(self.device, &old, Some(slot.id))?.is_some() {
                 self.cryptsetup.kill_slot(self.device, slot.id, &key)?;
-                on_step(Step::Killed, Some(slot.id), None)?;
+                on_step(RotationStep::Killed, Some(slot.id), None)?;
             }
         }
         if let Some(slot) = self.opens(&old)? {
             return Err(Error::OldKeyOpens { device: self.device.to_owned(), slot });
         }
         self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
-        on_step(Step::Refused, None, None)
+        on_step(RotationStep::Refused, None, None)
     }
 
     /// Saves the current header, and lists the backups that it made stale.
@@ -191,7 +191,7 @@ impl Rotation<'_> {
             header.save(&path)?;
             files::sync_parent(&path).map_err(Error::io(directory))?;
         }
-        on_step(Step::BackedUp, None, Some(&path))?;
+        on_step(RotationStep::BackedUp, None, Some(&path))?;
         stale(directory, &header.volume).map_err(Error::io(directory))
     }
 
@@ -209,7 +209,7 @@ impl Rotation<'_> {
 }
 
 /// Reports a completed step.
-type OnStep<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), Error> + 'a;
+type OnStep<'a> = dyn FnMut(RotationStep, Option<u32>, Option<&Path>) -> Result<(), Error> + 'a;
 
 /// Name of the backup, from the volume and the state of its header. LUKS1 has no sequence number; its slots are used
 /// instead.
@@ -248,8 +248,8 @@ mod tests {
     fn a_step_is_told_with_its_slot_or_file() {
         let stepped =
             |step, slot, file: Option<&str>| CompletedStep { step, slot, file: file.map(PathBuf::from) }.to_string();
-        assert_eq!(stepped(Step::Proven, Some(1), None), "the key opens slot 1");
-        assert_eq!(stepped(Step::Killed, Some(0), None), "removed slot 0 of the old key");
-        assert_eq!(stepped(Step::BackedUp, None, Some("/h")), "header saved in /h");
+        assert_eq!(stepped(RotationStep::Proven, Some(1), None), "the key opens slot 1");
+        assert_eq!(stepped(RotationStep::Killed, Some(0), None), "removed slot 0 of the old key");
+        assert_eq!(stepped(RotationStep::BackedUp, None, Some("/h")), "header saved in /h");
     }
 }

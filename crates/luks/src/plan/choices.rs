@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::PlanInput;
 use crate::RANDOM_KEY_ITERATIONS;
+use crate::boot::options::CRYPTTAB;
 
 /// A parameter and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,7 +36,7 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
         discards(input),
         choice(
             "crypttab options",
-            "luks,nofail,headless",
+            CRYPTTAB,
             "the host boots even without the key, and does not wait for a passphrase that nobody enters",
         ),
         choice(

@@ -151,9 +151,9 @@ impl Audit {
         if source.reads_keys() {
             forbid_dumps();
         }
-        let tell = |event: gathering::Event<'_>| match event {
-            gathering::Event::Progress(progress) => line.show(&progress.to_string()),
-            gathering::Event::OptionFile(odd) => warning(&odd.to_string()),
+        let tell = |event: gathering::SourceEvent<'_>| match event {
+            gathering::SourceEvent::Progress(progress) => line.show(&progress.to_string()),
+            gathering::SourceEvent::OptionFile(odd) => warning(&odd.to_string()),
         };
         Ok(source.facts(&self.login.wanted(), &Terminal, &tell)?)
     }

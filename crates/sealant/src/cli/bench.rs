@@ -13,7 +13,7 @@ mod transfer;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ::bench::suite::verify::Suite;
+use ::bench::suite::verify::VerifySuite;
 use ::verify::check_paths;
 use clap::{Args, Subcommand};
 
@@ -110,7 +110,7 @@ impl BenchVerify {
         self.output.check()?;
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
-        let suite = Suite {
+        let suite = VerifySuite {
             paths: &self.paths,
             keys: &keys,
             cold: self.cold,

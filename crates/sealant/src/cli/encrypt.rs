@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::encrypt::{Method, Options, Policy, Records, Report, ServerAccess, User, carry_out, preview};
+use ::change::encrypt::{EncryptReport, Method, Options, Policy, Records, ServerAccess, User, carry_out, preview};
 use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
@@ -223,7 +223,7 @@ impl Common {
         })
     }
 
-    fn write(&self, report: &Report, table: Writer<Report>) -> Result<(), Failure> {
+    fn write(&self, report: &EncryptReport, table: Writer<EncryptReport>) -> Result<(), Failure> {
         self.output.write(report, write_encrypt_json, table)
     }
 }
@@ -242,11 +242,11 @@ impl Run {
         let log = self.log.path(&state_directory);
         let records = Records { log: &log, state_directory: &state_directory };
         let status = StatusLine::new(self.common.output.quiet);
-        let ask = |plan: &Report| {
+        let ask = |plan: &EncryptReport| {
             status.clear();
             confirm("encrypt plan", &|out| write_encrypt_plan(plan, out).map_err(std::io::Error::from))
         };
-        let agreed = |plan: &Report| if self.consent.yes { Ok(()) } else { ask(plan) };
+        let agreed = |plan: &EncryptReport| if self.consent.yes { Ok(()) } else { ask(plan) };
         let user = User { confirm: &agreed, stop: &ended_by_signals };
         let report = carry_out(&access, &options, records, &user, &|text| status.show(text));
         status.clear();

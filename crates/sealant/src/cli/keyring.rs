@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::init::{CheckRequest, Request, check, plan};
+use ::change::init::{CheckRequest, InitRequest, check, plan};
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
@@ -135,8 +135,8 @@ impl Init {
         self.write(&report)
     }
 
-    fn request(&self) -> Request {
-        Request {
+    fn request(&self) -> InitRequest {
+        InitRequest {
             config: self.config.clone(),
             datadir: self.datadir.clone(),
             keyring: self.keyring_file.clone(),
@@ -148,7 +148,7 @@ impl Init {
         }
     }
 
-    fn write(&self, report: &::change::init::Report) -> Result<Exit, Failure> {
+    fn write(&self, report: &::change::init::InitReport) -> Result<Exit, Failure> {
         self.render.write(report, write_init_json, write_init_table)?;
         Ok(Exit::Clean)
     }

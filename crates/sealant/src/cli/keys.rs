@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::keys::{Request, inspect};
+use ::change::keys::{KeysRequest, inspect};
 use clap::Args;
 use report::{keys_messages, write_keys_json, write_keys_table};
 
@@ -64,7 +64,7 @@ impl Keys {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
         let (target, options) = self.server.connection()?;
-        let request = Request {
+        let request = KeysRequest {
             datadir: self.datadir.clone(),
             keyring: self.keyring.clone(),
             backups: self.backup.clone(),

@@ -5,7 +5,7 @@ mod tls;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::rotate::{Copies, Report, Request, Rotation};
+use ::change::rotate::{Copies, RotateReport, RotateRequest, Rotation};
 use clap::{Args, Subcommand};
 use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 
@@ -174,14 +174,14 @@ impl Common {
 
     fn rotation(&self) -> Result<Rotation, Failure> {
         Ok(Rotation {
-            keys: Some(self.request()?).filter(Request::rotates_any),
+            keys: Some(self.request()?).filter(RotateRequest::rotates_any),
             copies: self.backup.is_named().then(|| self.backup.copies()).transpose()?,
             certificate: self.keys.certificate.then(|| self.new.request()).transpose()?,
         })
     }
 
-    fn request(&self) -> Result<Request, Failure> {
-        Ok(Request {
+    fn request(&self) -> Result<RotateRequest, Failure> {
+        Ok(RotateRequest {
             master_key: self.keys.master_key,
             binlog_key: self.keys.binlog_key,
             redo: self.keys.redo,
@@ -200,9 +200,10 @@ impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let rotation = self.common.rotation()?;
         let (target, options) = self.common.server.connection()?;
-        let ask =
-            |plan: &Report| confirm("rotate plan", &|out| write_rotate_plan(plan, out).map_err(std::io::Error::from));
-        let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&Report) -> Result<(), Failure>);
+        let ask = |plan: &RotateReport| {
+            confirm("rotate plan", &|out| write_rotate_plan(plan, out).map_err(std::io::Error::from))
+        };
+        let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&RotateReport) -> Result<(), Failure>);
         let status = StatusLine::new(self.common.output.quiet);
         let log = self.log.path(&state_dir(self.common.state_dir.clone())?);
         let ended = rotation.carry_out(&target, &options, &log, ask, &|text| status.show(text));

@@ -25,25 +25,57 @@ pub enum Encrypts {
     AriaTables,
 }
 
+/// Names of the variables, by what they encrypt.
+pub mod variable {
+    /// The redo log, in MySQL.
+    pub const MYSQL_REDO: &str = "innodb_redo_log_encrypt";
+    /// The redo log, in MariaDB.
+    pub const MARIADB_REDO: &str = "innodb_encrypt_log";
+    /// Undo tablespaces, in MySQL.
+    pub const MYSQL_UNDO: &str = "innodb_undo_log_encrypt";
+    /// The system tablespace, in Percona Server.
+    pub const PERCONA_SYSTEM_TABLESPACE: &str = "innodb_sys_tablespace_encrypt";
+    /// The temporary tablespace, in MariaDB.
+    pub const MARIADB_TEMPORARY_TABLESPACE: &str = "innodb_encrypt_temporary_tables";
+    /// Temporary tablespaces, in Percona Server.
+    pub const PERCONA_TEMPORARY_TABLESPACES: &str = "innodb_temp_tablespace_encrypt";
+    /// Binary and relay logs, in MySQL.
+    pub const MYSQL_BINARY_LOGS: &str = "binlog_encryption";
+    /// Binary and relay logs, in MariaDB.
+    pub const MARIADB_BINARY_LOGS: &str = "encrypt_binlog";
+    /// New tables, in MySQL.
+    pub const MYSQL_NEW_TABLES: &str = "default_table_encryption";
+    /// InnoDB's tablespaces, in MariaDB.
+    pub const MARIADB_TABLESPACES: &str = "innodb_encrypt_tables";
+    /// Temporary files, in MariaDB and Percona Server.
+    pub const TEMPORARY_FILES: &str = "encrypt_tmp_files";
+    /// Temporary tables on disk, in MariaDB.
+    pub const MARIADB_TEMPORARY_TABLES: &str = "encrypt_tmp_disk_tables";
+    /// Files in which InnoDB sorts and logs table changes, in Percona Server.
+    pub const PERCONA_ONLINE_ALTER: &str = "innodb_encrypt_online_alter_logs";
+    /// Aria tables.
+    pub const ARIA_TABLES: &str = "aria_encrypt_tables";
+}
+
 /// Every variable: MySQL's, Percona's, MariaDB's. A server has some of them, or none.
 ///
 /// Sources: the manuals of MySQL ("InnoDB Data-at-Rest Encryption"), Percona Server ("Data at Rest Encryption") and
 /// MariaDB ("Encryption System Variables").
 const SWITCHES: [(&str, Encrypts); 14] = [
-    ("innodb_redo_log_encrypt", Encrypts::Redo),
-    ("innodb_encrypt_log", Encrypts::Redo),
-    ("innodb_undo_log_encrypt", Encrypts::Undo),
-    ("innodb_sys_tablespace_encrypt", Encrypts::SystemTablespace),
-    ("innodb_encrypt_temporary_tables", Encrypts::TemporaryTablespaces),
-    ("innodb_temp_tablespace_encrypt", Encrypts::TemporaryTablespaces),
-    ("binlog_encryption", Encrypts::BinaryLogs),
-    ("encrypt_binlog", Encrypts::BinaryLogs),
-    ("default_table_encryption", Encrypts::NewTables),
-    ("innodb_encrypt_tables", Encrypts::Tablespaces),
-    ("encrypt_tmp_files", Encrypts::TemporaryFiles),
-    ("encrypt_tmp_disk_tables", Encrypts::TemporaryFiles),
-    ("innodb_encrypt_online_alter_logs", Encrypts::TemporaryFiles),
-    ("aria_encrypt_tables", Encrypts::AriaTables),
+    (variable::MYSQL_REDO, Encrypts::Redo),
+    (variable::MARIADB_REDO, Encrypts::Redo),
+    (variable::MYSQL_UNDO, Encrypts::Undo),
+    (variable::PERCONA_SYSTEM_TABLESPACE, Encrypts::SystemTablespace),
+    (variable::MARIADB_TEMPORARY_TABLESPACE, Encrypts::TemporaryTablespaces),
+    (variable::PERCONA_TEMPORARY_TABLESPACES, Encrypts::TemporaryTablespaces),
+    (variable::MYSQL_BINARY_LOGS, Encrypts::BinaryLogs),
+    (variable::MARIADB_BINARY_LOGS, Encrypts::BinaryLogs),
+    (variable::MYSQL_NEW_TABLES, Encrypts::NewTables),
+    (variable::MARIADB_TABLESPACES, Encrypts::Tablespaces),
+    (variable::TEMPORARY_FILES, Encrypts::TemporaryFiles),
+    (variable::MARIADB_TEMPORARY_TABLES, Encrypts::TemporaryFiles),
+    (variable::PERCONA_ONLINE_ALTER, Encrypts::TemporaryFiles),
+    (variable::ARIA_TABLES, Encrypts::AriaTables),
 ];
 
 /// Names of all variables that enable encryption at rest.
@@ -63,13 +95,16 @@ pub fn switches_of_everything() -> impl Iterator<Item = &'static str> {
     SWITCHES.iter().filter(|(_, encrypts)| *encrypts != Encrypts::SystemTablespace).map(|(name, _)| *name)
 }
 
+/// MySQL's option of `CREATE` and `ALTER` that encrypts a table or tablespace, and after `DEFAULT` of a schema.
+pub const MYSQL_ENCRYPTED: &str = "ENCRYPTION='Y'";
+
 /// The option of `CREATE TABLE` that encrypts the table, or keeps it clear.
 #[must_use]
 pub const fn table_option(flavor: Flavor, encrypted: bool) -> &'static str {
     match (flavor, encrypted) {
         (Flavor::MariaDb, true) => "ENCRYPTED=YES",
         (Flavor::MariaDb, false) => "ENCRYPTED=NO",
-        (Flavor::MySql | Flavor::Percona, true) => "ENCRYPTION='Y'",
+        (Flavor::MySql | Flavor::Percona, true) => MYSQL_ENCRYPTED,
         (Flavor::MySql | Flavor::Percona, false) => "ENCRYPTION='N'",
     }
 }

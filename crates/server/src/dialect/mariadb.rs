@@ -6,7 +6,7 @@ use super::{
         ACCOUNT_HOST, BINARY_LOG_COLUMNS, CONNECTIONS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS,
         SESSION, SESSION_TLS, STATUS, VARIABLE_COLUMNS, channel_columns,
     },
-    statement::{MARIADB_CHANNEL, SHOW_ALL_SLAVES_STATUS, SHOW_BINARY_LOGS},
+    statement::{MARIADB_CHANNEL, SHOW_ALL_SLAVES_STATUS, SHOW_BINARY_LOGS, SHOW_GRANTS},
 };
 
 /// `ENCRYPTION_SCHEME` 1: a key is set. `MIN_KEY_VERSION` 0: some pages are not encrypted with it yet.
@@ -51,7 +51,7 @@ macro_rules! privilege {
 pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "variables", sql: "SHOW GLOBAL VARIABLES", columns: VARIABLE_COLUMNS, ..ENTRY },
     Entry { name: "status", sql: STATUS, columns: VARIABLE_COLUMNS, ..ENTRY },
-    Entry { name: "grants", sql: "SHOW GRANTS", columns: &[("#1", "grant")], ..ENTRY },
+    Entry { name: "grants", sql: SHOW_GRANTS, columns: &[("#1", "grant")], ..ENTRY },
     Entry { name: "session", sql: SESSION, ..ENTRY },
     ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },

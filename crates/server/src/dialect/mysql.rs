@@ -2,7 +2,7 @@
 
 use super::{
     ENTRY, Entry,
-    statement::{MYSQL_CHANNEL, SHOW_BINARY_LOGS, SHOW_SLAVE_STATUS},
+    statement::{MYSQL_CHANNEL, SHOW_BINARY_LOGS, SHOW_GRANTS, SHOW_SLAVE_STATUS},
 };
 
 /// The columns of an accounts query that are the same since 5.6.
@@ -125,7 +125,7 @@ const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns(MYSQL_CHANNEL);
 pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "variables", sql: "SHOW GLOBAL VARIABLES", columns: VARIABLE_COLUMNS, ..ENTRY },
     Entry { name: "status", sql: STATUS, columns: VARIABLE_COLUMNS, ..ENTRY },
-    Entry { name: "grants", sql: "SHOW GRANTS", columns: &[("#1", "grant")], ..ENTRY },
+    Entry { name: "grants", sql: SHOW_GRANTS, columns: &[("#1", "grant")], ..ENTRY },
     Entry { name: "session", sql: SESSION, ..ENTRY },
     ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },

@@ -1,6 +1,7 @@
 //! How settings are changed while a server runs.
 
 use super::capability::Capability;
+use super::encryption::variable;
 use crate::version::{Flavor, ServerVersion};
 
 /// How to set a global variable persistently.
@@ -30,8 +31,8 @@ pub fn reload_tls(flavor: Flavor) -> &'static str {
 }
 
 /// Percona's variable of this name cannot be persisted: error 1238, seen on 8.0.27-18.
-fn never_persists(version: &ServerVersion, variable: &str) -> bool {
-    version.flavor == Flavor::Percona && !version.at_least(8, 4, 0) && variable == "innodb_redo_log_encrypt"
+fn never_persists(version: &ServerVersion, name: &str) -> bool {
+    version.flavor == Flavor::Percona && !version.at_least(8, 4, 0) && name == variable::MYSQL_REDO
 }
 
 #[cfg(test)]

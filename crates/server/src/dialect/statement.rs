@@ -3,8 +3,8 @@
 //! Sources: MySQL manual, "ALTER INSTANCE Statement", "SHOW REPLICA STATUS", "CHANGE REPLICATION SOURCE TO" (8.4
 //! removed `SLAVE` and `MASTER`); MariaDB documentation, "SHOW REPLICA STATUS", "CHANGE MASTER TO".
 
-use super::capability::Capability;
-use crate::version::ServerVersion;
+use super::{capability::Capability, encryption::MYSQL_ENCRYPTED};
+use crate::{quote, version::ServerVersion};
 
 /// Wraps the keys of all tablespaces with a new master key; MySQL only.
 pub const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
@@ -31,6 +31,14 @@ pub const PREPARED_TRANSACTIONS: &str =
 /// The active roles of this session as a list of quoted names, or `NONE`.
 pub const ACTIVE_ROLES: &str = "SELECT CURRENT_ROLE()";
 
+/// Starts a new binary log. The server never writes this statement to its binary log (MySQL manual, "FLUSH Statement";
+/// `reload_acl_and_cache` of both families).
+pub const FLUSH_BINARY_LOGS: &str = "FLUSH BINARY LOGS";
+/// Starts new relay logs, of all channels on MySQL.
+pub const FLUSH_RELAY_LOGS: &str = "FLUSH RELAY LOGS";
+/// Lists the privileges of the session's account.
+pub const SHOW_GRANTS: &str = "SHOW GRANTS";
+
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
 /// [`binary_log_status`] on MariaDB, and on MySQL before 8.4.
@@ -40,6 +48,15 @@ pub(super) const MARIADB_CHANNEL: &str = "Connection_name";
 pub(super) const SHOW_REPLICA_STATUS: &str = "SHOW REPLICA STATUS";
 pub(super) const SHOW_SLAVE_STATUS: &str = "SHOW SLAVE STATUS";
 pub(super) const SHOW_ALL_SLAVES_STATUS: &str = "SHOW ALL SLAVES STATUS";
+
+/// Encrypts a tablespace; MySQL only.
+#[must_use]
+pub fn encrypt_tablespace(name: &str) -> String {
+    format!("ALTER TABLESPACE {} {MYSQL_ENCRYPTED}", quote::identifier(name))
+}
+
+/// Encrypts the dictionary's tablespace, as people write it.
+pub const ENCRYPT_DICTIONARY: &str = "ALTER TABLESPACE mysql ENCRYPTION='Y'";
 
 /// Lists these global variables: `Variable_name`, `Value`. Variables that the server does not have are omitted; `SELECT
 /// @@name` would fail.

@@ -201,18 +201,28 @@ pub fn strength(id: u16) -> Strength {
     let Some(name) = known(id) else {
         return Strength::Broken;
     };
-    let aead = ["GCM", "CCM", "POLY1305"].iter().any(|mode| name.contains(mode));
     if BROKEN.iter().any(|part| name.contains(part)) || name.ends_with("MD5") {
         Strength::Broken
     } else if id >> 8 == 0x13 {
         Strength::Good
     } else if !name.contains("DHE_") {
         Strength::NoForwardSecrecy
-    } else if aead {
+    } else if is_aead(name) {
         Strength::Good
     } else {
         Strength::NotAead
     }
+}
+
+/// Whether a suite is weaker than [`Strength::Good`], by the name that OpenSSL gives it, as in `ssl_cipher`.
+pub fn is_weak_openssl(name: &str) -> bool {
+    let is_forward_secret = ["ECDHE-", "DHE-", "TLS_"].iter().any(|prefix| name.starts_with(prefix));
+    !(is_aead(name) && is_forward_secret)
+}
+
+/// Whether a suite has authenticated encryption, by its name in either notation.
+fn is_aead(name: &str) -> bool {
+    ["GCM", "CCM", "POLY1305"].iter().any(|mode| name.contains(mode))
 }
 
 /// The suites that can be used with a version.
@@ -261,6 +271,14 @@ mod tests {
         for (id, expected) in cases {
             assert_eq!(strength(id), expected, "{}", name(id));
         }
+    }
+
+    #[test]
+    fn names_of_openssl_are_graded_alike() {
+        let good = ["TLS_AES_256_GCM_SHA384", "ECDHE-RSA-AES128-GCM-SHA256", "DHE-RSA-CHACHA20-POLY1305"];
+        assert!(!good.into_iter().any(is_weak_openssl));
+        let weak = ["ECDHE-RSA-AES128-SHA", "AES128-GCM-SHA256", "ADH-AES128-GCM-SHA256", "DES-CBC3-SHA", ""];
+        assert!(weak.into_iter().all(is_weak_openssl));
     }
 
     #[test]

@@ -24,6 +24,7 @@ use innodb::file_suffix;
 use innodb::server_file::ROCKSDB_DIRECTORIES;
 use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
+use server::dialect::encryption::variable;
 use server::quote;
 
 use super::{
@@ -58,7 +59,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     let pages_of = PagesOf::MySql(keys);
     let copier = Copier { root, page_bytes: server.page_bytes, pages_of, counts: &counts, stop: &stop };
     let mut redo = RedoFiles::begin(&items, &copier, keys)?;
-    if !redo.has_key() && is_on(&mut server.session, "innodb_redo_log_encrypt")? {
+    if !redo.has_key() && is_on(&mut server.session, variable::MYSQL_REDO)? {
         return Err(Error::RedoEncrypted);
     }
     let cut = thread::scope(|scope| {

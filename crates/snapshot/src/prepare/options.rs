@@ -11,6 +11,7 @@ use std::path::Path;
 use files::WriteOptions;
 use files::regular::{self, Links};
 use innodb::server_file::BACKUP_OPTIONS;
+use server::dialect::encryption::variable;
 use server::option_name;
 
 use super::PrepareFault;
@@ -33,8 +34,8 @@ const KNOWN: [(&str, Form); 19] = [
     ("innodb_checksum_algorithm", Form::Word),
     ("innodb_compression_level", Form::Number),
     ("innodb_data_file_path", Form::DataFiles),
-    ("innodb_encrypt_log", Form::Word),
-    ("innodb_encrypt_tables", Form::Word),
+    (variable::MARIADB_REDO, Form::Word),
+    (variable::MARIADB_TABLESPACES, Form::Word),
     ("innodb_fast_checksum", Form::Word),
     ("innodb_log_block_size", Form::Number),
     ("innodb_log_checksum_algorithm", Form::Word),
@@ -42,8 +43,8 @@ const KNOWN: [(&str, Form); 19] = [
     ("innodb_log_file_size", Form::Number),
     ("innodb_log_files_in_group", Form::Number),
     ("innodb_page_size", Form::Number),
-    ("innodb_redo_log_encrypt", Form::Word),
-    ("innodb_undo_log_encrypt", Form::Word),
+    (variable::MYSQL_REDO, Form::Word),
+    (variable::MYSQL_UNDO, Form::Word),
     ("innodb_undo_tablespaces", Form::Number),
     ("master_key_id", Form::Number),
     ("redo_log_version", Form::Number),

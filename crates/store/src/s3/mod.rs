@@ -13,7 +13,6 @@ mod client;
 mod credentials;
 mod download;
 mod fault;
-pub mod policy;
 mod sign;
 mod xml;
 

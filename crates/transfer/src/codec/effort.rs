@@ -81,6 +81,14 @@ const LEVELS: [(Effort, f64); 6] = [
     (Effort::Zstd(9), 30e6),
 ];
 
+/// Efforts to try after none, the better one first: LZ4 does not compress digits and short words, which zstd halves.
+const AFTER_NONE: [Effort; 2] = [Effort::Zstd(1), Effort::Lz4];
+
+/// Position of one of the [`LEVELS`].
+fn step_of(effort: Effort) -> usize {
+    LEVELS.iter().position(|(level, _)| *level == effort).unwrap_or(0)
+}
+
 /// Measurements of a sender. All values but the number of processors are shares of the time, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Pressure {
@@ -252,8 +260,7 @@ impl SearchState {
         let used = LEVELS.get(step).map_or(0.0, |(_, speed)| rate / speed);
         let spare = pressure.idle * pressure.processors + used;
         let possible = |step: &usize| LEVELS.get(*step).is_some_and(|(_, speed)| spare * speed > rate);
-        // LZ4 does not compress digits and short words, which zstd halves.
-        let next = if step == 0 { [2, 1] } else { [step + 1; 2] };
+        let next = if step == step_of(Effort::None) { AFTER_NONE.map(step_of) } else { [step + 1; 2] };
         match next.into_iter().find(possible).filter(|_| pressure.is_network_bound()) {
             Some(next) => {
                 self.previous = Some(step);

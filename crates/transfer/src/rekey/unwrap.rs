@@ -8,7 +8,7 @@ use innodb::{
     binlog::{self, BinlogEncryption},
     crypt::{
         mysql::{self, UnwrapFault},
-        redo::{key_records::KeyRecords, mysql::BlockCipher},
+        redo::{key_records::KeyRecords, mysql::MySqlBlockCipher},
         wrapped::{HEAD_BYTES, Secret, Wrapped},
     },
     file_kind::{self, FileKind},
@@ -222,7 +222,7 @@ impl RedoFiles {
     fn check(mut self, plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), RekeyFault> {
         self.files.sort_unstable();
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
-        let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
+        let cipher = key.and_then(|key| MySqlBlockCipher::new(&key).ok());
         let mut records = KeyRecords::new(self.checkpoint.unwrap_or_default(), cipher.as_ref());
         for (start, number) in self.files {
             // The next use of the sink reports the error.

@@ -6,7 +6,7 @@ use server::switch::is_on;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option};
 use crate::facts::host::HostFacts;
-use crate::facts::sql::{Outcome, SqlFacts};
+use crate::facts::sql::{QueryOutcome, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -53,7 +53,7 @@ fn running_without(sql: &SqlFacts) -> Option<Ruling> {
             .evidence(evidence)
             .fix(fix)
     };
-    if let Some(Outcome::Failed { code: error_code::OPTION_PREVENTS_STATEMENT, message }) =
+    if let Some(QueryOutcome::Failed { code: error_code::OPTION_PREVENTS_STATEMENT, message }) =
         sql.answers.get("grants").map(|a| &a.outcome)
     {
         return Some(fail(sql.evidence("grants", format!("error 1290: {message}"))));

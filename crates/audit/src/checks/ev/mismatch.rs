@@ -1,5 +1,6 @@
 //! `ev-mismatch`.
 
+use server::dialect::encryption::variable;
 use server::dialect::encryption::{Encrypts, switches};
 use server::switch::is_on;
 
@@ -111,14 +112,14 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> u
     // It is unknown which variable applies to a file without a name, so the variables count only together.
     let all_on =
         switches(Encrypts::TemporaryFiles).into_iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
-    let promised = all_on && sql.variable_or_none("encrypt_tmp_files").is_some();
+    let promised = all_on && sql.variable_or_none(variable::TEMPORARY_FILES).is_some();
     let Some(files) = cx.facts.files.as_ref().filter(|_| promised) else { return 0 };
     let known: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();
     if let Some(clear) = known.iter().find(|file| file.looks_random == Some(false)) {
         let message = format!("encrypt_tmp_files is ON, and {} (once {}) is clear", clear.path, clear.name);
         verdict.push(
-            Ruling::fail("encrypt_tmp_files", Grade::Bytes, message)
-                .evidence(sql.variable_evidence("encrypt_tmp_files"))
+            Ruling::fail(variable::TEMPORARY_FILES, Grade::Bytes, message)
+                .evidence(sql.variable_evidence(variable::TEMPORARY_FILES))
                 .evidence(Evidence::Bytes {
                     path: clear.path.clone(),
                     offset: clear.clear_offset.unwrap_or(0),

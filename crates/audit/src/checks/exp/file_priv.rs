@@ -94,13 +94,13 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
 mod tests {
     use super::*;
     use crate::checks::auth::tests::{ALICE, alice_but, with};
-    use crate::facts::sql::Outcome;
+    use crate::facts::sql::QueryOutcome;
     use crate::finding::Status::{Fail, Pass, Unknown};
     use crate::testing::{FactsBuilder, mariadb, mysql};
 
     fn null(mut made: FactsBuilder) -> FactsBuilder {
         let answer = made.0.sql.as_mut().unwrap().answers.get_mut("variables").unwrap();
-        if let Outcome::Rows { rows, .. } = &mut answer.outcome {
+        if let QueryOutcome::Rows { rows, .. } = &mut answer.outcome {
             rows.push(vec![Some("secure_file_priv".to_owned()), None]);
         }
         made

@@ -12,6 +12,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::encryption::variable;
 use server::dialect::statement::ROTATE_BINLOG_KEY;
 use server::switch::is_on;
 
@@ -95,7 +96,7 @@ fn in_keyring(cx: &Context<'_>) -> Option<(u32, Evidence)> {
 
 fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.variable_or_none("binlog_encryption").is_some_and(is_on) {
+    if !sql.variable_or_none(variable::MYSQL_BINARY_LOGS).is_some_and(is_on) {
         return Ok(Verdict::not_applicable("binary logs are not encrypted"));
     }
     sql.rows("keyring_keys")?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use server::dialect::encryption::variable;
 use server::quote;
 
 use super::{
@@ -71,7 +72,7 @@ fn severity(table: &Artefact<'_>) -> Option<Severity> {
 
 /// Users' tables whose rows are still in memory, and will be written in clear text.
 fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
-    if sql.variable_on("aria_encrypt_tables") != Ok(false) {
+    if sql.variable_on(variable::ARIA_TABLES) != Ok(false) {
         return Vec::new();
     }
     let reported =
@@ -94,9 +95,9 @@ fn users_tables(sql: &SqlFacts) -> Seen<Vec<(String, String)>> {
 fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
     let tables: Vec<String> =
         users_tables(sql)?.into_iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
-    if !sql.variable_on("aria_encrypt_tables")? {
+    if !sql.variable_on(variable::ARIA_TABLES)? {
         let system_only = tables.is_empty();
-        let named = if system_only { vec!["aria_encrypt_tables".to_owned()] } else { tables };
+        let named = if system_only { vec![variable::ARIA_TABLES.to_owned()] } else { tables };
         let rulings = switched_off(sql, named).into_iter();
         return Ok(rulings
             .map(|ruling| if system_only { ruling.severity(Severity::Medium) } else { ruling })
@@ -116,18 +117,18 @@ fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
 fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
     let ruling = |table: String| {
         Ruling::fail(&table, Grade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
-            .evidence(sql.variable_evidence("aria_encrypt_tables"))
-            .fix(set_variable(sql, "aria_encrypt_tables", "ON"))
+            .evidence(sql.variable_evidence(variable::ARIA_TABLES))
+            .fix(set_variable(sql, variable::ARIA_TABLES, "ON"))
     };
     tables.into_iter().map(ruling).collect()
 }
 
 fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
-    let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on("aria_encrypt_tables") != Ok(true));
+    let on = cx.facts.sql.as_ref().filter(|sql| sql.variable_on(variable::ARIA_TABLES) != Ok(true));
     let Some((schema, name)) = table.table() else { return CHECK.fix.into() };
     let alter = format!("ALTER TABLE {} ENGINE=Aria ROW_FORMAT=PAGE", quote::table(&schema, &name));
     match on {
-        Some(sql) => set_variable(sql, "aria_encrypt_tables", "ON").and(Remedy::statement(alter)),
+        Some(sql) => set_variable(sql, variable::ARIA_TABLES, "ON").and(Remedy::statement(alter)),
         None => Remedy::statement(alter),
     }
 }

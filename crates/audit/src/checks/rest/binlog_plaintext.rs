@@ -14,6 +14,8 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
+use server::dialect::encryption::variable;
+use server::dialect::statement::FLUSH_BINARY_LOGS;
 use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
@@ -83,7 +85,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
         ),
         None if sql.can(Capability::EncryptBinaryLogs) => Ruling::unseen(logs, switch_unseen(sql)),
         None => Ruling::fail(logs, Grade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
-            .evidence(sql.variable_evidence("binlog_encryption"))
+            .evidence(sql.variable_evidence(variable::MYSQL_BINARY_LOGS))
             .fix(switch_on(sql)),
     }
 }
@@ -104,7 +106,7 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
         None => return switch_on(sql),
     };
     let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "'the first encrypted log'".to_owned());
-    let flush = Remedy::statement("FLUSH BINARY LOGS");
+    let flush = Remedy::statement(FLUSH_BINARY_LOGS);
     let purge = Remedy::statement(format!("PURGE BINARY LOGS TO {first}"));
     let purge = for_members(sql, purge.once("every replica has read the clear ones"));
     match on {
@@ -158,10 +160,10 @@ fn next_log(cx: &Context<'_>) -> Option<String> {
 
 pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.mysql_can(Capability::EncryptBinaryLogs) {
-        return set_variable(sql, "binlog_encryption", "ON");
+        return set_variable(sql, variable::MYSQL_BINARY_LOGS, "ON");
     }
     if first_variable(sql, Encrypts::BinaryLogs).is_some() {
-        return set_at_start(sql, "encrypt_binlog", "ON");
+        return set_at_start(sql, variable::MARIADB_BINARY_LOGS, "ON");
     }
     format!("{} cannot: upgrade, or keep the logs on an encrypted disk", sql.identity.version).into()
 }

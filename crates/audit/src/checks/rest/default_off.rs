@@ -12,6 +12,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
+use server::dialect::encryption::variable;
 use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
@@ -59,17 +60,17 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// A server of a version with the variable that does not show it: unknown.
 fn none(sql: &SqlFacts) -> Seen<Verdict> {
     if sql.mysql_can(Capability::EncryptByDefault) {
-        sql.variable("default_table_encryption")?;
+        sql.variable(variable::MYSQL_NEW_TABLES)?;
     }
     if sql.can(Capability::EncryptByDefault) {
-        sql.variable("innodb_encrypt_tables")?;
+        sql.variable(variable::MARIADB_TABLESPACES)?;
     }
     Ok(Verdict::not_applicable(format!("{} has no default for encryption", sql.identity.version)))
 }
 
 /// Without threads MariaDB's variable encrypts only new tables, which is a separate finding.
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
-    if name != "innodb_encrypt_tables" {
+    if name != variable::MARIADB_TABLESPACES {
         return while_out(sql, set_variable(sql, name, "ON"));
     }
     let force = set_variable(sql, name, FORCE);

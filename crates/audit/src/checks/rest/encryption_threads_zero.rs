@@ -9,6 +9,7 @@ use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use server::Capability;
+use server::dialect::encryption::variable;
 use server::switch::is_switched_on;
 
 pub(crate) const CHECK: Check = Check {
@@ -40,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if !sql.is_mariadb() || !sql.can(Capability::EncryptTables) {
         return Ok(Verdict::not_applicable(format!("{} has no encryption threads", sql.identity.version)));
     }
-    if !is_switched_on(sql.variable("innodb_encrypt_tables")?) {
+    if !is_switched_on(sql.variable(variable::MARIADB_TABLESPACES)?) {
         return Ok(Verdict::not_applicable("innodb_encrypt_tables is OFF: there is nothing for threads to encrypt"));
     }
     let threads = sql.variable(THREADS)?;
@@ -60,7 +61,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Ruling::pass("server", Grade::Declared, format!("{threads} threads encrypt existing tablespaces"))
     };
     Ok(Verdict::one(
-        ruling.evidence(sql.variable_evidence("innodb_encrypt_tables")).evidence(sql.variable_evidence(THREADS)),
+        ruling.evidence(sql.variable_evidence(variable::MARIADB_TABLESPACES)).evidence(sql.variable_evidence(THREADS)),
     ))
 }
 

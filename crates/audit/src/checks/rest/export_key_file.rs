@@ -1,6 +1,7 @@
 //! `rest-export-key-file`.
 
 use innodb::file_suffix;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 use super::data_seen;
@@ -72,7 +73,7 @@ fn failure(file: &FileFact) -> Ruling {
         .fix(
             Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", word(&file.path)))
                 .then("a new key")
-                .and(Remedy::statement(format!("ALTER TABLE {quoted} ENCRYPTION='Y', FORCE, ALGORITHM = COPY"))),
+                .and(Remedy::statement(format!("ALTER TABLE {quoted} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))),
         )
 }
 

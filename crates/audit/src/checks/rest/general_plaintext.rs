@@ -10,6 +10,7 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 pub const CHECK: Check = Check {
@@ -47,10 +48,10 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
             .map_or_else(|| file_suffix::strip(file, file_suffix::TABLESPACE).unwrap_or(file), |row| row.name),
     );
     if cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::EncryptGeneral)) {
-        return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'")
+        return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table {MYSQL_ENCRYPTED}")
             .into();
     }
-    Remedy::statement(format!("ALTER TABLESPACE {name} ENCRYPTION='Y'"))
+    Remedy::statement(format!("ALTER TABLESPACE {name} {MYSQL_ENCRYPTED}"))
 }
 
 #[cfg(test)]

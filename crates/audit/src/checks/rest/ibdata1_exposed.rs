@@ -1,6 +1,7 @@
 //! `rest-ibdata1-exposed`.
 
 use server::Capability;
+use server::dialect::encryption::{MYSQL_ENCRYPTED, variable};
 use server::quote;
 use server::switch::is_switched_on;
 use std::collections::BTreeSet;
@@ -113,12 +114,13 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
     let tables: BTreeSet<String> = names.iter().map(table).collect();
     if sql.can(Capability::DictionaryTablespace) {
         let alter = |table: &String| {
-            Remedy::statement(format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y'"))
+            Remedy::statement(format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table {MYSQL_ENCRYPTED}"))
         };
         return tables.iter().map(alter).reduce(Remedy::and).unwrap_or_default();
     }
     let current = set_variable(sql, "innodb_file_per_table", "ON");
-    let encrypted = if sql.mysql_can(Capability::EncryptTables) { " ENCRYPTION='Y'" } else { "" };
+    let encrypted =
+        if sql.mysql_can(Capability::EncryptTables) { format!(" {MYSQL_ENCRYPTED}") } else { String::new() };
     let alter = tables.iter().map(|table| Remedy::statement(format!("ALTER TABLE {table} ENGINE=InnoDB{encrypted}")));
     alter.fold(current, Remedy::and)
 }
@@ -194,7 +196,7 @@ fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> Remedy {
 fn encrypt(cx: &Context<'_>) -> Remedy {
     match &cx.facts.sql {
         Some(sql) if sql.is_mariadb() => convert_in_background(sql),
-        Some(sql) => set_at_start(sql, "innodb_sys_tablespace_encrypt", "ON"),
+        Some(sql) => set_at_start(sql, variable::PERCONA_SYSTEM_TABLESPACE, "ON"),
         None => "MariaDB: innodb_encrypt_tables=ON and innodb_encryption_threads=4".into(),
     }
 }

@@ -5,6 +5,7 @@ use server::{
     dialect::encryption::{Encrypts, switches},
 };
 
+use server::dialect::encryption::variable;
 use server::switch::is_switched_on;
 
 use crate::access;
@@ -327,10 +328,10 @@ fn cannot_encrypt_tables(sql: &SqlFacts) -> Remedy {
 /// clear tables.
 fn convert_in_background(sql: &SqlFacts) -> Remedy {
     let threads = set_variable(sql, "innodb_encryption_threads", "4");
-    if sql.variable_or_none("innodb_encrypt_tables").is_some_and(is_switched_on) {
+    if sql.variable_or_none(variable::MARIADB_TABLESPACES).is_some_and(is_switched_on) {
         return threads;
     }
-    set_variable(sql, "innodb_encrypt_tables", "FORCE").and(threads)
+    set_variable(sql, variable::MARIADB_TABLESPACES, "FORCE").and(threads)
 }
 
 /// The first variable that encrypts this and that the server has, with its value.

@@ -9,6 +9,7 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use innodb::server_file::DICTIONARY;
 use server::Capability;
+use server::dialect::statement::ENCRYPT_DICTIONARY;
 
 pub const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",
@@ -18,7 +19,7 @@ pub const CHECK: Check = Check {
         accounts, and the password with which a replica logs in to its source. Judged from the server's list and from \
         page 0 and pages of the file.",
     applies: "MySQL 8.0 and newer, which can encrypt it from 8.0.16 on",
-    fix: "ALTER TABLESPACE mysql ENCRYPTION='Y'",
+    fix: ENCRYPT_DICTIONARY,
     cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*. Never repeat it after a crash during it, \
         which can make the tablespace unreadable: `sealant encrypt` checks the bytes first",
     standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 8.3.2", "HIPAA 164.312(a)(2)(iv)"],

@@ -1,5 +1,6 @@
 //! `rest-page-plaintext`.
 
+use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
@@ -144,7 +145,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         (Kind::Table, Some((schema, table))) => {
             let table = quote::table(&schema, &table);
             // ENCRYPTION='N' first would write all of it in clear text.
-            Remedy::statement(format!("ALTER TABLE {table} ENCRYPTION='Y', FORCE, ALGORITHM = COPY"))
+            Remedy::statement(format!("ALTER TABLE {table} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
             // A second ALTER TABLESPACE … ENCRYPTION='Y' generates a second key, and the data on disk is lost (seen on

@@ -1,6 +1,7 @@
 //! `rest-redo-plaintext`.
 
 use server::Capability;
+use server::dialect::encryption::variable;
 use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::setting::setting;
 use server::switch::is_switched_on;
@@ -109,9 +110,9 @@ fn no_file() -> Unseen {
 
 fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.is_mariadb() {
-        return set_at_start(sql, "innodb_encrypt_log", "ON");
+        return set_at_start(sql, variable::MARIADB_REDO, "ON");
     }
-    let on = setting(&sql.identity.version, "innodb_redo_log_encrypt", "ON").statement;
+    let on = setting(&sql.identity.version, variable::MYSQL_REDO, "ON").statement;
     let on = Remedy::statement(on).and(at_start());
     if sql.mysql_can(Capability::ResizeRedo) { on.and(rewrite(sql)) } else { on }
 }

@@ -17,6 +17,7 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
+use server::dialect::statement::FLUSH_RELAY_LOGS;
 
 pub const CHECK: Check = Check {
     id: "rest-relaylog-plaintext",
@@ -87,7 +88,7 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
         return switch_on(sql).and(while_out(sql, reset));
     }
     // RESET REPLICA would lose the position of a replica without GTIDs.
-    let flush = || Remedy::statement("FLUSH RELAY LOGS");
+    let flush = || Remedy::statement(FLUSH_RELAY_LOGS);
     let running = channels(sql).unwrap_or_default().into_iter().filter(|channel| channel.runs);
     let applied = running.map(|channel| restart_applier(sql, channel.name));
     // Without changes to apply, an applier keeps its current log and the one before until it restarts. Tried on

@@ -12,6 +12,7 @@ use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::statement::ENCRYPT_DICTIONARY;
 use server::dialect::statement::{ReplicationTerms, replication_terms};
 
 pub(crate) const CHECK: Check = Check {
@@ -224,7 +225,7 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
 fn fix(cx: &Context<'_>) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     if sql.can(Capability::EncryptDictionary) {
-        return Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
+        return Remedy::statement(ENCRYPT_DICTIONARY)
             .note(format!("or do not store it: {}; change the password afterwards", without_password(sql).join("; ")));
     }
     if sql.is_mariadb() {

@@ -8,6 +8,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 pub const CHECK: Check = Check {
@@ -66,7 +67,7 @@ fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let schema = row.text("schema");
     Ruling::fail(schema, Grade::Reported, format!("tables created in {schema} are clear by default"))
         .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
-        .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT ENCRYPTION='Y'", quote::identifier(schema))))
+        .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT {MYSQL_ENCRYPTED}", quote::identifier(schema))))
 }
 
 #[cfg(test)]

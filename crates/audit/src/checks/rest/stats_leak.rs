@@ -2,6 +2,7 @@
 
 use innodb::server_file::DICTIONARY;
 use server::Capability;
+use server::dialect::statement::ENCRYPT_DICTIONARY;
 
 use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
 use crate::access;
@@ -101,7 +102,7 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
     } else {
         let (schema_table, column) = columns.first().and_then(|name| name.rsplit_once('.')).unwrap_or_default();
         Ruling::fail(DICTIONARY, grade, format!("histograms keep values of columns in clear: {names}")).fix(
-            Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
+            Remedy::statement(ENCRYPT_DICTIONARY)
                 .note(format!("or for each sensitive column: ANALYZE TABLE {schema_table} DROP HISTOGRAM ON {column}")),
         )
     };

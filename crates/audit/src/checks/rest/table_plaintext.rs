@@ -14,6 +14,9 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::Flavor;
+use server::dialect::encryption::variable;
+use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
 use server::quote;
 use server::switch::is_switched_on;
 
@@ -75,9 +78,13 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     }
     match (mariadb(cx), sql) {
         (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
-        (Some(true), _) => Remedy::statement(format!("ALTER TABLE {} ENCRYPTED=YES", quote::table(&schema, &name))),
+        (Some(true), _) => Remedy::statement(format!(
+            "ALTER TABLE {} {}",
+            quote::table(&schema, &name),
+            table_option(Flavor::MariaDb, true)
+        )),
         (_, Some(sql)) if sql.is_mariadb() || !sql.can(Capability::EncryptTables) => cannot_encrypt_tables(sql),
-        _ => Remedy::statement(format!("ALTER TABLE {} ENCRYPTION='Y'", quote::table(&schema, &name))),
+        _ => Remedy::statement(format!("ALTER TABLE {} {MYSQL_ENCRYPTED}", quote::table(&schema, &name))),
     }
 }
 
@@ -89,7 +96,7 @@ fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
 }
 
 fn no_threads(sql: &SqlFacts) -> bool {
-    let wanted = sql.variable_or_none("innodb_encrypt_tables").is_some_and(is_switched_on);
+    let wanted = sql.variable_or_none(variable::MARIADB_TABLESPACES).is_some_and(is_switched_on);
     wanted && sql.variable_or_none("innodb_encryption_threads") == Some("0")
 }
 

@@ -6,6 +6,7 @@ use super::{
 };
 use innodb::server_file::FIRST_UNDO;
 use server::Capability;
+use server::dialect::encryption::variable;
 use server::quote;
 
 use crate::access;
@@ -73,14 +74,14 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
 fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
     let on_encrypted_disk = cx.artefacts.of_kind(Kind::Undo).any(|space| space.disk_encryption().is_some());
     let sql = cx.facts.sql.as_ref()?;
-    let off = sql.variable_on("innodb_undo_log_encrypt") == Ok(false);
+    let off = sql.variable_on(variable::MYSQL_UNDO) == Ok(false);
     (off && !on_encrypted_disk).then_some(sql)
 }
 
 fn new_pages_are_clear(sql: &SqlFacts) -> Ruling {
-    Ruling::fail("innodb_undo_log_encrypt", Grade::Declared, "innodb_undo_log_encrypt is OFF: undo is written in clear")
-        .evidence(sql.variable_evidence("innodb_undo_log_encrypt"))
-        .fix(set_variable(sql, "innodb_undo_log_encrypt", "ON"))
+    Ruling::fail(variable::MYSQL_UNDO, Grade::Declared, "innodb_undo_log_encrypt is OFF: undo is written in clear")
+        .evidence(sql.variable_evidence(variable::MYSQL_UNDO))
+        .fix(set_variable(sql, variable::MYSQL_UNDO, "ON"))
 }
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
@@ -95,8 +96,8 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         )
         .into();
     }
-    let on = set_variable(sql, "innodb_undo_log_encrypt", "ON");
-    match (sql.variable_on("innodb_undo_log_encrypt"), sql.can(Capability::CreateUndo)) {
+    let on = set_variable(sql, variable::MYSQL_UNDO, "ON");
+    match (sql.variable_on(variable::MYSQL_UNDO), sql.can(Capability::CreateUndo)) {
         (Ok(true), true) => rewrite(space),
         (_, true) => on.and(rewrite(space)),
         (_, false) => on,

@@ -5,6 +5,7 @@ use server::dialect::setting::reload_tls;
 use server::probe::VersionProbe;
 use server::tls::TlsVersion;
 use server::tls::suites::{Strength, strength};
+use server::tls::suites::is_weak_openssl;
 
 use super::{every_port, listed_versions, without_tls};
 use crate::channel::client::seen_at;
@@ -121,13 +122,6 @@ fn by_list(list: &str, grade: Grade, evidence: Evidence, sql: &SqlFacts) -> Opti
         return None;
     };
     Some(ruling.evidence(evidence))
-}
-
-/// Judges a suite by its OpenSSL name.
-pub(super) fn is_weak_openssl(name: &str) -> bool {
-    let aead = ["GCM", "CCM", "POLY1305"].iter().any(|mode| name.contains(mode));
-    let forward_secret = ["ECDHE-", "DHE-", "TLS_"].iter().any(|prefix| name.starts_with(prefix));
-    !(aead && forward_secret)
 }
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {

@@ -1,6 +1,7 @@
 //! `tls-live-weak`.
 
-use super::cipher_weak::is_weak_openssl;
+use server::tls::suites::is_weak_openssl;
+
 use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Row, SqlFacts};

@@ -14,9 +14,10 @@ use std::{
 
 use archive::binlog::FIRST_EVENT;
 use innodb::binlog::MAGIC_CLEAR;
+use replication::status::ChannelStatus;
 use server::{
     Rows, ServerVersion,
-    dialect::statement::{channel_column, replica_status, replication_terms},
+    dialect::statement::{replica_status, replication_terms},
     program,
 };
 use verify::size;
@@ -106,26 +107,22 @@ impl Applier<'_> {
         server.query(&channel.statement("START", " SQL_THREAD"))?;
         let (mut reached, mut since) = (String::new(), Instant::now());
         loop {
-            let status = server.rows(replica_status(self.version))?;
-            let value = |names: &[&str]| channel.value(&status, names);
+            let status = channel.status(&server.rows(replica_status(self.version))?);
             // MariaDB begins a further relay log when it starts, and goes on there.
-            let file = value(&["Relay_Log_File"]);
-            let error = value(&["Last_SQL_Error"]);
-            if !error.is_empty() {
+            let file = status.relay_log;
+            if let Some((number, text)) = status.applier_error {
                 let log = logs.iter().zip(&portion.logs).find(|((name, _), _)| *name == file);
-                let position = value(&["Exec_Source_Log_Pos", "Exec_Master_Log_Pos"]);
                 let log = log.map_or("its logs", |(_, log)| log.file.as_str());
-                return Err(server.refused(&fault(&value(&["Last_SQL_Errno"]), &error, log, &position)));
+                return Err(server.refused(&fault(number, &text, log, status.source_position.unwrap_or(0))));
             }
-            if file > last || file == last && value(&["Relay_Log_Pos"]) == end.to_string() {
+            if file > last || file == last && status.relay_position == Some(end) {
                 break;
             }
-            let now = format!("{file}:{}", value(&["Relay_Log_Pos"]));
+            let now = format!("{file}:{}", status.relay_position.unwrap_or(0));
             if now != reached {
                 (reached, since) = (now, Instant::now());
             }
-            let is_running = value(&["Replica_SQL_Running", "Slave_SQL_Running"]) == "Yes";
-            let limit = if is_running { self.replayer.prover.limit } else { STOPPED_LIMIT };
+            let limit = if status.applier_runs { self.replayer.prover.limit } else { STOPPED_LIMIT };
             if since.elapsed() > limit {
                 let reason = format!("its applier made no progress for {} s at {reached}", limit.as_secs());
                 return Err(server.refused(&reason));
@@ -139,7 +136,7 @@ impl Applier<'_> {
 }
 
 /// What is said of an error of an applier. Its text may have values of rows, or whole statements.
-fn fault(number: &str, text: &str, log: &str, position: &str) -> String {
+fn fault(number: u16, text: &str, log: &str, position: u64) -> String {
     let on_table = text.strip_prefix("Could not execute ").and_then(|text| text.split_once(" event on table "));
     let table = on_table.and_then(|(_, text)| text.split_once(';'));
     let table = table.map_or_else(String::new, |(table, _)| format!(" on table {table}"));
@@ -214,12 +211,10 @@ impl<'v> Channel<'v> {
         if self.name.is_empty() { String::new() } else { format!(" FOR CHANNEL '{}'", self.name) }
     }
 
-    /// A value of its status.
-    fn value(&self, status: &Rows, names: &[&str]) -> String {
-        let column = channel_column(self.version);
-        let row = (0..status.rows.len()).find(|row| status.value(*row, column).unwrap_or_default() == self.name);
-        let value = |name: &&str| status.value(row?, name);
-        names.iter().find_map(value).unwrap_or_default().to_owned()
+    /// Its state.
+    fn status(&self, status: &Rows) -> ChannelStatus {
+        let channels = ChannelStatus::all(self.version, status);
+        channels.into_iter().find(|channel| channel.name == self.name).unwrap_or_default()
     }
 
     /// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
@@ -287,12 +282,9 @@ mod tests {
     fn an_error_shows_no_value() {
         let text =
             "Could not execute Write_rows event on table shop.users; Duplicate entry 'alice@example.com' for key";
-        assert_eq!(
-            fault("1062", text, "binlog.000007", "812"),
-            "error 1062 on table shop.users, behind binlog.000007:812"
-        );
+        assert_eq!(fault(1062, text, "binlog.000007", 812), "error 1062 on table shop.users, behind binlog.000007:812");
         let text = "Error 'Duplicate entry' on query. Query: 'INSERT INTO t VALUES (\' event on table secret;\')'";
-        assert_eq!(fault("1062", text, "binlog.000007", "812"), "error 1062, behind binlog.000007:812");
+        assert_eq!(fault(1062, text, "binlog.000007", 812), "error 1062, behind binlog.000007:812");
     }
 
     #[test]
@@ -304,7 +296,7 @@ mod tests {
         };
         let version = version("9.7.4");
         let channel = Channel::new(&version);
-        assert_eq!(channel.value(&status, &["Relay_Log_File"]), "relay-sealant.000001");
-        assert_eq!(channel.value(&Rows::default(), &["Relay_Log_File"]), "");
+        assert_eq!(channel.status(&status).relay_log, "relay-sealant.000001");
+        assert_eq!(channel.status(&Rows::default()), ChannelStatus::default());
     }
 }

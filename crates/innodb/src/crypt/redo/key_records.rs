@@ -12,7 +12,7 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
-    crypt::redo::mysql::{BlockCipher, is_encrypted},
+    crypt::redo::mysql::{MySqlBlockCipher, is_encrypted},
     error::ScanError,
     ids::Lsn,
     read::{fill, length},
@@ -27,7 +27,7 @@ use crate::{
 /// Searches the files of one log, in the order of their first LSNs.
 #[derive(Debug)]
 pub struct KeyRecords<'c> {
-    cipher: Option<&'c BlockCipher>,
+    cipher: Option<&'c MySqlBlockCipher>,
     checkpoint: Lsn,
     /// The last bytes searched, which may hold the start of a string.
     tail: Vec<u8>,
@@ -41,7 +41,7 @@ impl<'c> KeyRecords<'c> {
     /// Changes before `checkpoint`, the newest of all files, are already on the pages and are
     /// skipped. `cipher` decrypts encrypted blocks.
     #[must_use]
-    pub const fn new(checkpoint: Lsn, cipher: Option<&'c BlockCipher>) -> Self {
+    pub const fn new(checkpoint: Lsn, cipher: Option<&'c MySqlBlockCipher>) -> Self {
         Self { cipher, checkpoint, tail: Vec::new() }
     }
 

@@ -23,14 +23,14 @@ const COUNT: u64 = 0x4000_0000;
 
 /// Layout of the blocks of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum BlockLayout {
     /// 10.2 and 10.3: encrypted up to the checksum; the checkpoint names the key version.
     Plain,
     /// 10.4 to 10.7: each block names its key version.
     KeyVersion,
 }
 
-impl Layout {
+impl BlockLayout {
     /// End of the encrypted bytes.
     const fn end(self) -> usize {
         match self {
@@ -73,16 +73,16 @@ pub fn block_lsn(number: u32, near: Lsn) -> Lsn {
 
 /// Encrypts and decrypts blocks whose LSN is known.
 #[derive(Debug)]
-pub struct BlockCipher {
+pub struct MariaDbBlockCipher {
     cipher: LogCipher,
     nonce: [u8; 4],
-    layout: Layout,
+    layout: BlockLayout,
 }
 
-impl BlockCipher {
+impl MariaDbBlockCipher {
     /// `cipher` has the log's own key; `nonce` comes from its checkpoint.
     #[must_use]
-    pub const fn new(cipher: LogCipher, nonce: [u8; 4], layout: Layout) -> Self {
+    pub const fn new(cipher: LogCipher, nonce: [u8; 4], layout: BlockLayout) -> Self {
         Self { cipher, nonce, layout }
     }
 

@@ -26,11 +26,11 @@ pub fn is_encrypted(block: &[u8]) -> bool {
 }
 
 /// Encrypts and decrypts blocks.
-pub struct BlockCipher {
+pub struct MySqlBlockCipher {
     cipher: PageCipher,
 }
 
-impl BlockCipher {
+impl MySqlBlockCipher {
     /// `key` is the log's unwrapped key.
     ///
     /// # Errors
@@ -68,8 +68,8 @@ fn set_mark(block: &mut [u8], encrypted: bool) {
     }
 }
 
-impl fmt::Debug for BlockCipher {
+impl fmt::Debug for MySqlBlockCipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BlockCipher")
+        f.write_str("MySqlBlockCipher")
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// Which part of the records is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum RunLayout {
     /// All records as one stream: first bytes f0 9f 97 9d.
     OneStream,
     /// The body of each record about a page: the older `Phys`.
@@ -55,13 +55,13 @@ pub fn first(part: &[u8]) -> Option<usize> {
 
 /// Decrypts the mini-transactions of `run`, which starts with one, up to the first whose checksum
 /// does not match. Returns the end of the last one; the bytes after it stay.
-pub fn open(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
+pub fn open(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
     let mut buffer = ScratchBuffer::default();
     each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open, &mut buffer))
 }
 
 /// Encrypts every mini-transaction of `run`, all of which [`open`] decrypted, to identical bytes.
-pub fn seal(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
+pub fn seal(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
     let mut buffer = ScratchBuffer::default();
     each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal, &mut buffer))
 }
@@ -69,7 +69,7 @@ pub fn seal(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
 /// How many of the first mini-transactions of `run` decrypt to valid and to invalid records. Those
 /// without encrypted bytes are not counted.
 #[must_use]
-pub fn count_valid(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32) {
+pub fn count_valid(cipher: &LogCipher, layout: RunLayout, run: &[u8]) -> (u32, u32) {
     const ASKED: u32 = 64;
     let (mut fits, mut misfits, mut at) = (0_u32, 0_u32, 0_usize);
     let mut buffer = ScratchBuffer::default();
@@ -79,7 +79,7 @@ pub fn count_valid(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32)
         && let Some(unit) = Unit::parse(rest, count).filter(|unit| unit.holds(rest))
     {
         let mut opened = Zeroizing::new(rest.range(0, count).to_vec());
-        let silent = layout == Layout::PageRecords && !mariadb_phys::has_ciphertext(&opened);
+        let silent = layout == RunLayout::PageRecords && !mariadb_phys::has_ciphertext(&opened);
         if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open, &mut buffer) {
             let fit = records::contents(&opened).is_some();
             fits = fits.saturating_add(u32::from(fit));
@@ -123,16 +123,16 @@ impl Unit {
         &self,
         bytes: &mut [u8],
         cipher: &LogCipher,
-        layout: Layout,
+        layout: RunLayout,
         direction: Direction,
         buffer: &mut ScratchBuffer,
     ) -> bool {
         let Some(records) = bytes.get_mut(..self.records) else { return false };
         let crypted = match (layout, direction) {
-            (Layout::OneStream, Direction::Open) => open_in(cipher, self.nonce, records, buffer),
-            (Layout::OneStream, Direction::Seal) => seal_in(cipher, self.nonce, records, buffer),
-            (Layout::PageRecords, Direction::Open) => mariadb_phys::open(cipher, self.nonce, records),
-            (Layout::PageRecords, Direction::Seal) => mariadb_phys::seal(cipher, self.nonce, records),
+            (RunLayout::OneStream, Direction::Open) => open_in(cipher, self.nonce, records, buffer),
+            (RunLayout::OneStream, Direction::Seal) => seal_in(cipher, self.nonce, records, buffer),
+            (RunLayout::PageRecords, Direction::Open) => mariadb_phys::open(cipher, self.nonce, records),
+            (RunLayout::PageRecords, Direction::Seal) => mariadb_phys::seal(cipher, self.nonce, records),
         };
         crypted.is_ok()
     }

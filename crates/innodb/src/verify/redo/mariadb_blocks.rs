@@ -18,7 +18,7 @@ use crate::{
         mariadb::Mode,
         redo::{
             LogCipher, LogKeyInfo,
-            mariadb_blocks::{BlockCipher, Layout, block_lsn, is_plausible, number},
+            mariadb_blocks::{BlockLayout, MariaDbBlockCipher, block_lsn, is_plausible, number},
         },
     },
     error::ScanError,
@@ -56,7 +56,7 @@ pub struct BlocksKeyInfo {
     /// Key that the checkpoint names.
     pub key: LogKeyInfo,
     /// Layout of the blocks.
-    pub layout: Layout,
+    pub layout: BlockLayout,
     /// LSN of the newest checkpoint: block numbers mean the LSNs nearest to it.
     pub near: Lsn,
 }
@@ -74,8 +74,8 @@ pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
     Some(BlocksKeyInfo { key, layout: layout(&head), near: checkpoint.lsn })
 }
 
-fn layout(head: &Head<'_>) -> Layout {
-    if WITHOUT_KEY_VERSION.contains(&head.format_id) { Layout::Plain } else { Layout::KeyVersion }
+fn layout(head: &Head<'_>) -> BlockLayout {
+    if WITHOUT_KEY_VERSION.contains(&head.format_id) { BlockLayout::Plain } else { BlockLayout::KeyVersion }
 }
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
@@ -143,9 +143,9 @@ const MAX_VERSIONS: usize = 64;
 struct Judge<'k> {
     keys: &'k dyn KeySource,
     info: Option<LogKeyInfo>,
-    layout: Layout,
+    layout: BlockLayout,
     near: Lsn,
-    ciphers: BTreeMap<KeyVersion, Option<Box<[BlockCipher; 2]>>>,
+    ciphers: BTreeMap<KeyVersion, Option<Box<[MariaDbBlockCipher; 2]>>>,
     vote: Vote,
     /// Some blocks could not be decrypted for lack of a key.
     closed: bool,
@@ -216,12 +216,12 @@ fn ciphers(
     keys: &dyn KeySource,
     info: LogKeyInfo,
     version: KeyVersion,
-    layout: Layout,
-) -> Option<Box<[BlockCipher; 2]>> {
+    layout: BlockLayout,
+) -> Option<Box<[MariaDbBlockCipher; 2]>> {
     let key = keys.mariadb(info.key_id, version)?;
     let cipher = |mode| LogCipher::new(&key, &info.message, mode).ok();
     let [cbc, ctr] = [cipher(Mode::Cbc)?, cipher(Mode::Ctr)?];
-    Some(Box::new([cbc, ctr].map(|cipher| BlockCipher::new(cipher, info.nonce, layout))))
+    Some(Box::new([cbc, ctr].map(|cipher| MariaDbBlockCipher::new(cipher, info.nonce, layout))))
 }
 
 impl BlockJudge for Judge<'_> {

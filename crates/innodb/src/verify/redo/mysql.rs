@@ -12,7 +12,7 @@ use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::{
         mysql::{UnwrapFault, WrappedKey},
-        redo::mysql::{BlockCipher, is_encrypted},
+        redo::mysql::{MySqlBlockCipher, is_encrypted},
     },
     error::ScanError,
     ids::Lsn,
@@ -167,7 +167,7 @@ fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u
 struct LogKeys {
     asked: Option<RequiredKey>,
     newest: Opened,
-    older: Option<Box<BlockCipher>>,
+    older: Option<Box<MySqlBlockCipher>>,
     /// Whether the newest information is in this file.
     in_this_file: bool,
 }
@@ -178,13 +178,13 @@ enum Opened {
     Percona,
     Malformed,
     Closed(UnwrapFault),
-    Open(Box<BlockCipher>),
+    Open(Box<MySqlBlockCipher>),
 }
 
 impl LogKeys {
     fn find(this: Info, this_lsn: Option<Lsn>, sibling: Option<&RedoKeyInfo>, keys: &dyn KeySource) -> Self {
         let sibling = sibling.filter(|sibling| this.none_newer(this_lsn, sibling));
-        let open = |key: &WrappedKey| match key.unwrap(keys).and_then(|key| Ok(BlockCipher::new(&key)?)) {
+        let open = |key: &WrappedKey| match key.unwrap(keys).and_then(|key| Ok(MySqlBlockCipher::new(&key)?)) {
             Ok(cipher) => Opened::Open(Box::new(cipher)),
             Err(error) => Opened::Closed(error),
         };
@@ -209,7 +209,7 @@ impl LogKeys {
     }
 
     /// The ciphers, the most likely one first.
-    fn ciphers(&self) -> Vec<&BlockCipher> {
+    fn ciphers(&self) -> Vec<&MySqlBlockCipher> {
         let newest = match &self.newest {
             Opened::Open(cipher) => Some(cipher),
             _ => None,
@@ -269,7 +269,7 @@ fn asked(key: &WrappedKey) -> RequiredKey {
 
 /// Judges blocks one by one.
 pub(super) struct Judge<'c> {
-    ciphers: Vec<&'c BlockCipher>,
+    ciphers: Vec<&'c MySqlBlockCipher>,
     all_tried: bool,
     /// Encrypted blocks that no key decrypted and that may be valid all the same.
     closed: u64,

@@ -1,6 +1,6 @@
 //! `sealant backup prune`.
 
-use ::backup::prune::{Options, PruneReport, Pruned, plan, prune};
+use ::backup::prune::{PruneOptions, PruneReport, Pruned, plan, prune};
 use clap::Args;
 use jiff::Timestamp;
 use report::{prune_messages, prune_progress, write_prune_plan};
@@ -70,7 +70,7 @@ impl Prune {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (keeper, repository) = self.config.open_as_keeper()?;
         let options =
-            Options { host: self.host.clone(), allow_shrunk: self.allow_shrunk, allow_breaks: self.allow_breaks };
+            PruneOptions { host: self.host.clone(), allow_shrunk: self.allow_shrunk, allow_breaks: self.allow_breaks };
         let planned = plan(&repository, &keeper, &options, Timestamp::now());
         let plan = planned.map_err(|error| {
             let exit = if error.is_finding() { Exit::Findings } else { Exit::Failed };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ::backup::config::provider;
 use ::backup::report::RunReport;
-use ::backup::run::{Progress, Scope, plan, run, take};
+use ::backup::run::{RunProgress, Scope, plan, run, take};
 use ::snapshot::Choice;
 use clap::Args;
 use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress, store_messages};
@@ -72,7 +72,7 @@ impl Run {
         let (began, stop) = (Instant::now(), ended_by_signals()?);
         let source_copy = take(&config)?;
         info(&backup_copy_message(&source_copy.copy));
-        let progress = Progress::default();
+        let progress = RunProgress::default();
         let work = || run(&config, &repository, source_copy, |copy| guard(copy, stop), &scope, &progress);
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::bench::suite::backup::Suite;
+use ::bench::suite::backup::BackupSuite;
 use clap::Args;
 
 use super::effort::Effort;
@@ -68,7 +68,7 @@ impl BenchBackup {
         check_source(&self.source)?;
         self.output.check()?;
         let (into, stores) = (self.into.clone().unwrap_or_else(std::env::temp_dir), self.keys.named());
-        let suite = Suite {
+        let suite = BackupSuite {
             program: current_program()?,
             source: &self.source,
             before: self.before.as_deref(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::bench::Environment;
 use ::bench::disk::{CipherSet, Pattern};
-use ::bench::suite::disk::{FreeDisk, Suite, find_cryptsetup};
+use ::bench::suite::disk::{DiskSuite, FreeDisk, find_cryptsetup};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
@@ -108,12 +108,12 @@ impl BenchDisk {
         Ok(exit)
     }
 
-    fn suite<'a>(&'a self, stopped: &'a AtomicBool) -> Result<Suite<'a>, Failure> {
+    fn suite<'a>(&'a self, stopped: &'a AtomicBool) -> Result<DiskSuite<'a>, Failure> {
         let find =
             |named: &PathBuf| FreeDisk::find(named, self.fio.as_deref(), self.disk_span, self.destroy_unknown_data);
         let free_disk = self.on.as_ref().map(find).transpose()?;
         let cryptsetup = find_cryptsetup(free_disk.as_ref())?;
-        Ok(Suite {
+        Ok(DiskSuite {
             sets: CipherSet::each_once(self.sets.iter().flatten()),
             sector_bytes: &self.sector_bytes,
             free_disk,

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::suite::oltp::Suite;
+use ::bench::suite::oltp::OltpSuite;
 use ::bench::{Arms, Changes, Pace, Preset, Workload};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -139,7 +139,7 @@ impl BenchOltp {
         self.output.check()?;
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
-        let suite = Suite {
+        let suite = OltpSuite {
             server: self.mysqld.as_deref(),
             families: match self.server {
                 None => &PROGRAMS,

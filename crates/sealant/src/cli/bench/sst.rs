@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use ::bench::suite::sst::{self, Suite};
+use ::bench::suite::sst::{self, SstSuite};
 use clap::{Args, ValueEnum};
 
 use super::output::Output;
@@ -70,7 +70,7 @@ const EXITS: exit::Codes =
 impl BenchSst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let methods: Vec<sst::Method> = self.methods.iter().map(|&method| method.into()).collect();
-        let suite = Suite {
+        let suite = SstSuite {
             program: current_program()?,
             program_name: PROGRAM,
             datadir: &self.datadir,

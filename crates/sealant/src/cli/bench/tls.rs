@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::suite::tls::Suite;
+use ::bench::suite::tls::TlsSuite;
 use clap::Args;
 
 use super::effort::Effort;
@@ -71,7 +71,7 @@ impl BenchTls {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.output.check()?;
         let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
-        let suite = Suite {
+        let suite = TlsSuite {
             program: current_program()?,
             server: self.server_program.as_deref(),
             round_trips: &self.round_trips,

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::suite::transfer::Suite;
+use ::bench::suite::transfer::TransferSuite;
 use ::bench::{COPY_PEERS, Rate, Rounds, Settings};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -93,7 +93,7 @@ impl BenchTransfer {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.check()?;
         let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
-        let suite = Suite {
+        let suite = TransferSuite {
             program: current_program()?,
             source: &self.source,
             into: &into,

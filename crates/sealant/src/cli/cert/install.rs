@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::tls::{Report, Request, carry_out, plan};
+use ::change::tls::{InstallReport, InstallRequest, carry_out, plan};
 use clap::Args;
 use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
@@ -63,10 +63,10 @@ impl Install {
             self.write(&plan(&target, &options, &request, &not_logged(&target)?)?)?;
             return Ok(Exit::Clean);
         }
-        let ask = |plan: &Report| {
+        let ask = |plan: &InstallReport| {
             confirm("cert install --dry-run", &|out| write_certificate_table(plan, out).map_err(std::io::Error::from))
         };
-        let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&Report) -> Result<(), Failure>);
+        let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&InstallReport) -> Result<(), Failure>);
         let ended = carry_out(&target, &options, &request, &self.log.path(&state_dir(None)?), ask)?;
         if let Some(report) = &ended.report {
             self.write(report)?;
@@ -78,8 +78,8 @@ impl Install {
         Ok(Exit::Clean)
     }
 
-    fn request(&self) -> Request {
-        Request {
+    fn request(&self) -> InstallRequest {
+        InstallRequest {
             certificate: self.cert.clone(),
             key: self.key.clone(),
             ca: self.ca.clone(),
@@ -92,7 +92,7 @@ impl Install {
         }
     }
 
-    fn write(&self, report: &Report) -> Result<(), Failure> {
+    fn write(&self, report: &InstallReport) -> Result<(), Failure> {
         self.render.write(report, write_certificate_json, write_certificate_table)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use luks::cryptsetup::{Cryptsetup, Format};
+use luks::cryptsetup::{Cryptsetup, NewVolume};
 use luks::device::{Creation, FileSystem, Host};
 use luks::key;
 
@@ -112,12 +112,12 @@ impl FormatVolume {
             cryptsetup,
             host,
             device: &self.device,
-            format: Format {
+            format: NewVolume {
                 key_bits: self.key_bits,
                 sector_bytes: self.sector_bytes,
                 label: self.label.clone(),
                 iterations: self.pbkdf2_iterations,
-                ..Format::default()
+                ..NewVolume::default()
             },
             file_system: match self.filesystem {
                 System::Ext4 => Some(FileSystem::Ext4),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::Cryptsetup;
-use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, Step};
+use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, ReencryptStep};
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
@@ -94,8 +94,8 @@ impl Reencrypt {
     fn execute(&self, work: &Work<'_>, ready: &Ready) -> Result<(), Failure> {
         let line = StatusLine::new(self.quiet);
         let done = work.run(ready, &mut |step| match step {
-            Step::Progress(progress) => line.show(&progress.to_string()),
-            Step::Done(text) => {
+            ReencryptStep::Progress(progress) => line.show(&progress.to_string()),
+            ReencryptStep::Done(text) => {
                 line.clear();
                 let _ = to_stdout(&|out| writeln!(out, "{text}"));
             }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::tls::Request;
+use ::change::tls::InstallRequest;
 use clap::Args;
 use server::Endpoint;
 
@@ -35,12 +35,12 @@ pub(super) struct NewCertificate {
 
 impl NewCertificate {
     /// The certificate to install, if all its files are named.
-    pub(super) fn request(&self) -> Result<Request, Failure> {
+    pub(super) fn request(&self) -> Result<InstallRequest, Failure> {
         let (Some(certificate), Some(key), Some(ca)) = (&self.cert, &self.key, &self.ca) else {
             let missing = Failure::usage("--certificate: the new certificate is not named");
             return Err(missing.hint("give --cert FILE, --key FILE and --ca FILE"));
         };
-        Ok(Request {
+        Ok(InstallRequest {
             certificate: certificate.clone(),
             key: key.clone(),
             ca: ca.clone(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 use luks::Relation;
-use luks::backup::{Plan, replaced_path};
+use luks::backup::{RestorePlan, replaced_path};
 use luks::cryptsetup::Cryptsetup;
 
 use super::super::key::KeySource;
@@ -51,7 +51,7 @@ const EXITS: exit::Codes = &[
 
 impl Restore {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let plan = Plan::new(&self.backup, &self.device, self.header_is_lost)?;
+        let plan = RestorePlan::new(&self.backup, &self.device, self.header_is_lost)?;
         let save = self.save();
         let text = plan.describe(&save);
         if !self.consent.given(&text)? {

@@ -7,14 +7,14 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Deletion, Name, Put, Store, StoreError};
+use store::{Deletion, Name, Put, Store, StoreError};
 
 /// Runs the tests on an empty store.
 ///
 /// # Panics
 /// If the store breaks a rule.
-#[allow(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a test that other crates call, too")]
-pub fn check(store: &dyn Store) {
+#[allow(clippy::unwrap_used, reason = "a test")]
+pub(crate) fn check(store: &dyn Store) {
     let name = |text: &str| text.parse::<Name>().unwrap();
     let read = |text: &str, range| {
         let mut bytes = Vec::new();

@@ -6,9 +6,9 @@
 
 use std::str::FromStr;
 
+use archive::names;
 use serde_json::{Value, json};
-
-use super::Address;
+use store::s3::Address;
 
 /// The product whose rules a policy follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,14 +84,14 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
     };
     match &allowed.role {
         Role::Host(name) => {
-            let below = name.as_ref().map_or_else(|| "hosts/".to_owned(), |name| format!("hosts/{name}/"));
-            vec![statement(PUT, &Scope::Objects(&below)), statement(PUT, &Scope::Objects("sealant-repo.json"))]
+            let below = name.as_ref().map_or_else(|| names::HOSTS.to_owned(), |name| names::of_host(name));
+            vec![statement(PUT, &Scope::Objects(&below)), statement(PUT, &Scope::Objects(names::REPOSITORY))]
         }
         Role::Keeper => vec![
             statement(LIST, &Scope::Bucket),
             statement(READ, &Scope::Objects("")),
-            statement(PUT, &Scope::Objects("prunes/")),
-            statement(REMOVE, &Scope::Objects("hosts/")),
+            statement(PUT, &Scope::Objects(names::PRUNES)),
+            statement(REMOVE, &Scope::Objects(names::HOSTS)),
         ],
         Role::Checker | Role::Restorer => {
             vec![statement(LIST, &Scope::Bucket), statement(READ, &Scope::Objects(""))]
@@ -108,7 +108,7 @@ impl FromStr for Allowed {
         let (role, principal) = text.split_once('=').filter(|(_, principal)| !principal.is_empty()).ok_or(FORM)?;
         let role = match (role, role.strip_prefix("host/")) {
             ("host", _) => Role::Host(None),
-            (_, Some(name)) if is_name(name) => Role::Host(Some(name.to_owned())),
+            (_, Some(name)) if names::is_host(name) => Role::Host(Some(name.to_owned())),
             ("keeper", _) => Role::Keeper,
             ("checker", _) => Role::Checker,
             ("restorer", _) => Role::Restorer,
@@ -116,11 +116,6 @@ impl FromStr for Allowed {
         };
         Ok(Self { role, principal: principal.to_owned() })
     }
-}
-
-/// Whether a name has no characters with a meaning in policies.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
 }
 
 #[cfg(test)]
@@ -170,7 +165,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_refused() {
-        for text in ["", "host", "host=", "admin=x", "host/=x", "host/a*=x", "=x"] {
+        for text in ["", "host", "host=", "admin=x", "host/=x", "host/a*=x", "host/.a=x", "host/-a=x", "=x"] {
             assert!(text.parse::<Allowed>().is_err(), "{text}");
         }
     }
