@@ -26,7 +26,8 @@ pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 pub const REPLICATION_THREADS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user'";
 /// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their end. Needs PROCESS; `XA RECOVER`
 /// would need XA_RECOVER_ADMIN.
-pub const PREPARED_TRANSACTIONS: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
+pub const PREPARED_TRANSACTIONS: &str =
+    "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
 /// The active roles of this session as a list of quoted names, or `NONE`.
 pub const ACTIVE_ROLES: &str = "SELECT CURRENT_ROLE()";
 
