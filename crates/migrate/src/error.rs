@@ -1,5 +1,7 @@
 //! Errors of a migration.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 use crate::{Side, catalog::Difference};
@@ -16,6 +18,14 @@ pub enum Error {
         /// The server's or the connection's error.
         error: server::Error,
     },
+    /// Nothing was given by which the server could be verified; it was not contacted.
+    #[error("{side}: {endpoint} cannot be verified: neither a CA nor a fingerprint is given")]
+    Unverified {
+        /// `source` or `target`.
+        side: Side,
+        /// Its address.
+        endpoint: String,
+    },
     /// A server's definition of a table is not one that this program can read.
     #[error("source: {table}: its definition cannot be read")]
     Definition {
@@ -28,6 +38,63 @@ pub enum Error {
         /// What differs.
         differences: Vec<Difference>,
     },
+}
+
+/// Options of a single connection that have the name of a side before their own here.
+const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
+
+impl Error {
+    /// The next step, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Server { side, error: server::Error::AccessDenied { .. } } => format!(
+                "check user, password (--{side}-password-file, or the group sealant-{side} of --defaults-file) and the \
+                 host the account is for"
+            )
+            .into(),
+            Self::Server { error: server::Error::NameMismatch { .. }, .. } => {
+                "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
+            }
+            Self::Server { side, error } => of_side(*side, &error.hint()?).into(),
+            Self::Unverified { side, .. } => {
+                format!("give --{side}-tls-ca FILE, or --{side}-tls-fingerprint HEX").into()
+            }
+            Self::Definition { .. } => "leave the table out with --exclude".into(),
+            Self::Structure { .. } => "the target must create tables as the source has them".into(),
+        })
+    }
+
+    /// Whether the command line is wrong.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Server { error, .. } if error.is_misuse())
+    }
+
+    /// Whether safety is the reason, rather than a failure.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Unverified { .. } | Self::Structure { .. } => true,
+            Self::Server { error, .. } => matches!(
+                error,
+                server::Error::TlsNotOffered
+                    | server::Error::TlsTooOld { .. }
+                    | server::Error::CertificateNotTrusted { .. }
+                    | server::Error::NameMismatch { .. }
+                    | server::Error::UnverifiedServer { .. }
+                    | server::Error::PlaintextRefused { .. }
+            ),
+            Self::Definition { .. } => false,
+        }
+    }
+}
+
+/// The hint with the names that options have for this side.
+fn of_side(side: Side, hint: &str) -> String {
+    OPTIONS.iter().fold(hint.to_owned(), |hint, option| {
+        hint.replace(option, &format!("--{side}-{}", option.trim_start_matches('-')))
+    })
 }
 
 /// The first difference, and how many more there are.
@@ -44,4 +111,16 @@ fn described(differences: &[Difference]) -> String {
         more => format!(" ({more} more differences)"),
     };
     format!("{} {what}{more}", place.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_options_of_the_side() {
+        let error = Error::Server { side: Side::Target, error: server::Error::CaMissing };
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("--target-tls-ca"), "{hint}");
+    }
 }

@@ -1,6 +1,9 @@
 //! Moves the tables of one server into another over SQL, while they are used, and proves every row.
 //!
-//! - [`catalog`]: the tables of a server, as both ends of a migration need them.
+//! - [`catalog`]: the tables of a server, as both ends of a migration need them;
+//! - [`preflight`]: what must be true before one begins;
+//! - [`encryption`]: no table becomes less encrypted;
+//! - [`plan`]: all of this for one pair of servers.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
@@ -8,7 +11,10 @@
 
 pub mod catalog;
 pub mod copy;
+pub mod encryption;
 mod error;
+pub mod plan;
+pub mod preflight;
 mod side;
 
 pub use error::Error;

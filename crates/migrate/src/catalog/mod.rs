@@ -18,6 +18,7 @@ pub use self::{
     filter::Filter,
     read::read,
     structure::Structure,
+    tokens::placement,
 };
 
 /// Schema and name of a table.

@@ -112,24 +112,39 @@ fn quoted(rest: &str, quote: char, escapes: bool) -> Option<usize> {
 
 /// The tokens of the table's options: after the list of columns, before the partitions.
 pub(super) fn options<'t, 's>(tokens: &'t [Token<'s>]) -> &'t [Token<'s>] {
+    let after = after_columns(tokens);
+    let partitions = after
+        .windows(2)
+        .position(|pair| matches!(pair, [partition, by] if partition.is_word("PARTITION") && by.is_word("BY")));
+    after.get(..partitions.unwrap_or(after.len())).unwrap_or_default()
+}
+
+/// The tokens after the list of columns: options and partitions.
+fn after_columns<'t, 's>(tokens: &'t [Token<'s>]) -> &'t [Token<'s>] {
     let mut depth = 0_usize;
-    let mut begin = tokens.len();
     for (position, token) in tokens.iter().enumerate() {
         if token.is_symbol("(") {
             depth = depth.saturating_add(1);
         } else if token.is_symbol(")") {
             depth = depth.saturating_sub(1);
             if depth == 0 {
-                begin = position.saturating_add(1);
-                break;
+                return tokens.get(position.saturating_add(1)..).unwrap_or_default();
             }
         }
     }
-    let after = tokens.get(begin..).unwrap_or_default();
-    let partitions = after
-        .windows(2)
-        .position(|pair| matches!(pair, [partition, by] if partition.is_word("PARTITION") && by.is_word("BY")));
-    after.get(..partitions.unwrap_or(after.len())).unwrap_or_default()
+    &[]
+}
+
+/// Where the table or one of its partitions is, if not in a tablespace of its own in the data directory: `tablespace
+/// ts`, `directory /srv/`.
+#[must_use]
+pub fn placement(create: &str) -> Option<String> {
+    let tokens = tokens(create)?;
+    let after = after_columns(&tokens);
+    let tablespace =
+        option(after, "TABLESPACE").map(|name| name.unquoted()).filter(|name| name != "innodb_file_per_table");
+    let directory = || Some(format!("directory {}", option(after, "DIRECTORY")?.unquoted()));
+    tablespace.map(|name| format!("tablespace {name}")).or_else(directory)
 }
 
 /// The value of an option such as `ENCRYPTION='Y'`: its token.

@@ -15,6 +15,7 @@ mod keyring;
 mod keys;
 mod luks;
 mod manifest;
+mod migrate;
 mod paths;
 mod provision;
 mod receive;
@@ -54,6 +55,7 @@ enum Verb {
     Keyring(keyring::Keyring),
     Keys(Box<keys::Keys>),
     Luks(luks::Luks),
+    Migrate(migrate::Migrate),
     Provision(Box<provision::Provision>),
     Receive(Box<receive::Receive>),
     Restore(Box<restore::Restore>),
@@ -81,6 +83,7 @@ impl Cli {
             Verb::Keyring(verb) => verb.run(),
             Verb::Keys(verb) => verb.run(),
             Verb::Luks(verb) => verb.run(),
+            Verb::Migrate(verb) => verb.run(),
             Verb::Provision(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Restore(verb) => verb.run(),
