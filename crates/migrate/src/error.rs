@@ -87,7 +87,13 @@ pub enum Error {
         /// How long they were waited for.
         seconds: u64,
     },
-    /// The range of a chunk was not empty, or a row was changed by the target.
+    /// A part of a table that was not copied yet has rows at the target.
+    #[error("target: {table} has rows that were not copied by this migration")]
+    NotEmpty {
+        /// `schema.table`.
+        table: String,
+    },
+    /// The target has refused rows of a chunk, or changed their values.
     #[error("{table}: {sent} rows were sent, {stored} stored, with {warnings} warnings (first code {code})")]
     Load {
         /// `schema.table`.
@@ -239,7 +245,7 @@ impl Error {
             Self::NotBegun => "begin with `migrate run`".into(),
             Self::ForeignState { .. } => "rename that schema".into(),
             Self::OtherMigration { .. } => "end it with `migrate finish` or `migrate abort`".into(),
-            Self::Load { .. } => "the table at the target must be empty, and nothing else may write to it".into(),
+            Self::NotEmpty { .. } => "the table at the target must be empty, and nothing else may write to it".into(),
             _ => return None,
         })
     }

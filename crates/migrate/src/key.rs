@@ -254,9 +254,11 @@ fn decimal(text: &[u8]) -> Option<Vec<u8>> {
     if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let padded = format!("1{whole:0>WHOLE_DIGITS$}{fraction:0<FRACTION_DIGITS$}");
-    let zero = padded.bytes().skip(1).all(|byte| byte == b'0');
-    Some(if negative && !zero { padded.bytes().map(|byte| !byte & 0x7f).collect() } else { padded.into_bytes() })
+    let digits = format!("{whole:0>WHOLE_DIGITS$}{fraction:0<FRACTION_DIGITS$}").into_bytes();
+    let below_zero = negative && digits.iter().any(|digit| *digit != b'0');
+    let mut sorted = vec![u8::from(!below_zero)];
+    sorted.extend(digits.iter().map(|digit| if below_zero { !digit } else { *digit }));
+    Some(sorted)
 }
 
 /// Microseconds, ordered like an integer.

@@ -163,8 +163,18 @@ impl Shared {
 
     /// Sleeps, unless the run ends.
     pub(crate) fn sleep(&self, time: Duration) -> Result<(), Error> {
-        let until = Instant::now().checked_add(time);
-        self.wait(|_| until.is_none_or(|until| Instant::now() >= until).then_some(()))
+        let until = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
+        let mut following = self.lock();
+        loop {
+            if following.ended {
+                return Err(Error::Stopped);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            following = self.changed.wait_timeout(following, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     pub(crate) fn has_ended(&self) -> bool {

@@ -96,7 +96,7 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
             return no_foreign_table(target).map(|()| None);
         }
-        Err(server::Error::Server { code: UNKNOWN_COLUMN, .. }) => {
+        Err(server::Error::Server { code: error_code::UNKNOWN_COLUMN, .. }) => {
             return Err(Error::ForeignState { schema: STATE_SCHEMA });
         }
         Err(error) => return Err(failed(error)),
@@ -111,9 +111,6 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
     Ok(Some(Run { source_uuid: text("source_uuid"), phase, step: text("step"), fence: text("fence") }))
 }
-
-/// `ER_BAD_FIELD_ERROR`.
-const UNKNOWN_COLUMN: u16 = 1054;
 
 /// A migration that was killed while it created its tables leaves some of them.
 fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {

@@ -9,7 +9,7 @@ pub(crate) mod table;
 use std::{
     sync::{
         Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread,
     time::Duration,
@@ -24,6 +24,7 @@ use self::{
 use crate::{Error, settings::Settings, shared::Shared};
 
 const POLL: Duration = Duration::from_millis(100);
+const QUEUE_POLL: Duration = Duration::from_millis(5);
 
 /// Copies every row that is not at the target yet. Returns when all are, or the run has ended.
 ///
@@ -67,8 +68,13 @@ fn read_all<'m>(
     sender: SyncSender<Content<'m>>,
 ) -> Result<(), Error> {
     let mut reader = Reader::open(&settings.source, shared, jobs, settings.chunk_bytes)?;
-    while let Some(content) = reader.next()? {
-        sender.send(content).map_err(|_| Error::Stopped)?;
+    while let Some(mut content) = reader.next()? {
+        // Not a wait without end: the loaders may have failed.
+        while let Err(full) = sender.try_send(content) {
+            let TrySendError::Full(back) = full else { return Err(Error::Stopped) };
+            content = back;
+            shared.sleep(QUEUE_POLL)?;
+        }
     }
     Ok(())
 }

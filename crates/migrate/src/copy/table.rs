@@ -71,8 +71,8 @@ impl MovedTable {
         format!("SELECT {key} FROM {} WHERE {range} ORDER BY {key} LIMIT {skipped}, 1", self.by_key)
     }
 
-    /// Loads rows whose fields are those of [`Self::select`].
-    pub(crate) fn load(&self) -> String {
+    /// Loads rows whose fields are those of [`Self::select`]. `duplicates` is empty or `REPLACE `.
+    pub(crate) fn load(&self, duplicates: &str) -> String {
         let mut fields = Vec::new();
         let mut assignments = Vec::new();
         for (number, column) in self.stored().enumerate() {
@@ -86,7 +86,7 @@ impl MovedTable {
         }
         let set = if assignments.is_empty() { String::new() } else { format!(" SET {}", assignments.join(", ")) };
         format!(
-            "LOAD DATA LOCAL INFILE '{LOCAL_NAME}' INTO TABLE {} CHARACTER SET binary FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({}){set}",
+            "LOAD DATA LOCAL INFILE '{LOCAL_NAME}' {duplicates}INTO TABLE {} CHARACTER SET binary FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({}){set}",
             self.quoted,
             fields.join(", ")
         )

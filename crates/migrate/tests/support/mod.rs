@@ -116,7 +116,29 @@ fn fill(rows: u32) -> String {
     )
 }
 
+/// Tells a child where the servers are: `source port:target port:CA`.
+const ADDRESSES: &str = "SEALANT_TEST_ADDRESSES";
+
 impl Addresses {
+    /// In a child of a test.
+    pub(crate) fn from_environment() -> Option<Self> {
+        let text = std::env::var(ADDRESSES).ok()?;
+        let mut fields = text.splitn(3, ':');
+        let mut port = || fields.next().unwrap().parse().unwrap();
+        let (source, target) = (port(), port());
+        Some(Self { source, target, ca: fields.next().unwrap().into() })
+    }
+
+    /// Runs a test of this program in a process that can be killed.
+    pub(crate) fn child(&self, test: &str) -> std::process::Child {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args([test, "--exact"])
+            .env(ADDRESSES, format!("{}:{}:{}", self.source, self.target, self.ca.display()))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
     /// Settings with small chunks, so that there are many.
     pub(crate) fn settings(&self) -> Settings {
         let (source, target) = (self.end(self.source), self.end(self.target));
