@@ -18,6 +18,7 @@ use crate::{
     run::verify_changed,
     settings::Settings,
     state,
+    verify::Hot,
 };
 
 /// Rounds of comparing what has changed before writes are blocked.
@@ -66,7 +67,7 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
     active.set_phase(Phase::CutOver)?;
     for _ in 0..ROUNDS {
         active.catch_up()?;
-        verify_changed(active, events)?;
+        verify_changed(active, Hot::Leave, events)?;
         if active.unverified().is_empty() {
             break;
         }
@@ -96,7 +97,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     active.shared.wait_applied(&end)?;
     state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end))])?;
     events(Event::Step { name: "drained" });
-    verify_changed(active, events)?;
+    verify_changed(active, Hot::Divide, events)?;
     if !active.unverified().is_empty() {
         return Err(Error::NotReady { what: "rows still change at the source".to_owned() });
     }

@@ -10,7 +10,7 @@ use crate::{
     copy, link,
     settings::{Settings, Until},
     state,
-    verify::Verifier,
+    verify::{self, Hot},
 };
 
 /// Pause before a run goes on after a connection was lost, and number of attempts without anything done.
@@ -105,7 +105,7 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     }
     let mut verified = Verified::default();
     if active.settings.until != Until::Copied {
-        verified = verify_changed(active, events)?;
+        verified = verify_changed(active, Hot::Divide, events)?;
     }
     while active.settings.until == Until::Forever {
         let round = std::time::Instant::now();
@@ -113,7 +113,7 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
             active.beat(&mut |progress| events(Event::Progress(progress)))?;
             thread::sleep(POLL);
         }
-        verify_changed(active, events)?;
+        verify_changed(active, Hot::Leave, events)?;
     }
     Ok(verified)
 }
@@ -130,21 +130,16 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
 ///
 /// # Errors
 /// [`Error::Divergence`].
-pub(crate) fn verify_changed(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
-    let (settings, tables) = (active.settings, active.tables);
-    let mut verifier = Verifier::open(&settings.source, &settings.target, active.shared)?;
-    let mut chunks = 0_u64;
-    for (number, chunk) in active.unverified() {
-        active.beat(&mut |progress| events(Event::Progress(progress)))?;
-        let Some(table) = tables.get(number) else { continue };
-        verifier.chunk(table, &chunk)?;
-        chunks = chunks.saturating_add(1);
+pub(crate) fn verify_changed(active: &mut Active<'_>, hot: Hot, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
+    let (settings, shared, tables) = (active.settings, active.shared, active.tables);
+    let chunks = active.unverified();
+    let mut watch = || active.beat(&mut |progress| events(Event::Progress(progress)));
+    let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut watch)?;
+    if outcome.divergences.is_empty() {
+        return Ok(Verified { chunks: outcome.chunks, open: outcome.open });
     }
-    if verifier.divergences.is_empty() {
-        return Ok(Verified { chunks, open: verifier.open });
-    }
-    verifier.divergences.iter().for_each(|divergence| events(Event::Divergence(divergence.clone())));
-    Err(Error::Divergence(verifier.divergences))
+    outcome.divergences.iter().for_each(|divergence| events(Event::Divergence(divergence.clone())));
+    Err(Error::Divergence(outcome.divergences))
 }
 
 /// Compares every row again.
@@ -158,7 +153,7 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         }
         active.catch_up()?;
         active.shared.update(|following| following.watched.clear());
-        verify_changed(active, events)
+        verify_changed(active, Hot::Divide, events)
     })
 }
 

@@ -55,6 +55,8 @@ pub(crate) struct Following {
     pub(crate) applied_time: u32,
     /// Rows and bytes that were copied.
     pub(crate) copied: (u64, u64),
+    /// Whether someone waits for what is not applied yet.
+    pub(crate) flush_wanted: bool,
     probes: Vec<Probe>,
     next_probe: u64,
     ended: bool,
@@ -74,6 +76,12 @@ impl Following {
     pub(crate) fn end_probe(&mut self, number: u64) -> bool {
         let at = self.probes.iter().position(|probe| probe.number == number);
         at.is_some_and(|at| !self.probes.swap_remove(at).touched)
+    }
+
+    /// Has the window applied at once, if something is not there yet.
+    const fn wants(&mut self, is_there: bool) -> Option<()> {
+        self.flush_wanted |= !is_there;
+        if is_there { Some(()) } else { None }
     }
 
     /// Notes a change of a row that is at the target.
@@ -103,6 +111,7 @@ impl Shared {
             applied_rows: 0,
             applied_time: 0,
             copied: (0, 0),
+            flush_wanted: false,
             probes: Vec::new(),
             next_probe: 0,
             ended: false,
@@ -158,7 +167,14 @@ impl Shared {
 
     /// Waits until the target has everything before `end`.
     pub(crate) fn wait_applied(&self, end: &LogPosition) -> Result<(), Error> {
-        self.wait(|following| has_reached(&following.applied.log, end).then_some(()))
+        self.wait(|following| following.wants(has_reached(&following.applied.log, end)))
+    }
+
+    /// Waits until the target has everything that the stream has begun. Returns these transactions.
+    pub(crate) fn wait_begun_applied(&self) -> Result<GtidSet, Error> {
+        let begun = self.lock().begun.clone();
+        self.wait(|following| following.wants(begun.is_subset_of(&following.applied.gtids)))?;
+        Ok(begun)
     }
 
     /// Sleeps, unless the run ends.

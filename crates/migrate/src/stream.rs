@@ -213,12 +213,13 @@ impl<'m> Follower<'m> {
             return Ok(());
         }
         let log = idle.unwrap_or_else(|| progress.boundary.clone());
-        self.shared.update(|following| {
+        let wanted = self.shared.update(|following| {
             if position::has_reached(&log, &following.delivered) {
                 following.delivered.clone_from(&log);
             }
+            std::mem::take(&mut following.flush_wanted)
         });
-        let is_due = !self.window.is_empty() && self.window.is_full(&self.settings.window);
+        let is_due = !self.window.is_empty() && (wanted || self.window.is_full(&self.settings.window));
         if is_due {
             let position = Position { gtids: progress.mysql.clone(), log };
             return self.flush(position);

@@ -6,7 +6,13 @@
 
 mod expression;
 
-use std::{collections::HashMap, ops::ControlFlow, time::Duration};
+use std::{
+    collections::HashMap,
+    ops::ControlFlow,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 
 use server::Connection;
 
@@ -15,6 +21,7 @@ use crate::{
     copy::{gate::Chunk, jobs::boundary, read::wait_until_visible, table::MovedTable},
     key::Key,
     link, position,
+    settings::Settings,
     shared::Shared,
     state,
 };
@@ -24,6 +31,7 @@ const TRIES: (u32, u32) = (3, 50);
 /// Rows up to which the rows of a range that differs are compared one by one.
 const ROWS: u64 = 10_000;
 const PAUSE: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(5);
 
 /// What both ends say of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,25 +50,89 @@ struct Range<'m> {
     upto: Option<Key>,
 }
 
-/// Compares ranges.
-pub(crate) struct Verifier<'m> {
-    shared: &'m Shared,
-    source: Connection,
-    target: Connection,
+/// What becomes of a range that changes while it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hot {
+    /// It is divided, down to single rows.
+    Divide,
+    /// It is left for later.
+    Leave,
+}
+
+/// Result of comparing chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Number of chunks that were looked at.
+    pub(crate) chunks: u64,
     /// What differs.
     pub(crate) divergences: Vec<Divergence>,
-    /// Ranges that changed all the time, down to single rows.
+    /// Ranges that changed all the time.
     pub(crate) open: u64,
 }
 
+/// Compares chunks, given with the numbers of their tables, over several connections.
+///
+/// # Errors
+/// [`Error`]; that rows differ is none.
+pub(crate) fn compare(
+    settings: &Settings,
+    shared: &Shared,
+    tables: &[MovedTable],
+    chunks: Vec<(usize, Chunk<Key>)>,
+    hot: Hot,
+    watch: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<Outcome, Error> {
+    let queue = Mutex::new(chunks.into_iter());
+    let total = Mutex::new(Outcome::default());
+    let work = || {
+        let mut verifier = Verifier::open(&settings.source, &settings.target, shared, hot)?;
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((number, chunk)) = next else { break };
+            if let Some(table) = tables.get(number) {
+                verifier.chunk(table, &chunk)?;
+            }
+        }
+        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.chunks = total.chunks.saturating_add(verifier.outcome.chunks);
+        total.open = total.open.saturating_add(verifier.outcome.open);
+        total.divergences.extend(verifier.outcome.divergences);
+        Ok(())
+    };
+    thread::scope(|threads| {
+        let count = settings.readers.max(1);
+        let all: Vec<_> = (0..count).map(|_| threads.spawn(|| shared.watched(work))).collect();
+        while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
+            if let Err(error) = watch() {
+                shared.fail(error);
+            }
+            thread::sleep(POLL);
+        }
+    });
+    if shared.has_ended() {
+        return Err(Error::Stopped);
+    }
+    Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Compares ranges.
+struct Verifier<'m> {
+    shared: &'m Shared,
+    source: Connection,
+    target: Connection,
+    hot: Hot,
+    outcome: Outcome,
+}
+
 impl<'m> Verifier<'m> {
-    pub(crate) fn open(source: &End, target: &End, shared: &'m Shared) -> Result<Self, Error> {
+    fn open(source: &End, target: &End, shared: &'m Shared, hot: Hot) -> Result<Self, Error> {
         let (source, target) = (link::source(source)?, link::target(target)?);
-        Ok(Self { shared, source, target, divergences: Vec::new(), open: 0 })
+        Ok(Self { shared, source, target, hot, outcome: Outcome::default() })
     }
 
     /// Compares a chunk. If it did not change meanwhile, it is watched from then on.
-    pub(crate) fn chunk(&mut self, table: &'m MovedTable, chunk: &Chunk<Key>) -> Result<(), Error> {
+    fn chunk(&mut self, table: &'m MovedTable, chunk: &Chunk<Key>) -> Result<(), Error> {
+        self.outcome.chunks = self.outcome.chunks.saturating_add(1);
         let range = Range { table, after: chunk.after.clone(), upto: chunk.upto.clone() };
         for _ in 0..TRIES.0 {
             match self.compare(&range, Some(chunk.number))? {
@@ -69,7 +141,13 @@ impl<'m> Verifier<'m> {
                 Compared::Touched => self.shared.sleep(PAUSE)?,
             }
         }
-        self.divide(range)
+        match self.hot {
+            Hot::Divide => self.divide(range),
+            Hot::Leave => {
+                self.outcome.open = self.outcome.open.saturating_add(1);
+                Ok(())
+            }
+        }
     }
 
     /// Compares a part of a chunk.
@@ -100,7 +178,7 @@ impl<'m> Verifier<'m> {
 
     fn single(&mut self, range: &Range<'m>) -> Result<(), Error> {
         if !self.rows(range, TRIES.1)? {
-            self.open = self.open.saturating_add(1);
+            self.outcome.open = self.outcome.open.saturating_add(1);
         }
         Ok(())
     }
@@ -110,7 +188,7 @@ impl<'m> Verifier<'m> {
         let sql = expression::of_rows(range.table, range.after.as_ref(), range.upto.as_ref());
         for _ in 0..tries {
             if let Some((source, target)) = self.both(range, None, &sql, hashes)? {
-                self.divergences.extend(differing(range.table, &source, &target));
+                self.outcome.divergences.extend(differing(range.table, &source, &target));
                 return Ok(true);
             }
             self.shared.sleep(PAUSE)?;
@@ -162,8 +240,7 @@ impl<'m> Verifier<'m> {
         read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
     ) -> Result<(T, T, u64), Error> {
         // Everything that the stream has begun is at the target, and visible at the source.
-        let begun = self.shared.lock().begun.clone();
-        self.shared.wait(|following| begun.is_subset_of(&following.applied.gtids).then_some(()))?;
+        let begun = self.shared.wait_begun_applied()?;
         let touches = match chunk {
             Some(chunk) => state::touches(&mut self.target, range.table.number, chunk)?,
             None => 0,
