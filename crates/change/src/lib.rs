@@ -18,12 +18,13 @@ pub mod keys;
 mod log;
 mod online;
 mod option_file;
-mod quote;
 pub mod rotate;
 mod session;
 mod step;
 mod throttle;
 pub mod tls;
+
+use server::dialect::quote;
 
 pub use crate::{
     control::{Activity, Control, Request, RunState, Runs},

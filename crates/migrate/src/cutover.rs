@@ -92,7 +92,11 @@ fn fence(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     Ok(())
 }
 
-fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<LogPosition, Error> {
+fn drain(
+    active: &mut Active<'_>,
+    source: &mut Connection,
+    events: &mut dyn FnMut(Event),
+) -> Result<LogPosition, Error> {
     let end = still_end(source)?;
     active.shared.wait_applied(&end)?;
     state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end))])?;

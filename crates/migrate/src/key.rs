@@ -175,7 +175,8 @@ impl KeyColumns {
     /// The condition for the row with this key.
     #[must_use]
     pub(crate) fn equals(&self, key: &Key) -> String {
-        let equals = self.0.iter().zip(&key.0).map(|(column, part)| format!("{} = {}", column.name, column.literal(part)));
+        let equals =
+            self.0.iter().zip(&key.0).map(|(column, part)| format!("{} = {}", column.name, column.literal(part)));
         equals.collect::<Vec<_>>().join(" AND ")
     }
 

@@ -1,6 +1,9 @@
 //! Moves the tables of one server into another over SQL, while they are used, and proves every row.
 //!
 //! - [`catalog`]: the tables of a server, as both ends of a migration need them;
+//! - [`preflight`]: what must be true before one begins;
+//! - [`encryption`]: no table becomes less encrypted;
+//! - [`plan`]: all of this for one pair of servers;
 //! - [`copy::gate`]: what becomes of a change while its table is copied;
 //! - [`run`], [`verify`], [`status`]: copies, follows and compares; goes on where it was;
 //! - [`cut_over`], [`finish`], [`abort`]: end a migration.
@@ -15,11 +18,14 @@ mod apply;
 pub mod catalog;
 pub mod copy;
 mod cutover;
+pub mod encryption;
 mod error;
 mod key;
 mod link;
 mod literal;
+pub mod plan;
 mod position;
+pub mod preflight;
 mod run;
 mod settings;
 mod shared;

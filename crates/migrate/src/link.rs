@@ -26,12 +26,13 @@ const EXACT_STORE: [&str; 3] = [
 pub(crate) fn check(side: Side, end: &End) -> Result<(), Error> {
     let endpoint = &end.target.endpoint;
     let verified = endpoint.is_socket() || end.options.tls.verifies(endpoint);
-    if verified { Ok(()) } else { Err(Error::Unverified { side }) }
+    if verified { Ok(()) } else { Err(Error::Unverified { side, endpoint: endpoint.to_string() }) }
 }
 
 /// Options of every connection to an end: TLS 1.3, unless the caller names other versions.
 pub(crate) fn options(end: &End) -> Options {
-    let mut options = Options { statement_timeout: STATEMENT_TIMEOUT, max_result_bytes: 1 << 30, ..end.options.clone() };
+    let mut options =
+        Options { statement_timeout: STATEMENT_TIMEOUT, max_result_bytes: 1 << 30, ..end.options.clone() };
     if options.tls.versions.is_empty() {
         options.tls.versions = vec![TlsVersion::Tls13];
     }

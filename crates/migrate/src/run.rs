@@ -79,7 +79,8 @@ pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verifie
         let mut advanced = false;
         let ended = with_stream(settings, true, |active| {
             until(active, &mut |event| {
-                advanced |= matches!(event, Event::Progress(progress) if progress.copied_rows > 0 || progress.applied_rows > 0);
+                advanced |=
+                    matches!(event, Event::Progress(progress) if progress.copied_rows > 0 || progress.applied_rows > 0);
                 events(event);
             })
         });
@@ -130,7 +131,11 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
 ///
 /// # Errors
 /// [`Error::Divergence`].
-pub(crate) fn verify_changed(active: &mut Active<'_>, hot: Hot, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
+pub(crate) fn verify_changed(
+    active: &mut Active<'_>,
+    hot: Hot,
+    events: &mut dyn FnMut(Event),
+) -> Result<Verified, Error> {
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     let chunks = active.unverified();
     let mut watch = || active.beat(&mut |progress| events(Event::Progress(progress)));

@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// An end of a migration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The server whose tables are moved.
     Source,

@@ -168,7 +168,8 @@ pub(crate) fn compare_tables(target: &mut Connection, tables: &[MovedTable]) -> 
 
 /// The loaded chunks of all tables.
 pub(crate) fn chunks(target: &mut Connection, tables: &[MovedTable]) -> Result<Vec<StoredChunk>, Error> {
-    let sql = "SELECT tbl, number, after_key, upto_key, row_count, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
+    let sql =
+        "SELECT tbl, number, after_key, upto_key, row_count, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
     let rows = target.query(sql).map_err(failed)?;
     (0..rows.rows.len()).map(|row| stored_chunk(&rows, row, tables)).collect()
 }

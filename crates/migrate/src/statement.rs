@@ -61,7 +61,9 @@ pub(crate) fn words(statement: &[u8]) -> Vec<Word> {
         let length = match first {
             '`' | '"' => quoted(rest, first),
             '\'' => quoted(rest, first),
-            '/' if rest.starts_with("/*") && !rest.starts_with("/*!") => rest.find("*/").map_or(rest.len(), |end| end.saturating_add(2)),
+            '/' if rest.starts_with("/*") && !rest.starts_with("/*!") => {
+                rest.find("*/").map_or(rest.len(), |end| end.saturating_add(2))
+            }
             _ if is_of_word(first) => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
             _ => first.len_utf8(),
         };
@@ -125,9 +127,10 @@ mod tests {
 
     #[test]
     fn words_are_names_and_keywords() {
-        assert_eq!(texts("/* c */ ALTER TABLE `my t`.`b` ADD c INT DEFAULT 'x y'"), [
-            "ALTER", "TABLE", "my t", "b", "ADD", "c", "INT", "DEFAULT"
-        ]);
+        assert_eq!(
+            texts("/* c */ ALTER TABLE `my t`.`b` ADD c INT DEFAULT 'x y'"),
+            ["ALTER", "TABLE", "my t", "b", "ADD", "c", "INT", "DEFAULT"]
+        );
         assert!(words(b"DROP TABLE a.b")[3].qualified);
         assert!(words(b"DROP TABLE a . `b`")[3].qualified);
     }

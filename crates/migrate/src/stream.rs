@@ -194,8 +194,11 @@ impl<'m> Follower<'m> {
         if let (Some(after), Some(row)) = (after, &change.after)
             && self.admit(table, &after)?
         {
-            let image = window::image(table, row).map_err(|(column, why)| {
-                Error::Change { table: table.shown.clone(), column, position: at.to_owned(), why }
+            let image = window::image(table, row).map_err(|(column, why)| Error::Change {
+                table: table.shown.clone(),
+                column,
+                position: at.to_owned(),
+                why,
             })?;
             self.window.store(table.number, after, image);
         }

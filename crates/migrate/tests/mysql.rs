@@ -85,13 +85,16 @@ fn rows_that_differ_are_named() {
     let mut found: Vec<_> = divergences.iter().map(|it| (it.table.as_str(), it.key.as_str(), it.kind)).collect();
     found.sort_by_key(|(table, key, _)| (*table, key.len(), *key));
     use DivergenceKind::{Different, Extra, Missing};
-    assert_eq!(found[..5], [
-        ("shop.item", "17", Different),
-        ("shop.item", "41", Different),
-        ("shop.item", "42", Different),
-        ("shop.item", "2000", Missing),
-        ("shop.item", "900000", Extra),
-    ]);
+    assert_eq!(
+        found[..5],
+        [
+            ("shop.item", "17", Different),
+            ("shop.item", "41", Different),
+            ("shop.item", "42", Different),
+            ("shop.item", "2000", Missing),
+            ("shop.item", "900000", Extra),
+        ]
+    );
     let wide: Vec<_> = found[5..].iter().map(|(table, _, kind)| (*table, *kind)).collect();
     assert_eq!(wide.len(), 2, "{found:?}");
     assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
@@ -151,7 +154,9 @@ fn a_changed_definition_ends_a_run() {
     let Some(pair) = Pair::start(1000) else { return };
     let settings = pair.addresses().settings();
     migrate::run(&settings, &mut |_| {}).unwrap();
-    pair.source.sql("CREATE TABLE shop.other (a INT); DROP TABLE shop.other; ALTER TABLE shop.item ADD INDEX (t)").unwrap();
+    pair.source
+        .sql("CREATE TABLE shop.other (a INT); DROP TABLE shop.other; ALTER TABLE shop.item ADD INDEX (t)")
+        .unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::DefinitionChanged { table, .. } if table == "shop.item"), "{error}");
     assert!(error.to_string().contains("ALTER TABLE shop.item ADD INDEX"), "{error}");
@@ -163,7 +168,7 @@ fn what_is_not_safe_is_refused() {
     let mut settings = pair.addresses().settings();
     settings.source.options.tls.mode = Some(server::TlsMode::Required);
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
-    assert!(matches!(error, Error::Unverified { side: Side::Source }), "{error}");
+    assert!(matches!(error, Error::Unverified { side: Side::Source, .. }), "{error}");
     let mut settings = pair.addresses().settings();
     settings.tables[0].identity = None;
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();

@@ -15,7 +15,7 @@ use crate::{
     connect::{Options, TlsMode, TlsOptions},
     endpoint::{DEFAULT_PORT, Endpoint, Target},
     error::Error,
-    option_file::{ClientOptions, Warning},
+    option_file::{CLIENT_GROUPS, ClientOptions, Warning},
     secret::Password,
 };
 
@@ -29,6 +29,8 @@ pub struct Login {
     pub user: Option<String>,
     /// The only option file to read; if `None`, the usual ones.
     pub option_file: Option<PathBuf>,
+    /// The groups to read there, if not [`CLIENT_GROUPS`]: a program that uses two servers has one for each.
+    pub option_groups: Option<&'static [&'static str]>,
     /// Source of the password.
     pub password: PasswordSource,
     /// Required TLS mode.
@@ -81,9 +83,10 @@ impl Login {
     /// # Errors
     /// [`Error::OptionFileRead`] and [`Error::OptionFileSyntax`].
     pub fn option_files(&self) -> Result<ClientOptions, Error> {
+        let groups = self.option_groups.unwrap_or(&CLIENT_GROUPS);
         let mut options = match &self.option_file {
-            Some(file) => ClientOptions::from_file(file),
-            None => ClientOptions::from_usual_files(),
+            Some(file) => ClientOptions::groups_of_file(file, groups),
+            None => ClientOptions::groups_of_usual_files(groups),
         }?;
         if let PasswordSource::File(file) = &self.password {
             options.warnings.extend(Warning::readable_secret(file));

@@ -5,13 +5,7 @@ use std::{thread::sleep, time::Duration};
 use server::{Connection, error_code};
 
 use super::window::{Images, Window};
-use crate::{
-    End, Error, Side,
-    copy::table::MovedTable,
-    link,
-    position::Position,
-    state,
-};
+use crate::{End, Error, Side, copy::table::MovedTable, link, position::Position, state};
 
 /// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;

@@ -1,4 +1,100 @@
 //! The tables of a server, as both ends of a migration need them.
+//!
+//! - [`read`] asks a server for everything;
+//! - [`create`] creates the same tables in another server, and compares both catalogues.
+
+mod compare;
+mod create;
+mod filter;
+mod identity;
+mod read;
+mod spaces;
+mod structure;
+mod tokens;
+
+pub use self::{
+    compare::{Difference, differences},
+    create::{Creation, create},
+    filter::Filter,
+    read::read,
+    structure::Structure,
+    tokens::placement,
+};
+
+/// Schema and name of a table.
+pub type TableName = (String, String);
+
+/// The structure of a server's user schemas, as far as a filter selects it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalog {
+    /// Schemas, by name.
+    pub schemas: Vec<Schema>,
+    /// Base tables, by schema and name.
+    pub tables: Vec<Table>,
+    /// Foreign keys of these tables.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Views, triggers, routines and events of these schemas.
+    pub code: Vec<Code>,
+    /// What is neither a base table nor a view, such as a sequence: type and name.
+    pub others: Vec<(String, TableName)>,
+    /// Every attribute of each table, to compare it with another server's.
+    pub structure: std::collections::BTreeMap<TableName, Structure>,
+}
+
+/// A schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// Name.
+    pub name: String,
+    /// Default character set of new tables.
+    pub charset: String,
+    /// Default collation of new tables.
+    pub collation: String,
+    /// Whether new tables are encrypted by default; `None` if schemas of this server have no such default.
+    pub encrypted: Option<bool>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// Name of the constraint.
+    pub name: String,
+    /// The referencing table.
+    pub table: TableName,
+    /// Its columns, in the order of the key.
+    pub columns: Vec<String>,
+    /// The referenced table.
+    pub parent: TableName,
+    /// The columns there.
+    pub parent_columns: Vec<String>,
+    /// What an update of the parent does: `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL`, `SET DEFAULT`.
+    pub on_update: String,
+    /// What a deletion of the parent does.
+    pub on_delete: String,
+}
+
+impl ForeignKey {
+    /// Whether a change of the parent changes rows of this table.
+    #[must_use]
+    pub fn cascades(&self) -> bool {
+        [&self.on_update, &self.on_delete].into_iter().any(|rule| !matches!(rule.as_str(), "NO ACTION" | "RESTRICT"))
+    }
+}
+
+/// A view, trigger, procedure, function or event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// `view`, `trigger`, `procedure`, `function` or `event`.
+    pub kind: String,
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// The table of a trigger.
+    pub table: Option<String>,
+    /// The account with whose privileges it runs: `user@host`.
+    pub definer: String,
+}
 
 /// A base table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +117,26 @@ pub struct Table {
     pub bytes: u64,
     /// The server's `SHOW CREATE TABLE`.
     pub create: String,
+}
+
+impl Table {
+    /// Schema and name.
+    #[must_use]
+    pub fn full_name(&self) -> TableName {
+        (self.schema.clone(), self.name.clone())
+    }
+
+    /// `schema.table`, as messages show it.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// Whether InnoDB stores it.
+    #[must_use]
+    pub fn is_innodb(&self) -> bool {
+        self.engine.eq_ignore_ascii_case("InnoDB")
+    }
 }
 
 /// A column.

@@ -61,7 +61,8 @@ impl<'m> Jobs<'m> {
             let Some((table, after, rows)) = self.claim() else {
                 let done = self.shared.wait(|following| {
                     let all = following.gates.iter().all(|gate| gate.is_complete());
-                    let some = following.gates.iter().any(|gate| gate.waiting().is_some()) || self.has_unclaimed(following);
+                    let some =
+                        following.gates.iter().any(|gate| gate.waiting().is_some()) || self.has_unclaimed(following);
                     (all || some).then_some(all)
                 })?;
                 if done {
@@ -124,7 +125,8 @@ impl<'m> Jobs<'m> {
     pub(crate) fn note(&self, table: &MovedTable, rows: u64, bytes: usize, time: Duration) {
         let mut all = self.table_progress();
         let Some(progress) = all.get_mut(table.number) else { return };
-        let in_proportion = |size: u128, limit: u128| u128::from(rows.max(1)).saturating_mul(limit).checked_div(size.max(1));
+        let in_proportion =
+            |size: u128, limit: u128| u128::from(rows.max(1)).saturating_mul(limit).checked_div(size.max(1));
         let by_bytes = in_proportion(as_u64(bytes).into(), as_u64(self.chunk_bytes).into());
         let by_time = in_proportion(time.as_micros(), READ_TIME.as_micros());
         let fits = u64::try_from(by_bytes.min(by_time).unwrap_or(u128::MAX)).unwrap_or(u64::MAX);
@@ -151,7 +153,6 @@ pub(crate) fn boundary(
             found = Some(table.key.of_fields(fields, &columns));
             ControlFlow::Continue(())
         })
-        
         .map_err(Error::of(side))?;
     match found {
         None => Ok(None),

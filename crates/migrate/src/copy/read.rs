@@ -42,7 +42,12 @@ pub(crate) struct Reader<'m> {
 }
 
 impl<'m> Reader<'m> {
-    pub(crate) fn open(end: &'m End, shared: &'m Shared, jobs: &'m Jobs<'m>, chunk_bytes: usize) -> Result<Self, Error> {
+    pub(crate) fn open(
+        end: &'m End,
+        shared: &'m Shared,
+        jobs: &'m Jobs<'m>,
+        chunk_bytes: usize,
+    ) -> Result<Self, Error> {
         Ok(Self { end, source: link::source(end)?, shared, jobs, chunk_bytes })
     }
 

@@ -49,6 +49,16 @@ fn length(column: &Column) -> String {
 fn is_number_or_time(kind: &str) -> bool {
     matches!(
         kind,
-        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "year" | "date" | "time" | "datetime" | "timestamp"
+        "tinyint"
+            | "smallint"
+            | "mediumint"
+            | "int"
+            | "bigint"
+            | "decimal"
+            | "year"
+            | "date"
+            | "time"
+            | "datetime"
+            | "timestamp"
     )
 }

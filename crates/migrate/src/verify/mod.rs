@@ -286,7 +286,12 @@ fn sum(connection: &mut Connection, side: Side, _: &MovedTable, sql: &str) -> Re
 }
 
 /// The hash of each row.
-fn hashes(connection: &mut Connection, side: Side, table: &MovedTable, sql: &str) -> Result<HashMap<Key, Vec<u8>>, Error> {
+fn hashes(
+    connection: &mut Connection,
+    side: Side,
+    table: &MovedTable,
+    sql: &str,
+) -> Result<HashMap<Key, Vec<u8>>, Error> {
     let columns: Vec<_> = (0..table.key.iter().count()).collect();
     let mut hashes = HashMap::new();
     let mut readable = true;

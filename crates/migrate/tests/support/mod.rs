@@ -96,7 +96,8 @@ impl Pair {
     }
 
     pub(crate) fn root(&self) -> Connection {
-        let target = Target { endpoint: server::Endpoint::Socket(self.source.socket().to_owned()), user: "root".to_owned() };
+        let target =
+            Target { endpoint: server::Endpoint::Socket(self.source.socket().to_owned()), user: "root".to_owned() };
         Connection::open(&target, &server::Options { changes: true, ..Default::default() }).unwrap()
     }
 }
@@ -190,5 +191,15 @@ fn table(connection: &mut Connection, schema: &str, name: &str) -> Table {
         comparable: true,
     };
     let (schema, name, engine) = (schema.to_owned(), name.to_owned(), "InnoDB".to_owned());
-    Table { schema, name, engine, columns, identity: Some(identity), encrypted: true, rows: 0, bytes: 0, create: String::new() }
+    Table {
+        schema,
+        name,
+        engine,
+        columns,
+        identity: Some(identity),
+        encrypted: true,
+        rows: 0,
+        bytes: 0,
+        create: String::new(),
+    }
 }

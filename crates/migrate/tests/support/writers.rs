@@ -72,13 +72,23 @@ fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u6
         0 | 1 => (format!("INSERT INTO shop.item (name, doc) VALUES ('m{marker}', '[{marker}]')"), true),
         2 => (format!("UPDATE shop.item SET id = {other} WHERE id = {id}"), false),
         3 => (format!("UPDATE shop.item SET id = {id}, c = NULL WHERE id = {other}"), false),
-        4 => (format!("UPDATE shop.item SET name = REVERSE(name), d = -d, f = f * 1.1 WHERE id = {id} OR id = {other}"), false),
+        4 => (
+            format!("UPDATE shop.item SET name = REVERSE(name), d = -d, f = f * 1.1 WHERE id = {id} OR id = {other}"),
+            false,
+        ),
         5 => (format!("DELETE FROM shop.item WHERE id = {id} AND name LIKE 'n%'"), false),
         6 => (format!("REPLACE INTO shop.item (id, name, b) VALUES ({id}, 'n {marker}\\\\', 7)"), false),
         7 => (format!("UPDATE shop.pair SET a = {a}, v = 'moved' WHERE u = {k}"), false),
         8 => (format!("DELETE FROM shop.pair WHERE u = {k}"), false),
         9 => (format!("REPLACE INTO shop.pair VALUES ({a}, UNHEX(LEFT(SHA2({k}, 256), 32)), 'new', {k})"), false),
-        10 => (format!("UPDATE shop.wide SET body = REPEAT('{k}', {}), n = n + 0.01 WHERE day = '2020-01-{:02}' LIMIT 1", k % 3000, 1 + k % 13), false),
+        10 => (
+            format!(
+                "UPDATE shop.wide SET body = REPEAT('{k}', {}), n = n + 0.01 WHERE day = '2020-01-{:02}' LIMIT 1",
+                k % 3000,
+                1 + k % 13
+            ),
+            false,
+        ),
         _ => (format!("UPDATE shop.pair SET u = NULL WHERE u = {k}"), false),
     };
     let done = connection.execute(sql.as_bytes());

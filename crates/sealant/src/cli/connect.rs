@@ -94,6 +94,7 @@ impl Login {
         server::login::Login {
             user: self.user.clone(),
             option_file: self.defaults_file.clone(),
+            option_groups: None,
             password: match (&self.password_file, self.password_fd) {
                 (Some(path), _) => PasswordSource::File(path.clone()),
                 (None, Some(fd)) => PasswordSource::Descriptor(fd),

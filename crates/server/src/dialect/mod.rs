@@ -13,6 +13,7 @@ use crate::{
 };
 
 pub mod capability;
+pub mod catalog;
 pub mod directory;
 pub mod encryption;
 pub mod innodb;
@@ -20,6 +21,7 @@ pub mod key_store;
 mod mariadb;
 mod mysql;
 mod percona;
+pub mod quote;
 pub mod setting;
 pub mod statement;
 

@@ -21,6 +21,16 @@ pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";
 /// Makes a member leave its group.
 pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
+/// Counts the threads that apply changes of another server, also with replication that the account may not see. Needs
+/// PROCESS.
+pub const REPLICATION_THREADS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user'";
+/// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their end. Needs PROCESS; `XA RECOVER`
+/// would need XA_RECOVER_ADMIN.
+pub const PREPARED_TRANSACTIONS: &str =
+    "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
+/// The active roles of this session as a list of quoted names, or `NONE`.
+pub const ACTIVE_ROLES: &str = "SELECT CURRENT_ROLE()";
+
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
 /// [`binary_log_status`] on MariaDB, and on MySQL before 8.4.
@@ -55,7 +65,7 @@ pub fn replica_status(version: &ServerVersion) -> &'static str {
     }
 }
 
-/// Shows the end of the binary log: file, position.
+/// Shows the end of the binary log: file, position, `Binlog_Do_DB`, `Binlog_Ignore_DB`.
 #[must_use]
 pub fn binary_log_status(version: &ServerVersion) -> &'static str {
     if version.can(Capability::WithoutMasterStatements) { "SHOW BINARY LOG STATUS" } else { SHOW_MASTER_STATUS }

@@ -57,13 +57,21 @@ impl ClientOptions {
     /// [`Error::OptionFileRead`]; [`Error::OptionFileSyntax`] for an invalid value, such as a port that is not a
     /// number.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
+        Self::groups_of_file(path, &CLIENT_GROUPS)
+    }
+
+    /// As [`Self::from_file`], but reads these groups.
+    ///
+    /// # Errors
+    /// Those of [`Self::from_file`].
+    pub fn groups_of_file(path: &Path, groups: &[&str]) -> Result<Self, Error> {
         let mut options = Self::default();
         let raw = read(path)?;
         if raw.has_no_group() {
             let reason = "there is no group, such as [client]: this is no option file";
             return Err(Error::OptionFileSyntax { path: path.to_owned(), line: 1, reason });
         }
-        options.apply(&raw)?;
+        options.apply(&raw, groups)?;
         Ok(options)
     }
 
@@ -72,19 +80,27 @@ impl ClientOptions {
     /// # Errors
     /// Those of [`Self::from_file`], for files that exist.
     pub fn from_usual_files() -> Result<Self, Error> {
+        Self::groups_of_usual_files(&CLIENT_GROUPS)
+    }
+
+    /// As [`Self::from_usual_files`], but reads these groups.
+    ///
+    /// # Errors
+    /// Those of [`Self::from_file`], for files that exist.
+    pub fn groups_of_usual_files(groups: &[&str]) -> Result<Self, Error> {
         let mut options = Self::default();
         for path in usual_files() {
             if path.exists() {
-                options.apply(&read(&path)?)?;
+                options.apply(&read(&path)?, groups)?;
             }
         }
         Ok(options)
     }
 
-    fn apply(&mut self, raw: &Raw) -> Result<(), Error> {
+    fn apply(&mut self, raw: &Raw, groups: &[&str]) -> Result<(), Error> {
         self.warnings.extend(raw.warnings.iter().cloned());
         for line in &raw.lines {
-            if CLIENT_GROUPS.contains(&line.group.as_str()) {
+            if groups.contains(&line.group.as_str()) {
                 self.apply_line(line)?;
             }
         }
@@ -335,5 +351,13 @@ mod tests {
             assert!(matches!(options.warnings.as_slice(), [Warning::NotFollowed { line: 2, .. }]), "{named}");
         }
         assert_eq!(client("ssl\nssl-enforce=1\nssl-ca=/a\ncharacter-set-client=utf8").unwrap().warnings, []);
+    }
+
+    #[test]
+    fn a_side_reads_its_own_group_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(directory.path(), "my.cnf", "[client]\nuser=any\nport=1\n[sealant-source]\nuser=mig\n");
+        let options = ClientOptions::groups_of_file(&path, &["sealant-source"]).unwrap();
+        assert_eq!((options.user.as_deref(), options.port), (Some("mig"), None));
     }
 }

@@ -3,12 +3,14 @@
 use data_encoding::HEXLOWER;
 
 /// An identifier in backquotes. It may contain any character except NUL.
-pub(crate) fn name(name: &str) -> String {
+#[must_use]
+pub fn name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// A text in quotes. `NO_BACKSLASH_ESCAPES` may be on or off, so neither quotes nor backslashes occur unencoded.
-pub(crate) fn text(text: &str) -> String {
+#[must_use]
+pub fn text(text: &str) -> String {
     if text.contains(['\'', '\\']) {
         format!("CONVERT(0x{} USING utf8mb4)", HEXLOWER.encode_display(text.as_bytes()))
     } else {

@@ -1,10 +1,10 @@
 //! Errors of a migration.
 
-use std::borrow::Cow;
+mod hint;
 
 use thiserror::Error;
 
-use crate::{NotWritable, Side};
+use crate::{NotWritable, Side, catalog::Difference};
 
 /// Why a migration, or a step of one, could not be done.
 #[derive(Debug, Error)]
@@ -21,11 +21,25 @@ pub enum Error {
     /// The stream of the source's log failed.
     #[error("source: {0}")]
     Stream(#[source] binlog::Error),
-    /// The link to a server is not verified.
-    #[error("{side}: the server would not be verified, and every row goes over this link")]
+    /// Nothing was given by which the server could be verified; it was not contacted.
+    #[error("{side}: {endpoint} cannot be verified: neither a CA nor a fingerprint is given")]
     Unverified {
         /// `source` or `target`.
         side: Side,
+        /// Its address.
+        endpoint: String,
+    },
+    /// A server's definition of a table is not one that this program can read.
+    #[error("source: {table}: its definition cannot be read")]
+    Definition {
+        /// `schema.table`.
+        table: String,
+    },
+    /// Tables of the target are not as those of the source.
+    #[error("target: {}", described(differences))]
+    Structure {
+        /// What differs.
+        differences: Vec<Difference>,
     },
     /// The source's log cannot be followed.
     #[error("source: {variable} is {found}, and not {wanted}")]
@@ -226,27 +240,25 @@ impl Error {
         matches!(
             self,
             Self::Server { error: E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }, .. }
-                | Self::Stream(binlog::Error::Server(E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }))
+                | Self::Stream(binlog::Error::Server(
+                    E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }
+                ))
         )
     }
+}
 
-    /// The next step, if there is one.
-    #[must_use]
-    pub fn hint(&self) -> Option<Cow<'static, str>> {
-        Some(match self {
-            Self::Server { error, .. } => return error.hint(),
-            Self::Stream(error) => return error.hint(),
-            Self::Unverified { .. } => "give the CA of the server's certificate, or use its local socket".into(),
-            Self::SourceSetting { .. } => "set it on the source, then run again".into(),
-            Self::DefinitionChanged { .. } => {
-                "make the same change at the target after `abort`, and begin again".into()
-            }
-            Self::StatementFormat { .. } => "set binlog_format=ROW for every session of the source, and begin again".into(),
-            Self::NotBegun => "begin with `migrate run`".into(),
-            Self::ForeignState { .. } => "rename that schema".into(),
-            Self::OtherMigration { .. } => "end it with `migrate finish` or `migrate abort`".into(),
-            Self::NotEmpty { .. } => "the table at the target must be empty, and nothing else may write to it".into(),
-            _ => return None,
-        })
-    }
+/// The first difference, and how many more there are.
+fn described(differences: &[Difference]) -> String {
+    let Some(first) = differences.first() else { return "its tables differ".to_owned() };
+    let place = format!("{}.{} {}", first.table.0, first.table.1, first.object);
+    let what = match (&first.source, &first.target) {
+        (Some(source), Some(target)) => format!("{} is '{target}' and not '{source}'", first.attribute),
+        (_, None) => "is missing".to_owned(),
+        (None, _) => "is not in the source".to_owned(),
+    };
+    let more = match differences.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" ({more} more differences)"),
+    };
+    format!("{} {what}{more}", place.trim_end())
 }

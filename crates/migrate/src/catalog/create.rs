@@ -1,0 +1,176 @@
+//! Creates the source's tables at the target, encrypted, and compares them.
+
+use server::{
+    Connection, ServerVersion, describe,
+    dialect::{catalog::create_schema, encryption::table_option, quote},
+};
+
+use super::{
+    Catalog, Difference, Filter, Table, differences, read,
+    tokens::{option, options, tokens},
+};
+use crate::{Error, Side};
+
+/// How the tables are created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Creation {
+    /// Encrypts every InnoDB table; otherwise only those that are encrypted at the source.
+    pub encrypt: bool,
+}
+
+/// A definition is only taken as it is: no engine in place of another, dates and zeros as the source has them, keys in
+/// any order.
+const SESSION: [&str; 4] = [
+    "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
+    "SET SESSION foreign_key_checks = 0",
+    "SET SESSION innodb_strict_mode = ON",
+    // Only MySQL from 8.0.30 has it.
+    "SET SESSION sql_generate_invisible_primary_key = OFF",
+];
+
+/// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. A table
+/// that exists already stays as it is, so that an interrupted creation can be repeated; preflight refuses it before the
+/// first one.
+///
+/// # Errors
+/// [`Error::Server`]; [`Error::Definition`] if a definition cannot be read; [`Error::Structure`] if a table differs from
+/// the source's, or is less encrypted.
+pub fn create(target: &mut Connection, source: &Catalog, creation: Creation) -> Result<Catalog, Error> {
+    let failed = |error| Error::Server { side: Side::Target, error };
+    let version = describe(target).map_err(failed)?.version;
+    for statement in SESSION {
+        match target.query(statement) {
+            Ok(_) | Err(server::Error::Server { .. }) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let filter =
+        Filter { schemas: source.schemas.iter().map(|schema| schema.name.clone()).collect(), ..Filter::default() };
+    let before = if filter.schemas.is_empty() { Catalog::default() } else { read(target, &filter).map_err(failed)? };
+    for statement in statements(&version, source, &before, creation)? {
+        target.query(&statement).map_err(failed)?;
+    }
+    let mut after = read(target, &filter).map_err(failed)?;
+    after.tables.retain(|table| source.structure.contains_key(&table.full_name()));
+    after.structure.retain(|table, _| source.structure.contains_key(table));
+    let mut wrong = differences(source, &after);
+    wrong.extend(less_encrypted(source, &after, creation));
+    if wrong.is_empty() { Ok(after) } else { Err(Error::Structure { differences: wrong }) }
+}
+
+/// The statements that create what the target lacks.
+fn statements(
+    version: &ServerVersion,
+    source: &Catalog,
+    target: &Catalog,
+    creation: Creation,
+) -> Result<Vec<String>, Error> {
+    let mut statements = Vec::new();
+    for schema in &source.schemas {
+        if !target.schemas.iter().any(|existing| existing.name == schema.name) {
+            let encrypted = creation.encrypt || schema.encrypted == Some(true);
+            statements.push(create_schema(version, &schema.name, &schema.charset, &schema.collation, encrypted));
+        }
+    }
+    for table in &source.tables {
+        if !target.structure.contains_key(&table.full_name()) {
+            let encrypted = table.is_innodb() && (creation.encrypt || table.encrypted);
+            let definition = definition(version, table, encrypted);
+            statements.push(definition.ok_or_else(|| Error::Definition { table: table.label() })?);
+        }
+    }
+    Ok(statements)
+}
+
+/// The table's `CREATE TABLE` with the schema in its name, and with or without encryption; `None` if it cannot be read.
+fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option<String> {
+    let statement = table.create.as_str();
+    let tokens = tokens(statement)?;
+    let [create, word, name, ..] = tokens.as_slice() else { return None };
+    if !create.is_word("CREATE") || !word.is_word("TABLE") || name.unquoted() != table.name {
+        return None;
+    }
+    let options = options(&tokens);
+    let mut changed = statement.to_owned();
+    // From the end, so that the offsets before stay right.
+    match option(options, "ENCRYPTION") {
+        Some(value) if encrypted => changed.replace_range(value.at..value.end(), "'Y'"),
+        None if encrypted => {
+            let at = options.first()?.at;
+            changed.insert_str(at, &format!("{} ", table_option(version.flavor, true)));
+        }
+        _ => {}
+    }
+    changed.replace_range(name.at..name.end(), &format!("{}.{}", quote::name(&table.schema), name.text));
+    Some(changed)
+}
+
+/// Tables that should be encrypted and are not.
+fn less_encrypted<'c>(
+    source: &'c Catalog,
+    target: &'c Catalog,
+    creation: Creation,
+) -> impl Iterator<Item = Difference> + 'c {
+    let word = |encrypted| Some(if encrypted { "encrypted" } else { "clear" }.to_owned());
+    source.tables.iter().filter(|table| table.is_innodb()).filter_map(move |table| {
+        let created = target.tables.iter().find(|other| other.full_name() == table.full_name())?;
+        let required = creation.encrypt || table.encrypted;
+        (required && !created.encrypted).then(|| Difference {
+            table: table.full_name(),
+            object: "tablespace".to_owned(),
+            attribute: "encryption".to_owned(),
+            source: word(required),
+            target: word(created.encrypted),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use server::VersionHints;
+
+    use super::*;
+
+    fn table(name: &str, create: &str) -> Table {
+        Table {
+            schema: "s".to_owned(),
+            name: name.to_owned(),
+            engine: "InnoDB".to_owned(),
+            columns: Vec::new(),
+            identity: None,
+            encrypted: false,
+            rows: 0,
+            bytes: 0,
+            create: create.to_owned(),
+        }
+    }
+
+    fn rewritten(name: &str, create: &str, encrypted: bool) -> Option<String> {
+        let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
+        definition(&version, &table(name, create), encrypted)
+    }
+
+    #[test]
+    fn encryption_is_added_or_set_in_the_options_alone() {
+        let clear = "CREATE TABLE `t` (\n  `a` int COMMENT ') ENCRYPTION=''N'''\n) ENGINE=InnoDB";
+        assert_eq!(
+            rewritten("t", clear, true).unwrap(),
+            "CREATE TABLE `s`.`t` (\n  `a` int COMMENT ') ENCRYPTION=''N'''\n) ENCRYPTION='Y' ENGINE=InnoDB"
+        );
+        let off = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='N' */ COMMENT='ENCRYPTION'";
+        assert_eq!(
+            rewritten("t", off, true).unwrap(),
+            "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */ COMMENT='ENCRYPTION'"
+        );
+        let on = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */";
+        assert_eq!(rewritten("t", on, true).unwrap(), on.replace("`t`", "`s`.`t`"));
+        assert_eq!(rewritten("t", clear, false).unwrap(), clear.replace("`t`", "`s`.`t`"));
+    }
+
+    #[test]
+    fn a_definition_of_something_else_is_refused() {
+        assert_eq!(rewritten("t", "CREATE VIEW `t` AS SELECT 1", true), None);
+        assert_eq!(rewritten("t", "CREATE TABLE `other` (`a` int) ENGINE=InnoDB", true), None);
+        assert_eq!(rewritten("t", "CREATE TABLE `t` (`a", true), None);
+    }
+}

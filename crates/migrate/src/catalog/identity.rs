@@ -1,0 +1,131 @@
+//! The key that distinguishes the rows of a table.
+
+use super::{Column, Identity};
+
+/// A part of an index, as the information schema lists it.
+#[derive(Clone, Debug)]
+pub(super) struct IndexPart {
+    pub(super) index: String,
+    pub(super) unique: bool,
+    /// `None` for an expression.
+    pub(super) column: Option<String>,
+    /// Whether only the beginning of the value is indexed.
+    pub(super) prefix: bool,
+}
+
+/// The primary key, or else the first unique key by name whose columns cannot be NULL. A key over an expression or over
+/// the beginning of a value is none: another row may have the same value in that column.
+pub(super) fn identity(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
+    let mut indexes: Vec<&[IndexPart]> = parts.chunk_by(|one, next| one.index == next.index).collect();
+    indexes.sort_by_key(|parts| parts.first().map(|part| (part.index != "PRIMARY", part.index.clone())));
+    indexes.into_iter().find_map(|parts| of_index(columns, parts))
+}
+
+fn of_index(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
+    let positions = parts.iter().map(|part| position(columns, part)).collect::<Option<Vec<usize>>>()?;
+    let name = parts.first()?.index.clone();
+    let comparable = positions.iter().all(|position| columns.get(*position).is_some_and(is_comparable));
+    Some(Identity { index: name, columns: positions, comparable })
+}
+
+fn position(columns: &[Column], part: &IndexPart) -> Option<usize> {
+    let name = part.column.as_ref().filter(|_| part.unique && !part.prefix)?;
+    columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && !column.nullable)
+}
+
+/// Types whose order is known outside of a server. FLOAT and DOUBLE are not among them: their text is not exact.
+const ORDERED: [&str; 18] = [
+    "tinyint",
+    "smallint",
+    "mediumint",
+    "int",
+    "bigint",
+    "decimal",
+    "date",
+    "time",
+    "datetime",
+    "timestamp",
+    "year",
+    "bit",
+    "enum",
+    "set",
+    "binary",
+    "varbinary",
+    "char",
+    "varchar",
+];
+
+/// Character sets whose `_bin` collation orders by the bytes of the text.
+const ORDERED_BY_BYTES: [&str; 6] = ["binary", "ascii", "latin1", "utf8", "utf8mb3", "utf8mb4"];
+
+fn is_comparable(column: &Column) -> bool {
+    let ordered = ORDERED.contains(&column.data_type.to_ascii_lowercase().as_str());
+    // Labels of ENUM and SET are compared by their number, whatever their collation.
+    let by_number = ["enum", "set"].contains(&column.data_type.to_ascii_lowercase().as_str());
+    ordered && (by_number || column.collation.as_deref().is_none_or(|name| is_binary(name, column.charset.as_deref())))
+}
+
+fn is_binary(collation: &str, charset: Option<&str>) -> bool {
+    (collation == "binary" || collation.ends_with("_bin"))
+        && charset.is_some_and(|charset| ORDERED_BY_BYTES.contains(&charset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, data_type: &str, collation: Option<&str>, nullable: bool) -> Column {
+        Column {
+            name: name.to_owned(),
+            column_type: data_type.to_owned(),
+            data_type: data_type.to_owned(),
+            charset: collation.and_then(|name| name.split('_').next()).map(str::to_owned),
+            collation: collation.map(str::to_owned),
+            nullable,
+            generated: false,
+            invisible: false,
+        }
+    }
+
+    fn part(index: &str, column: &str) -> IndexPart {
+        IndexPart { index: index.to_owned(), unique: true, column: Some(column.to_owned()), prefix: false }
+    }
+
+    #[test]
+    fn the_primary_key_is_preferred() {
+        let columns = [column("a", "int", None, false), column("b", "bigint", None, false)];
+        let found = identity(&columns, &[part("A", "a"), part("PRIMARY", "b"), part("PRIMARY", "a")]).unwrap();
+        assert_eq!(found, Identity { index: "PRIMARY".to_owned(), columns: vec![1, 0], comparable: true });
+    }
+
+    #[test]
+    fn what_does_not_distinguish_rows_is_no_identity() {
+        let columns = [column("a", "int", None, true), column("b", "varchar", Some("utf8mb4_bin"), false)];
+        let not_unique = IndexPart { unique: false, ..part("k", "b") };
+        let prefix = IndexPart { prefix: true, ..part("k", "b") };
+        let expression = IndexPart { column: None, ..part("k", "b") };
+        for parts in [vec![part("k", "a")], vec![part("k", "a"), part("k", "b")], vec![not_unique], vec![prefix]] {
+            assert_eq!(identity(&columns, &parts), None, "{parts:?}");
+        }
+        assert_eq!(identity(&columns, &[expression]), None);
+        assert_eq!(identity(&columns, &[part("k", "b")]).unwrap().columns, [1]);
+    }
+
+    #[test]
+    fn order_is_known_for_bytes_and_numbers() {
+        for (data_type, collation, comparable) in [
+            ("decimal", None, true),
+            ("varbinary", None, true),
+            ("enum", Some("utf8mb4_0900_ai_ci"), true),
+            ("varchar", Some("utf8mb4_0900_bin"), true),
+            ("varchar", Some("utf16_bin"), false),
+            ("varchar", Some("utf8mb4_0900_ai_ci"), false),
+            ("double", None, false),
+            ("uuid", None, false),
+        ] {
+            let columns = [column("a", data_type, collation, false)];
+            let found = identity(&columns, &[part("PRIMARY", "a")]).unwrap();
+            assert_eq!(found.comparable, comparable, "{data_type} {collation:?}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Reads the catalogue of a server: a few queries for all tables, and one statement for each.
+
+use std::collections::BTreeMap;
+
+use server::{
+    Connection, Error, Rows, ServerVersion, describe,
+    dialect::catalog::{self, show_create_table},
+};
+
+use super::{
+    Catalog, Code, Column, Filter, ForeignKey, Schema, Table, TableName,
+    identity::{IndexPart, identity},
+    spaces::Spaces,
+    structure::Collector,
+    tokens::{option, options, tokens},
+};
+
+/// Values of `type` that are base tables.
+const BASE_TABLES: [&str; 2] = ["BASE TABLE", "SYSTEM VERSIONED"];
+
+/// Reads what the filter selects. Needs SELECT on the tables, PROCESS for the tablespaces, and SHOW VIEW, TRIGGER and
+/// EVENT for the code: what the account may not see is missing from the result.
+///
+/// # Errors
+/// Those of [`Connection::query`].
+pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Error> {
+    let version = describe(connection)?.version;
+    let queries = catalog::catalog(&version);
+    for statement in queries.session {
+        match connection.query(statement) {
+            // Older servers do not have these variables.
+            Ok(_) | Err(Error::Server { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut rows = |sql: &str| connection.query(sql);
+    let (schemas, tables, columns) = (rows(queries.schemas)?, rows(queries.tables)?, rows(queries.columns)?);
+    let (indexes, key_columns) = (rows(queries.indexes)?, rows(queries.foreign_key_columns)?);
+    let (key_rules, code) = (rows(queries.foreign_key_rules)?, rows(queries.code)?);
+
+    let mut structure = Collector::default();
+    structure.add("table", None, &tables);
+    structure.add("column", Some("column"), &columns);
+    structure.add("index", Some("index"), &indexes);
+    structure.add("foreign key", Some("constraint"), &key_columns);
+    structure.add("rules of foreign key", Some("constraint"), &key_rules);
+    let mut found = Catalog {
+        schemas: schemas_of(&schemas, filter),
+        foreign_keys: foreign_keys(&key_columns, &key_rules, filter),
+        code: code_of(&code, filter),
+        others: others(&tables, filter),
+        ..Catalog::default()
+    };
+    found.tables = base_tables(connection, &version, &tables, &columns, &indexes, filter)?;
+    let selected = found.tables.iter().map(Table::full_name);
+    found.structure = selected.filter_map(|name| structure.tables.remove_entry(&name)).collect();
+    Ok(found)
+}
+
+/// The rows of a result as texts by column; NULL is the empty text.
+struct Record<'r> {
+    rows: &'r Rows,
+    row: usize,
+}
+
+impl<'r> Record<'r> {
+    fn all(rows: &'r Rows) -> impl Iterator<Item = Self> {
+        (0..rows.rows.len()).map(move |row| Self { rows, row })
+    }
+
+    fn optional(&self, column: &str) -> Option<String> {
+        self.rows.value(self.row, column).map(str::to_owned)
+    }
+
+    fn text(&self, column: &str) -> String {
+        self.optional(column).unwrap_or_default()
+    }
+
+    fn number(&self, column: &str) -> u64 {
+        self.rows.value(self.row, column).and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    fn table(&self) -> TableName {
+        (self.text("schema"), self.text("table"))
+    }
+}
+
+fn base_tables(
+    connection: &mut Connection,
+    version: &ServerVersion,
+    tables: &Rows,
+    columns: &Rows,
+    indexes: &Rows,
+    filter: &Filter,
+) -> Result<Vec<Table>, Error> {
+    let spaces = Spaces::read(connection, version)?;
+    let mut columns = by_table(columns, column);
+    let mut parts = by_table(indexes, index_part);
+    let selected = |record: &Record<'_>| {
+        BASE_TABLES.contains(&record.text("type").as_str())
+            && filter.table(&record.text("schema"), &record.text("table"))
+    };
+    let mut found = Vec::new();
+    for record in Record::all(tables).filter(selected) {
+        let name = record.table();
+        let create = connection.query(&show_create_table(&name.0, &name.1))?;
+        let create = create.rows.first().and_then(|row| row.get(1).cloned().flatten()).unwrap_or_default();
+        let columns = columns.remove(&name).unwrap_or_default();
+        let identity = identity(&columns, &parts.remove(&name).unwrap_or_default());
+        found.push(Table {
+            encrypted: spaces.of(&name.0, &name.1, tablespace(&create).as_deref()),
+            schema: name.0,
+            name: name.1,
+            engine: record.text("engine"),
+            columns,
+            identity,
+            rows: record.number("rows"),
+            bytes: record.number("bytes"),
+            create,
+        });
+    }
+    found.sort_by_key(Table::full_name);
+    Ok(found)
+}
+
+/// The tablespace that the table's options name.
+fn tablespace(create: &str) -> Option<String> {
+    Some(option(options(&tokens(create)?), "TABLESPACE")?.unquoted())
+}
+
+fn by_table<T>(rows: &Rows, item: impl Fn(&Record<'_>) -> T) -> BTreeMap<TableName, Vec<T>> {
+    let mut found = BTreeMap::<TableName, Vec<T>>::new();
+    for record in Record::all(rows) {
+        found.entry(record.table()).or_default().push(item(&record));
+    }
+    found
+}
+
+fn column(record: &Record<'_>) -> Column {
+    let extra = record.text("extra").to_ascii_uppercase();
+    Column {
+        name: record.text("column"),
+        column_type: record.text("column_type"),
+        data_type: record.text("data_type"),
+        charset: record.optional("charset"),
+        collation: record.optional("collation"),
+        nullable: record.text("nullable") == "YES",
+        generated: !record.text("expression").is_empty(),
+        invisible: extra.contains("INVISIBLE"),
+    }
+}
+
+fn index_part(record: &Record<'_>) -> IndexPart {
+    IndexPart {
+        index: record.text("index"),
+        unique: record.text("non_unique") == "0",
+        column: record.optional("column"),
+        prefix: record.optional("prefix").is_some(),
+    }
+}
+
+fn schemas_of(rows: &Rows, filter: &Filter) -> Vec<Schema> {
+    let schema = |record: Record<'_>| Schema {
+        name: record.text("schema"),
+        charset: record.text("charset"),
+        collation: record.text("collation"),
+        encrypted: record.optional("encryption").map(|value| value == "YES"),
+    };
+    let mut found: Vec<Schema> = Record::all(rows).map(schema).filter(|schema| filter.schema(&schema.name)).collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+fn foreign_keys(columns: &Rows, rules: &Rows, filter: &Filter) -> Vec<ForeignKey> {
+    let mut found = BTreeMap::<(TableName, String), ForeignKey>::new();
+    for record in Record::all(rules).filter(|record| filter.table(&record.text("schema"), &record.text("table"))) {
+        let (table, name) = (record.table(), record.text("constraint"));
+        let key = ForeignKey {
+            name: name.clone(),
+            table: table.clone(),
+            columns: Vec::new(),
+            parent: TableName::default(),
+            parent_columns: Vec::new(),
+            on_update: record.text("on_update"),
+            on_delete: record.text("on_delete"),
+        };
+        found.insert((table, name), key);
+    }
+    for record in Record::all(columns) {
+        let Some(key) = found.get_mut(&(record.table(), record.text("constraint"))) else { continue };
+        key.columns.push(record.text("column"));
+        key.parent = (record.text("parent_schema"), record.text("parent_table"));
+        key.parent_columns.push(record.text("parent_column"));
+    }
+    found.into_values().collect()
+}
+
+fn code_of(rows: &Rows, filter: &Filter) -> Vec<Code> {
+    let code = |record: Record<'_>| Code {
+        kind: record.text("kind"),
+        schema: record.text("schema"),
+        name: record.text("name"),
+        table: record.optional("table"),
+        definer: record.text("definer"),
+    };
+    let mut found: Vec<Code> = Record::all(rows).map(code).filter(|code| filter.schema(&code.schema)).collect();
+    found.sort_by(|one, other| (&one.schema, &one.kind, &one.name).cmp(&(&other.schema, &other.kind, &other.name)));
+    found
+}
+
+fn others(rows: &Rows, filter: &Filter) -> Vec<(String, TableName)> {
+    let known = |kind: &str| BASE_TABLES.contains(&kind) || kind.ends_with("VIEW");
+    Record::all(rows)
+        .map(|record| (record.text("type"), record.table()))
+        .filter(|(kind, (schema, table))| !known(kind) && filter.table(schema, table))
+        .collect()
+}

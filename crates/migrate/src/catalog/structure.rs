@@ -1,0 +1,107 @@
+//! Every attribute of a table, as names and values that two servers can be compared by.
+
+use std::collections::BTreeMap;
+
+use server::Rows;
+
+use super::TableName;
+
+/// The attributes of a table and of its columns, indexes and foreign keys, each by its object: `column id` has
+/// `column_type` `int unsigned`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// By object, then by attribute; NULL is the empty text.
+    pub objects: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// Attributes that change with the rows, or that a migration changes.
+const VOLATILE: [&str; 2] = ["rows", "bytes"];
+
+/// The first columns of every result name the table and are no attributes.
+const NAME_COLUMNS: usize = 2;
+
+/// Collects results by table.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    pub(super) tables: BTreeMap<TableName, Structure>,
+}
+
+impl Collector {
+    /// Adds a result whose first columns are schema and table. Objects are `kind`, and the value of the column `name`
+    /// if there is one; several rows of an object are numbered.
+    pub(super) fn add(&mut self, kind: &str, name: Option<&str>, rows: &Rows) {
+        let name = name.and_then(|name| rows.column(name));
+        for row in &rows.rows {
+            let [Some(schema), Some(table), ..] = row.as_slice() else { continue };
+            let structure = self.tables.entry((schema.clone(), table.clone())).or_default();
+            let label = name.and_then(|name| row.get(name)?.as_deref());
+            let object = structure.free(&label.map_or_else(|| kind.to_owned(), |label| format!("{kind} {label}")));
+            let attributes = rows.columns.iter().zip(row).skip(NAME_COLUMNS);
+            let attributes = attributes
+                .filter(|(column, _)| !VOLATILE.contains(&column.as_str()))
+                .map(|(column, value)| (column.clone(), normal(column, value.as_deref().unwrap_or_default())));
+            structure.objects.insert(object, attributes.collect());
+        }
+    }
+}
+
+impl Structure {
+    /// The object's name, or the same with the next free number.
+    fn free(&self, object: &str) -> String {
+        let numbered = (2..).map(|number: u32| format!("{object} part {number}"));
+        std::iter::once(object.to_owned())
+            .chain(numbered)
+            .find(|name| !self.objects.contains_key(name))
+            .unwrap_or_default()
+    }
+}
+
+/// The value in the spelling of the newest versions.
+fn normal(attribute: &str, value: &str) -> String {
+    match attribute {
+        "options" => without_encryption(value),
+        "column_type" => without_display_width(value),
+        "charset" if value == "utf8" => "utf8mb3".to_owned(),
+        "collation" => value.strip_prefix("utf8_").map_or_else(|| value.to_owned(), |rest| format!("utf8mb3_{rest}")),
+        _ => value.to_owned(),
+    }
+}
+
+/// Encryption is judged by the tablespace, not by the option.
+fn without_encryption(options: &str) -> String {
+    let kept = options.split_whitespace().filter(|word| !word.to_ascii_uppercase().starts_with("ENCRYPT"));
+    kept.collect::<Vec<_>>().join(" ")
+}
+
+/// `int(11)` is `int` since MySQL 8.0.19; `tinyint(1)` and `ZEROFILL` keep their width.
+fn without_display_width(column_type: &str) -> String {
+    const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
+    let plain = || {
+        let (name, rest) = column_type.split_once('(')?;
+        let (_, after) = rest.split_once(')')?;
+        let kept = column_type.starts_with("tinyint(1)") || after.contains("zerofill");
+        (INTEGERS.contains(&name) && !kept).then(|| format!("{name}{after}"))
+    };
+    plain().unwrap_or_else(|| column_type.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_spellings_are_the_same() {
+        for (attribute, value, expected) in [
+            ("options", "row_format=DYNAMIC ENCRYPTION='Y' partitioned", "row_format=DYNAMIC partitioned"),
+            ("column_type", "int(11) unsigned", "int unsigned"),
+            ("column_type", "tinyint(1)", "tinyint(1)"),
+            ("column_type", "int(5) unsigned zerofill", "int(5) unsigned zerofill"),
+            ("column_type", "varchar(20)", "varchar(20)"),
+            ("charset", "utf8", "utf8mb3"),
+            ("collation", "utf8_bin", "utf8mb3_bin"),
+            ("collation", "utf8mb4_bin", "utf8mb4_bin"),
+        ] {
+            assert_eq!(normal(attribute, value), expected);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The encryption rule: no table is less encrypted at the target than at the source.
+
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+
+/// Whether a table is encrypted where it rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rest {
+    /// It is not.
+    Clear,
+    /// It is.
+    Encrypted,
+}
+
+impl Rest {
+    const fn of(encrypted: bool) -> Self {
+        if encrypted { Self::Encrypted } else { Self::Clear }
+    }
+
+    /// The word in tables and JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Clear => "clear",
+            Self::Encrypted => "encrypted",
+        }
+    }
+}
+
+/// How the state at the target is known, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// The table does not exist yet: it will be created so, and then looked at.
+    Planned,
+    /// The server's list of tablespaces.
+    Reported,
+}
+
+/// A table at both ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// `schema.table`.
+    pub table: String,
+    /// Its state at the source, by the list of tablespaces.
+    pub source: Rest,
+    /// Its state at the target.
+    pub target: Rest,
+    /// How the state at the target is known.
+    pub grade: Grade,
+}
+
+impl Entry {
+    /// Whether the table is less encrypted at the target, which no option permits.
+    #[must_use]
+    pub fn is_less(&self) -> bool {
+        self.target < self.source
+    }
+}
+
+/// The states that a creation will have: with `encrypt`, every InnoDB table is encrypted, else those that are.
+#[must_use]
+pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
+    let entry = |table: &crate::catalog::Table| Entry {
+        table: table.label(),
+        source: Rest::of(table.encrypted),
+        target: Rest::of(table.is_innodb() && (encrypt || table.encrypted)),
+        grade: Grade::Planned,
+    };
+    source.tables.iter().map(entry).collect()
+}
+
+/// The states that the servers report. A table that the target does not have is clear there.
+#[must_use]
+pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
+    let encrypted = |name| target.tables.iter().any(|table| table.full_name() == name && table.encrypted);
+    let entry = |table: &crate::catalog::Table| Entry {
+        table: table.label(),
+        source: Rest::of(table.encrypted),
+        target: Rest::of(encrypted(table.full_name())),
+        grade: Grade::Reported,
+    };
+    source.tables.iter().map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::table;
+
+    fn catalog(encrypted: bool) -> Catalog {
+        let mut table = table("t");
+        table.encrypted = encrypted;
+        Catalog { tables: vec![table], ..Catalog::default() }
+    }
+
+    #[test]
+    fn a_clear_target_of_an_encrypted_source_is_less() {
+        for (source, target, less) in
+            [(true, false, true), (true, true, false), (false, false, false), (false, true, false)]
+        {
+            let entries = reported(&catalog(source), &catalog(target));
+            assert_eq!(entries.iter().any(Entry::is_less), less, "{source} {target}");
+        }
+        assert!(reported(&catalog(true), &Catalog::default()).iter().any(Entry::is_less));
+        assert!(!planned(&catalog(true), false).iter().any(Entry::is_less));
+        assert_eq!(planned(&catalog(false), true).first().unwrap().target, Rest::Encrypted);
+    }
+}

@@ -1,0 +1,88 @@
+//! What to do about an error, and what kind of failure it is.
+
+use std::borrow::Cow;
+
+use crate::{Error, Side};
+
+/// Options of a single connection that have the name of a side before their own here.
+const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
+
+impl Error {
+    /// The next step, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Server { side, error: server::Error::AccessDenied { .. } } => format!(
+                "check user, password (--{side}-password-file, or the group sealant-{side} of --defaults-file) and the \
+                 host the account is for"
+            )
+            .into(),
+            Self::Server { error: server::Error::NameMismatch { .. }, .. } => {
+                "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
+            }
+            Self::Server { side, error } => of_side(*side, &error.hint()?).into(),
+            Self::Unverified { side, .. } => {
+                format!("give --{side}-tls-ca FILE, or --{side}-tls-fingerprint HEX").into()
+            }
+            Self::Definition { .. } => "leave the table out with --exclude".into(),
+            Self::Structure { .. } => "the target must create tables as the source has them".into(),
+            Self::Stream(error) => of_side(Side::Source, &error.hint()?).into(),
+            Self::SourceSetting { .. } => "set it on the source, then run again".into(),
+            Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } => "leave the table out with --exclude".into(),
+            Self::DefinitionChanged { .. } => {
+                "abort, make the same change at the target or let it be created anew, and begin again".into()
+            }
+            Self::StatementFormat { .. } => {
+                "set binlog_format=ROW for every session of the source, abort, and begin again".into()
+            }
+            Self::NotBegun => "begin with sealant migrate run".into(),
+            Self::ForeignState { .. } => "rename that schema".into(),
+            Self::OtherMigration { .. } => "end it with sealant migrate finish or abort".into(),
+            Self::NotEmpty { .. } => "the tables must be empty, and nothing else may write to them".into(),
+            _ => return None,
+        })
+    }
+
+    /// Whether the command line is wrong.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Server { error, .. } if error.is_misuse())
+    }
+
+    /// Whether safety is the reason, rather than a failure.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Unverified { .. } | Self::Structure { .. } | Self::Divergence(_) => true,
+            Self::Server { error, .. } => matches!(
+                error,
+                server::Error::TlsNotOffered
+                    | server::Error::TlsTooOld { .. }
+                    | server::Error::CertificateNotTrusted { .. }
+                    | server::Error::NameMismatch { .. }
+                    | server::Error::UnverifiedServer { .. }
+                    | server::Error::PlaintextRefused { .. }
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// The hint with the names that options have for this side.
+fn of_side(side: Side, hint: &str) -> String {
+    OPTIONS.iter().fold(hint.to_owned(), |hint, option| {
+        hint.replace(option, &format!("--{side}-{}", option.trim_start_matches('-')))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_options_of_the_side() {
+        let error = Error::Server { side: Side::Target, error: server::Error::CaMissing };
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("--target-tls-ca"), "{hint}");
+    }
+}

@@ -1,0 +1,319 @@
+//! The plan of a migration: how, what, and what stands in the way. `sealant.migrate/1` is this report as JSON.
+
+use serde::Serialize;
+use server::{Connection, Options};
+
+use crate::{
+    Error, Side,
+    encryption::{self, Entry},
+    preflight::{self, Area, End, Facts, Judged, Lane, Link, Remedy, Request, Severity, Support, lane, quoted_account},
+};
+
+/// Identifier of the JSON schema.
+pub const SCHEMA: &str = "sealant.migrate/1";
+
+/// A plan, with the fields of all reports of a migration. Those that only a run can fill are `None`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Identifier of the run.
+    pub run: Option<String>,
+    /// The server whose tables are moved.
+    pub source: Server,
+    /// The server that receives them.
+    pub target: Server,
+    /// Both connections.
+    pub links: Vec<Link>,
+    /// `sql`, or `None` if no way is known.
+    pub way: Option<&'static str>,
+    /// A faster way that needs both data directories.
+    pub alternative: Option<String>,
+    /// All checks; a check with several findings several times.
+    pub checks: Vec<CheckResult>,
+    /// Each table at both ends.
+    pub encryption: Vec<Entry>,
+    /// Each table, the largest first.
+    pub tables: Vec<TablePlan>,
+    /// Statements that grant what both accounts need.
+    pub grants: Vec<GrantResult>,
+    /// How the target follows the source.
+    pub follow: Option<()>,
+    /// Steps of the cut-over.
+    pub cutover: Option<()>,
+    /// File of the statements that changed something.
+    pub statements_log: Option<String>,
+    /// Whether the goal is reached: a plan that nothing blocks.
+    pub done: bool,
+}
+
+/// A server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Server {
+    /// Address or socket.
+    pub endpoint: String,
+    /// Fork and version: `MySQL 9.7.4`.
+    pub version: String,
+    /// `@@server_uuid`.
+    pub uuid: Option<String>,
+    /// `@@hostname`.
+    pub hostname: String,
+    /// The account: `mig@%`.
+    pub account: String,
+}
+
+/// A finding of a check, or that it passed.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckResult {
+    /// The check.
+    pub id: &'static str,
+    /// What it judges.
+    pub area: Area,
+    /// What is true if it passes.
+    pub title: &'static str,
+    /// How it ended.
+    pub result: CheckState,
+    /// What a finding does to a migration.
+    pub severity: Option<Severity>,
+    /// What a finding is about.
+    pub object: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do.
+    pub remedy: Option<Remedy>,
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    /// There is nothing to find.
+    Pass,
+    /// Something was found.
+    Found,
+    /// It could not judge.
+    Unknown,
+    /// It was not asked: another finding comes first.
+    NotJudged,
+}
+
+/// A table of the plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct TablePlan {
+    /// `schema.table`.
+    pub name: String,
+    /// How it is kept equal while it is copied.
+    pub lane: Lane,
+    /// The server's estimate.
+    pub rows: u64,
+    /// The server's estimate, with indexes.
+    pub bytes: u64,
+    /// Number of chunks that were copied.
+    pub chunks: Option<u64>,
+    /// Rows that the target has sent back.
+    pub read_back: Option<u64>,
+    /// Rows that were compared after their last change.
+    pub verified: Option<u64>,
+    /// Rows that differ.
+    pub divergences: Option<u64>,
+}
+
+/// A grant that an account needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct GrantResult {
+    /// The account's server.
+    pub side: Side,
+    /// The statement.
+    pub statement: String,
+    /// Whether the account has it.
+    pub held: bool,
+}
+
+/// What a plan says of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// Nothing blocks it.
+    Ready,
+    /// Something blocks it.
+    Blocked,
+    /// Something necessary could not be judged.
+    Unknown,
+}
+
+/// Makes the plan. Nothing is changed on either server.
+///
+/// # Errors
+/// [`Error::Server`].
+pub fn plan(
+    source: (&mut Connection, &Options),
+    target: (&mut Connection, &Options),
+    request: Request,
+) -> Result<Plan, Error> {
+    let facts = Facts::read(source, target, request)?;
+    Ok(of(&facts))
+}
+
+/// The plan that follows from the facts.
+#[must_use]
+pub fn of(facts: &Facts) -> Plan {
+    let supported = facts.support() == Support::Yes;
+    let mut plan = Plan {
+        schema: SCHEMA,
+        run: None,
+        source: server(&facts.source),
+        target: server(&facts.target),
+        links: facts.ends().map(|end| end.link.clone()).to_vec(),
+        way: supported.then_some("sql"),
+        alternative: physical(facts),
+        checks: preflight::judge(facts).iter().flat_map(results).collect(),
+        encryption: Vec::new(),
+        tables: Vec::new(),
+        grants: if supported { grants(facts) } else { Vec::new() },
+        follow: None,
+        cutover: None,
+        statements_log: None,
+        done: false,
+    };
+    if let Some(tables) = &facts.tables {
+        plan.encryption = encryption::planned(&tables.source, facts.request.encrypt);
+        plan.tables = table_plans(facts, &tables.source);
+    }
+    plan.done = plan.readiness() == Readiness::Ready;
+    plan
+}
+
+impl Plan {
+    /// Whether a run may begin.
+    #[must_use]
+    pub fn readiness(&self) -> Readiness {
+        let blocks = |state| {
+            let is = |check: &&CheckResult| check.severity == Some(Severity::Block) && check.result == state;
+            self.checks.iter().any(|check| is(&check))
+        };
+        match (blocks(CheckState::Found), blocks(CheckState::Unknown)) {
+            (true, _) => Readiness::Blocked,
+            (false, true) => Readiness::Unknown,
+            (false, false) => Readiness::Ready,
+        }
+    }
+}
+
+fn server(end: &End) -> Server {
+    Server {
+        endpoint: end.endpoint.clone(),
+        version: end.identity.version.to_string(),
+        uuid: end.identity.server_uuid.clone(),
+        hostname: end.identity.hostname.clone(),
+        account: end.account.clone(),
+    }
+}
+
+/// Where files can be moved, this is faster than rows.
+fn physical(facts: &Facts) -> Option<String> {
+    let (source, target) = (&facts.source.identity.version, &facts.target.identity.version);
+    let fits = source.flavor == target.flavor && facts.support() == Support::Yes;
+    let upgrade = match (source.major, source.minor) == (target.major, target.minor) {
+        true => "",
+        false => "; the target upgrades them when it starts",
+    };
+    fits.then(|| {
+        format!(
+            "if both data directories can be reached, `sealant send --live` and `sealant receive \
+             --rekey`, or `sealant backup` and `sealant restore`, move whole files about eight times as fast{upgrade}; `sealant provision` then makes the target a \
+             replica"
+        )
+    })
+}
+
+fn results(judged: &Judged) -> Vec<CheckResult> {
+    let check = judged.check;
+    let state = |result| CheckResult {
+        id: check.id,
+        area: check.area,
+        title: check.title,
+        result,
+        severity: None,
+        object: String::new(),
+        evidence: String::new(),
+        remedy: None,
+    };
+    let Some(findings) = &judged.findings else { return vec![state(CheckState::NotJudged)] };
+    if findings.is_empty() {
+        return vec![state(CheckState::Pass)];
+    }
+    findings
+        .iter()
+        .map(|finding| CheckResult {
+            severity: Some(finding.severity),
+            object: finding.object.clone(),
+            evidence: finding.evidence.clone(),
+            remedy: finding.remedy.clone(),
+            ..state(if finding.unknown { CheckState::Unknown } else { CheckState::Found })
+        })
+        .collect()
+}
+
+fn grants(facts: &Facts) -> Vec<GrantResult> {
+    let result = |grant: preflight::Grant| {
+        let end = facts.end(grant.side);
+        let statement = grant.statement(&grant.privileges, &quoted_account(&end.account));
+        GrantResult { side: grant.side, statement, held: end.holds(&grant) }
+    };
+    facts.required_grants().into_iter().map(result).collect()
+}
+
+fn table_plans(facts: &Facts, source: &crate::catalog::Catalog) -> Vec<TablePlan> {
+    let logged = preflight::logs_cascades(&facts.source.identity.version);
+    let mut plans: Vec<TablePlan> = source
+        .tables
+        .iter()
+        .map(|table| TablePlan {
+            name: table.label(),
+            lane: lane(source, table, logged),
+            rows: table.rows,
+            bytes: table.bytes,
+            chunks: None,
+            read_back: None,
+            verified: None,
+            divergences: None,
+        })
+        .collect();
+    plans.sort_by(|one, other| (other.bytes, &one.name).cmp(&(one.bytes, &other.name)));
+    plans
+}
+
+#[cfg(test)]
+mod tests {
+    use server::Grants;
+
+    use super::*;
+    use crate::preflight::testing::{facts, with};
+
+    #[test]
+    fn a_plan_without_findings_is_done() {
+        let plan = of(&facts());
+        assert!(plan.done && plan.readiness() == Readiness::Ready);
+        assert!(plan.grants.iter().all(|grant| grant.held));
+        assert!(plan.alternative.is_some());
+    }
+
+    #[test]
+    fn a_block_counts_more_than_what_is_unknown() {
+        let mut facts = with(Side::Source, "binlog_format", "MIXED");
+        facts.source.grants = Grants::default();
+        assert_eq!(of(&facts).readiness(), Readiness::Blocked);
+        facts.source.variables.insert("binlog_format".to_owned(), "ROW".to_owned());
+        let plan = of(&facts);
+        assert_eq!((plan.readiness(), plan.done), (Readiness::Unknown, false));
+    }
+
+    #[test]
+    fn an_unsupported_pair_gets_no_findings_about_its_settings() {
+        let mut facts = with(Side::Source, "binlog_format", "MIXED");
+        facts.source.identity.version.flavor = server::Flavor::MariaDb;
+        let plan = of(&facts);
+        let found: Vec<&str> =
+            plan.checks.iter().filter(|check| check.result == CheckState::Found).map(|check| check.id).collect();
+        assert_eq!((found.as_slice(), plan.way), (["pair.supported"].as_slice(), None));
+    }
+}

@@ -1,0 +1,36 @@
+//! The target's binary log does not repeat the rows in clear.
+
+use server::dialect::encryption::{Encrypts, switches};
+
+use super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    id: "encryption.binary-log",
+    area: Area::Encryption,
+    title: "the target's binary log is encrypted",
+    judge: Judge::Tables(judge),
+};
+
+fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    let secret = facts.request.encrypt || tables.source.tables.iter().any(|table| table.encrypted);
+    let encrypted = switches(Encrypts::BinaryLogs).into_iter().any(|switch| facts.target.is_on(switch));
+    if !secret || encrypted || !facts.target.is_on("log_bin") {
+        return Vec::new();
+    }
+    let evidence = "writes every row into a binary log, and a large transaction into a file of its tmpdir, in clear";
+    vec![Finding::block(Side::Target, evidence).run(Side::Target, "SET PERSIST binlog_encryption = ON")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{finds, found, with};
+
+    #[test]
+    fn a_clear_log_of_encrypted_tables_is_refused() {
+        let mut facts = with(Side::Target, "binlog_encryption", "OFF");
+        finds(&CHECK, &facts, Severity::Block, "in clear");
+        facts.target.variables.insert("log_bin".to_owned(), "OFF".to_owned());
+        assert_eq!(found(&CHECK, &facts), []);
+    }
+}

@@ -1,0 +1,52 @@
+//! What the target encrypts besides tables is not less than at the source.
+
+use server::dialect::encryption::{Encrypts, switches};
+
+use super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    id: "encryption.logs",
+    area: Area::Encryption,
+    title: "redo log, undo and temporary data are encrypted as at the source",
+    judge: Judge::Servers(judge),
+};
+
+/// Binary logs have a check of their own, tables too.
+const JUDGED: [(Encrypts, &str); 4] = [
+    (Encrypts::Redo, "the redo log"),
+    (Encrypts::Undo, "the undo log"),
+    (Encrypts::TemporaryTablespaces, "temporary tables"),
+    (Encrypts::TemporaryFiles, "temporary files"),
+];
+
+fn judge(facts: &Facts) -> Vec<Finding> {
+    JUDGED.iter().filter_map(|(what, name)| of_artefact(facts, *what, name)).collect()
+}
+
+fn of_artefact(facts: &Facts, what: Encrypts, name: &str) -> Option<Finding> {
+    let on = |end: &End| switches(what).into_iter().find(|switch| end.is_on(switch));
+    let at_source = on(&facts.source)?;
+    if on(&facts.target).is_some() {
+        return None;
+    }
+    let switch = switches(what).into_iter().find(|switch| facts.target.variables.contains_key(*switch));
+    let evidence = format!("{name} is not encrypted, and it is at the source ({at_source})");
+    let finding = Finding::block(Side::Target, evidence);
+    Some(match switch {
+        Some(switch) => finding.run(Side::Target, format!("SET PERSIST {switch} = ON")),
+        None => finding,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{finds, found, with};
+
+    #[test]
+    fn a_target_that_encrypts_less_is_refused() {
+        let facts = with(Side::Target, "innodb_redo_log_encrypt", "OFF");
+        finds(&CHECK, &facts, Severity::Block, "the redo log is not encrypted");
+        assert_eq!(found(&CHECK, &with(Side::Source, "innodb_redo_log_encrypt", "OFF")), []);
+    }
+}

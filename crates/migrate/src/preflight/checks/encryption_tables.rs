@@ -1,0 +1,42 @@
+//! No table is less encrypted at the target than at the source.
+
+use super::prelude::*;
+use crate::encryption;
+
+pub(super) const CHECK: Check = Check {
+    id: "encryption.tables",
+    area: Area::Encryption,
+    title: "no table becomes less encrypted",
+    judge: Judge::Tables(judge),
+};
+
+fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    let less =
+        encryption::planned(&tables.source, facts.request.encrypt).into_iter().filter(encryption::Entry::is_less);
+    less.map(|entry| {
+        Finding::block(entry.table, "it is encrypted at the source, and would not be at the target")
+            .advice("a table without its own encryption cannot be migrated from an encrypted one")
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{facts, finds, found, with_tables};
+
+    #[test]
+    fn an_encrypted_table_stays_encrypted_without_the_option_too() {
+        let mut facts = facts();
+        facts.request.encrypt = false;
+        assert_eq!(found(&CHECK, &facts), []);
+    }
+
+    #[test]
+    fn what_the_target_cannot_encrypt_is_refused() {
+        let facts = with_tables(|tables| {
+            tables.source.tables.iter_mut().for_each(|table| table.engine = "Aria".to_owned());
+        });
+        finds(&CHECK, &facts, Severity::Block, "shop.orders: it is encrypted at the source");
+    }
+}

@@ -1,0 +1,50 @@
+//! Both accounts have the privileges that a migration needs.
+
+use super::prelude::*;
+use crate::preflight::grants::quoted_account;
+
+pub(super) const CHECK: Check = Check {
+    id: "grants.both",
+    area: Area::Grants,
+    title: "both accounts have the necessary privileges",
+    judge: Judge::Servers(judge),
+};
+
+fn judge(facts: &Facts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for grant in facts.required_grants() {
+        let end = facts.end(grant.side);
+        let missing = grant.missing(&end.grants);
+        if !missing.is_empty() {
+            let object = format!("{}: {}", end.side, end.account);
+            let evidence = format!("lacks {}", missing.join(", "));
+            let statement = grant.statement(&missing, &quoted_account(&end.account));
+            findings.push(Finding::unknown(object, evidence).run(end.side, statement));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use server::Grants;
+
+    use super::*;
+    use crate::preflight::{Remedy, testing::facts};
+
+    #[test]
+    fn each_missing_privilege_is_named_by_its_grant() {
+        let mut facts = facts();
+        facts.target.grants =
+            Grants::parse(["GRANT PROCESS ON *.* TO `mig`@`%`", "GRANT ALL PRIVILEGES ON `\\_sealant`.* TO `mig`@`%`"]);
+        let statements: Vec<String> = judge(&facts)
+            .into_iter()
+            .map(|finding| match finding.remedy {
+                Some(Remedy::Statement { text, .. }) if finding.unknown => text,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected = ["GRANT SESSION_VARIABLES_ADMIN ON *.* TO `mig`@`%`", "GRANT ALL ON `shop`.* TO `mig`@`%`"];
+        assert_eq!(statements, expected);
+    }
+}

@@ -1,0 +1,49 @@
+//! Both links use TLS of a sufficient version, or a socket of this host.
+
+use server::tls::TlsVersion;
+
+use super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    id: "link.tls",
+    area: Area::Link,
+    title: "TLS 1.3 on both links, or sockets",
+    judge: Judge::Servers(judge),
+};
+
+fn judge(facts: &Facts) -> Vec<Finding> {
+    facts.ends().into_iter().filter_map(|end| of_link(end, facts.request.min_tls)).collect()
+}
+
+fn of_link(end: &End, least: TlsVersion) -> Option<Finding> {
+    match &end.link.transport {
+        Transport::Socket => None,
+        Transport::Tls { version, .. } if *version >= least => None,
+        Transport::Tls { version, .. } => {
+            let evidence = format!("the link uses {}", version.name());
+            Some(Finding::block(end.side, evidence).option("--min-tls 1.2"))
+        }
+        Transport::Clear => Some(Finding::block(end.side, "the link is not encrypted")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{facts, finds, found};
+
+    #[test]
+    fn older_versions_are_refused_unless_permitted() {
+        let mut facts = facts();
+        let suite = String::new();
+        facts.target.link.transport =
+            Transport::Tls { version: TlsVersion::Tls12, suite, verified: Verified::Identity };
+        finds(&CHECK, &facts, Severity::Block, "target: the link uses TLSv1.2");
+        facts.request.min_tls = TlsVersion::Tls12;
+        assert_eq!(found(&CHECK, &facts), []);
+        facts.source.link.transport = Transport::Clear;
+        finds(&CHECK, &facts, Severity::Block, "source: the link is not encrypted");
+        facts.source.link.transport = Transport::Socket;
+        assert_eq!(found(&CHECK, &facts), []);
+    }
+}

@@ -1,0 +1,36 @@
+//! A source that is a replica itself logs what it applies.
+
+use super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    id: "log.replica-updates",
+    area: Area::Log,
+    title: "a source that is a replica logs what it applies",
+    judge: Judge::Tables(judge),
+};
+
+fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    let source = &facts.source;
+    if !tables.source_replicates || source.is_on("log_replica_updates") || source.is_on("log_slave_updates") {
+        return Vec::new();
+    }
+    let evidence = "is a replica, and log_replica_updates is OFF: changes of its own source are not in its log";
+    vec![
+        Finding::block(Side::Source, evidence)
+            .advice("set log_replica_updates in its option file and restart it, or migrate from its source"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{finds, found, with};
+
+    #[test]
+    fn a_replica_has_to_log() {
+        let mut facts = with(Side::Source, "log_replica_updates", "OFF");
+        assert_eq!(found(&CHECK, &facts), []);
+        facts.tables.as_mut().unwrap().source_replicates = true;
+        finds(&CHECK, &facts, Severity::Block, "log_replica_updates is OFF");
+    }
+}

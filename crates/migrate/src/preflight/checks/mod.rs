@@ -1,0 +1,91 @@
+//! The checks, one file each, in the order of a report.
+
+mod code_present;
+mod encryption_binary_log;
+mod encryption_keyring;
+mod encryption_logs;
+mod encryption_tables;
+mod encryption_tmpdir;
+mod grants_both;
+mod link_tls;
+mod link_verified;
+mod log_filters;
+mod log_on;
+mod log_order;
+mod log_prepared;
+mod log_replica_updates;
+mod log_retention;
+mod log_rows;
+mod pair_supported;
+mod pair_two_servers;
+mod server_settings;
+mod tables_columns;
+mod tables_engine;
+mod tables_lane;
+mod tables_others;
+mod tables_parents;
+mod tables_placement;
+mod tables_primary_key;
+mod tables_selected;
+mod target_empty;
+mod target_local_infile;
+mod target_max_allowed_packet;
+mod target_name_case;
+mod target_not_replica;
+mod target_page_size;
+mod target_state;
+mod target_writable;
+
+use super::Check;
+
+/// Every check.
+pub const CHECKS: &[Check] = &[
+    link_tls::CHECK,
+    link_verified::CHECK,
+    pair_supported::CHECK,
+    pair_two_servers::CHECK,
+    grants_both::CHECK,
+    log_on::CHECK,
+    log_rows::CHECK,
+    log_order::CHECK,
+    log_replica_updates::CHECK,
+    log_filters::CHECK,
+    log_retention::CHECK,
+    log_prepared::CHECK,
+    target_writable::CHECK,
+    target_not_replica::CHECK,
+    target_empty::CHECK,
+    target_state::CHECK,
+    target_local_infile::CHECK,
+    target_max_allowed_packet::CHECK,
+    target_name_case::CHECK,
+    target_page_size::CHECK,
+    tables_selected::CHECK,
+    tables_lane::CHECK,
+    tables_engine::CHECK,
+    tables_others::CHECK,
+    tables_placement::CHECK,
+    tables_parents::CHECK,
+    tables_primary_key::CHECK,
+    tables_columns::CHECK,
+    code_present::CHECK,
+    server_settings::CHECK,
+    encryption_tables::CHECK,
+    encryption_keyring::CHECK,
+    encryption_logs::CHECK,
+    encryption_binary_log::CHECK,
+    encryption_tmpdir::CHECK,
+];
+
+/// What every check uses.
+mod prelude {
+    pub(super) use server::dialect::quote;
+
+    #[cfg(test)]
+    pub(super) use crate::preflight::Severity;
+    pub(super) use crate::{
+        Side,
+        catalog::Table,
+        preflight::{Area, Check, End, Facts, Finding, Judge, Tables, Transport, Verified},
+    };
+}

@@ -1,0 +1,53 @@
+//! This version migrates between these two servers.
+
+use super::prelude::*;
+use crate::preflight::Support;
+
+pub(super) const CHECK: Check = Check {
+    id: "pair.supported",
+    area: Area::Pair,
+    title: "this version migrates between these servers",
+    judge: Judge::Servers(judge),
+};
+
+fn judge(facts: &Facts) -> Vec<Finding> {
+    let pair = format!("{} to {}", facts.source.identity.version, facts.target.identity.version);
+    match facts.support() {
+        Support::Yes => Vec::new(),
+        Support::Older => {
+            vec![Finding::block(pair, "an older series may not have what the tables use: not yet supported")]
+        }
+        Support::NotYet => {
+            vec![Finding::block(
+                pair,
+                "not yet supported: this version migrates from MySQL 8.0.16 or later to such a server",
+            )]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::{ServerVersion, VersionHints};
+
+    use super::*;
+    use crate::preflight::testing::{facts, finds, found};
+
+    fn pair(source: &str, target: &str, comment: &str) -> Facts {
+        let mut facts = facts();
+        let version = |text| ServerVersion::parse(text, VersionHints { comment, ..VersionHints::default() }).unwrap();
+        facts.source.identity.version = version(source);
+        facts.target.identity.version = version(target);
+        facts
+    }
+
+    #[test]
+    fn other_pairs_are_named() {
+        assert_eq!(found(&CHECK, &pair("8.0.36", "9.7.4", "")), []);
+        let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
+        finds(&CHECK, &mariadb, Severity::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
+        finds(&CHECK, &pair("5.7.22", "9.7.4", ""), Severity::Block, "not yet");
+        finds(&CHECK, &pair("9.7.4", "8.0.36", ""), Severity::Block, "older series");
+        finds(&CHECK, &pair("8.0.36", "8.0.36", "Percona Server (GPL)"), Severity::Block, "not yet");
+    }
+}

@@ -1,0 +1,40 @@
+//! The target accepts tables without primary key, if there are any.
+
+use super::prelude::*;
+
+pub(super) const CHECK: Check = Check {
+    id: "tables.primary-key",
+    area: Area::Tables,
+    title: "the target accepts the tables without primary key",
+    judge: Judge::Tables(judge),
+};
+
+fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    if !facts.target.is_on("sql_require_primary_key") {
+        return Vec::new();
+    }
+    let primary = |table: &&Table| table.identity.as_ref().is_some_and(|identity| identity.index == "PRIMARY");
+    let without = tables.source.tables.iter().filter(|table| !primary(table));
+    without
+        .map(|table| {
+            Finding::block(table.label(), "it has no primary key, and the target has sql_require_primary_key")
+                .run(Side::Target, "SET GLOBAL sql_require_primary_key = OFF")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{finds, found, with};
+
+    #[test]
+    fn only_tables_without_it_are_refused() {
+        let mut facts = with(Side::Target, "sql_require_primary_key", "ON");
+        assert_eq!(found(&CHECK, &facts), []);
+        for table in &mut facts.tables.as_mut().unwrap().source.tables {
+            table.identity.as_mut().unwrap().index = "whole".to_owned();
+        }
+        finds(&CHECK, &facts, Severity::Block, "shop.orders: it has no primary key");
+    }
+}

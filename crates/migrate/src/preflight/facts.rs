@@ -1,0 +1,307 @@
+//! Everything that the checks judge, read from both servers.
+
+use std::collections::BTreeMap;
+
+use server::{
+    Connection, Error as ServerError, Grants, Identity, Options, ServerVersion, describe,
+    dialect::{
+        self,
+        statement::{ACTIVE_ROLES, PREPARED_TRANSACTIONS, REPLICATION_THREADS, binary_log_status},
+    },
+    tls::TlsVersion,
+};
+
+use super::{Link, Support, grants::required};
+use crate::{
+    Error, STATE_SCHEMA, Side,
+    catalog::{self, Catalog, Filter},
+};
+
+/// What the user wants.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which tables.
+    pub filter: Filter,
+    /// Encrypts every table at the target, also those that are clear at the source.
+    pub encrypt: bool,
+    /// Oldest permitted version of TLS.
+    pub min_tls: TlsVersion,
+    /// Permits a source whose certificate is not verified.
+    pub unverified_source: bool,
+    /// Permits a target whose certificate is not verified.
+    pub unverified_target: bool,
+}
+
+/// All facts.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The server whose tables are moved.
+    pub source: End,
+    /// The server that receives them.
+    pub target: End,
+    /// What the user wants.
+    pub request: Request,
+    /// `None` if the pair is not supported, or an account lacks a privilege: what it may not see would be missing.
+    pub tables: Option<Tables>,
+}
+
+/// A server, and the account there.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// Which one.
+    pub side: Side,
+    /// Address or socket.
+    pub endpoint: String,
+    /// The account that the server has chosen: `mig@%`.
+    pub account: String,
+    /// Its identity.
+    pub identity: Identity,
+    /// How the connection is protected.
+    pub link: Link,
+    /// Global variables, by name in lower case.
+    pub variables: BTreeMap<String, String>,
+    /// The account's privileges, with those of its active roles.
+    pub grants: Grants,
+}
+
+/// What needs privileges to be read.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// The selected tables.
+    pub source: Catalog,
+    /// Everything in the schemas of the same names.
+    pub target: Catalog,
+    /// Whether the target has a schema for the state of a migration.
+    pub state_exists: bool,
+    /// Prepared transactions at the source that wait for their end.
+    pub prepared: u64,
+    /// Whether the source applies changes of another server.
+    pub source_replicates: bool,
+    /// Whether the target applies changes of another server.
+    pub target_replicates: bool,
+    /// Schemas that the source's log has only, or has not: options and their values.
+    pub log_filters: Vec<(String, String)>,
+    /// Whether a keyring of the target is active; `None` if the account may not ask and nothing is encrypted there.
+    pub target_keyring: Option<bool>,
+}
+
+impl Facts {
+    /// Reads everything. Nothing is changed on either server.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn read(
+        source: (&mut Connection, &Options),
+        target: (&mut Connection, &Options),
+        request: Request,
+    ) -> Result<Self, Error> {
+        let ends = (End::read(Side::Source, source.0, source.1)?, End::read(Side::Target, target.0, target.1)?);
+        let mut facts = Self { source: ends.0, target: ends.1, request, tables: None };
+        // The schemas are not known yet: those of the filter, and the state.
+        let needed = facts.required_grants();
+        if facts.support() == Support::Yes && needed.iter().all(|grant| facts.end(grant.side).holds(grant)) {
+            facts.tables = Some(Tables::read(&facts, source.0, target.0)?);
+        }
+        Ok(facts)
+    }
+
+    /// Whether the pair is supported.
+    #[must_use]
+    pub fn support(&self) -> Support {
+        Support::of(&self.source.identity.version, &self.target.identity.version)
+    }
+
+    /// One of the ends.
+    #[must_use]
+    pub const fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Source => &self.source,
+            Side::Target => &self.target,
+        }
+    }
+
+    /// Both ends.
+    #[must_use]
+    pub const fn ends(&self) -> [&End; 2] {
+        [&self.source, &self.target]
+    }
+
+    /// The privileges that both accounts need, for the schemas that are known so far.
+    #[must_use]
+    pub fn required_grants(&self) -> Vec<super::Grant> {
+        let found = self.tables.iter().flat_map(|tables| &tables.source.schemas).map(|schema| schema.name.clone());
+        let mut schemas: Vec<String> = self.request.filter.schemas.iter().cloned().chain(found).collect();
+        schemas.sort();
+        schemas.dedup();
+        let (source, target) = (&self.source.identity.version, &self.target.identity.version);
+        required(source, target, &self.request.filter, &schemas)
+    }
+}
+
+impl End {
+    fn read(side: Side, connection: &mut Connection, options: &Options) -> Result<Self, Error> {
+        let failed = |error| Error::Server { side, error };
+        let identity = describe(connection).map_err(failed)?;
+        let version = &identity.version;
+        let variables = pairs(connection, version, "variables").map_err(failed)?;
+        let grants = grants(connection, version).map_err(failed)?;
+        let session = dialect::query(version, "session").map(|query| query.run(connection));
+        let session = session.transpose().map_err(failed)?.unwrap_or_default();
+        Ok(Self {
+            side,
+            endpoint: connection.target().endpoint.to_string(),
+            account: session.value(0, "current_user").unwrap_or_default().to_owned(),
+            link: Link::of(side, connection, options),
+            variables,
+            grants,
+            identity,
+        })
+    }
+
+    /// A global variable; the empty text if the server does not have it.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> &str {
+        self.variables.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether a global variable is on.
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> bool {
+        matches!(self.variable(name).to_ascii_uppercase().as_str(), "ON" | "1" | "YES" | "FORCE" | "TRUE")
+    }
+
+    /// A global variable as number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.variable(name).parse().ok()
+    }
+
+    /// Whether the account has all privileges of the grant.
+    #[must_use]
+    pub fn holds(&self, grant: &super::Grant) -> bool {
+        grant.missing(&self.grants).is_empty()
+    }
+}
+
+impl Tables {
+    fn read(facts: &Facts, source: &mut Connection, target: &mut Connection) -> Result<Self, Error> {
+        let of_source = |error| Error::Server { side: Side::Source, error };
+        let of_target = |error| Error::Server { side: Side::Target, error };
+        let found = catalog::read(source, &facts.request.filter).map_err(of_source)?;
+        let schemas: Vec<String> = found.schemas.iter().map(|schema| schema.name.clone()).collect();
+        let target_version = &facts.target.identity.version;
+        let (exists, existing) = existing(target, target_version, schemas).map_err(of_target)?;
+        Ok(Self {
+            state_exists: exists,
+            prepared: count(source, PREPARED_TRANSACTIONS).map_err(of_source)?,
+            source_replicates: count(source, REPLICATION_THREADS).map_err(of_source)? > 0,
+            target_replicates: count(target, REPLICATION_THREADS).map_err(of_target)? > 0,
+            log_filters: log_filters(source, &facts.source.identity.version).map_err(of_source)?,
+            target_keyring: keyring(target, target_version).map_err(of_target)?,
+            source: found,
+            target: existing,
+        })
+    }
+}
+
+/// Whether the schema of a migration's state exists, and what is in the other schemas.
+fn existing(
+    connection: &mut Connection,
+    version: &ServerVersion,
+    schemas: Vec<String>,
+) -> Result<(bool, Catalog), ServerError> {
+    let all = connection.query(dialect::catalog::catalog(version).schemas)?;
+    let state = (0..all.rows.len()).any(|row| all.value(row, "schema") == Some(STATE_SCHEMA));
+    if schemas.is_empty() {
+        return Ok((state, Catalog::default()));
+    }
+    Ok((state, catalog::read(connection, &Filter { schemas, exclude: Vec::new() })?))
+}
+
+/// The grants of the account, and of the roles that are active in a new session.
+fn grants(connection: &mut Connection, version: &ServerVersion) -> Result<Grants, ServerError> {
+    let mut lines = Vec::new();
+    let statement = match connection.query(ACTIVE_ROLES) {
+        Ok(rows) => rows.scalar().filter(|roles| version.flavor.is_mysql_like() && *roles != "NONE").map(using),
+        // Servers without roles.
+        Err(ServerError::Server { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let rows = connection.query(statement.as_deref().unwrap_or("SHOW GRANTS"))?;
+    lines.extend(rows.rows.iter().filter_map(|row| row.first().cloned().flatten()));
+    Ok(Grants::parse(lines.iter().map(String::as_str)))
+}
+
+/// `roles` as the server quotes them.
+fn using(roles: &str) -> String {
+    format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}")
+}
+
+fn pairs(
+    connection: &mut Connection,
+    version: &ServerVersion,
+    query: &str,
+) -> Result<BTreeMap<String, String>, ServerError> {
+    let Some(query) = dialect::query(version, query) else { return Ok(BTreeMap::new()) };
+    let rows = query.run(connection)?;
+    let pair = |row: &Vec<Option<String>>| match row.as_slice() {
+        [Some(name), Some(value)] => Some((name.to_ascii_lowercase(), value.clone())),
+        _ => None,
+    };
+    Ok(rows.rows.iter().filter_map(pair).collect())
+}
+
+fn count(connection: &mut Connection, statement: &str) -> Result<u64, ServerError> {
+    Ok(connection.query(statement)?.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
+}
+
+fn log_filters(connection: &mut Connection, version: &ServerVersion) -> Result<Vec<(String, String)>, ServerError> {
+    let rows = connection.query(binary_log_status(version))?;
+    let filter = |(column, option): (&str, &str)| {
+        let value = rows.value(0, column).filter(|value| !value.is_empty())?;
+        Some((option.to_owned(), value.to_owned()))
+    };
+    let options = [("Binlog_Do_DB", "binlog-do-db"), ("Binlog_Ignore_DB", "binlog-ignore-db")];
+    Ok(options.into_iter().filter_map(filter).collect())
+}
+
+/// Whether a keyring is active: it says so, or something is encrypted with it.
+fn keyring(connection: &mut Connection, version: &ServerVersion) -> Result<Option<bool>, ServerError> {
+    if let Some(query) = dialect::query(version, "keyring_status") {
+        match query.run(connection) {
+            Ok(rows) => {
+                let active = |row| {
+                    rows.value(row, "key") == Some("Component_status") && rows.value(row, "value") == Some("Active")
+                };
+                if (0..rows.rows.len()).any(active) {
+                    return Ok(Some(true));
+                }
+                return plug_in(connection, version).map(Some);
+            }
+            Err(error) if error.is_privilege() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if plug_in(connection, version)? || anything_encrypted(connection, version)? {
+        return Ok(Some(true));
+    }
+    Ok(None)
+}
+
+/// Whether a keyring plug-in is active; no privilege is needed to see it.
+fn plug_in(connection: &mut Connection, version: &ServerVersion) -> Result<bool, ServerError> {
+    let Some(query) = dialect::query(version, "plugins") else { return Ok(false) };
+    let rows = query.run(connection)?;
+    // The plug-in for the daemon's own service is always there.
+    let is_keyring = |row| {
+        let name = rows.value(row, "name").unwrap_or_default();
+        name.starts_with("keyring_") && rows.value(row, "status") == Some("ACTIVE") && !name.contains("proxy")
+    };
+    Ok((0..rows.rows.len()).any(is_keyring))
+}
+
+fn anything_encrypted(connection: &mut Connection, version: &ServerVersion) -> Result<bool, ServerError> {
+    let Some(query) = dialect::query(version, "tablespaces") else { return Ok(false) };
+    let rows = query.run(connection)?;
+    Ok((0..rows.rows.len()).any(|row| rows.value(row, "encrypted") == Some("Y")))
+}

@@ -1,0 +1,138 @@
+//! The privileges that the two accounts need, and no others.
+
+use server::{ServerVersion, dialect::quote};
+
+use crate::{STATE_SCHEMA, Side, catalog::Filter};
+
+/// A privilege that an account needs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grant {
+    /// The account's server.
+    pub side: Side,
+    /// Names in the syntax of `GRANT`; an account that lacks one of them lacks the grant.
+    pub privileges: Vec<&'static str>,
+    /// `*.*`, or a schema.
+    pub scope: Option<String>,
+    /// What the statement grants: `ALL`, or the names themselves.
+    shown: Option<&'static str>,
+}
+
+/// Read on each schema, or on all.
+const READ: [&str; 5] = ["SELECT", "SHOW VIEW", "TRIGGER", "EVENT", "LOCK TABLES"];
+
+/// Global privileges on the source.
+const FOLLOW: [&str; 3] = ["REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"];
+
+/// What `ALL` on a schema has to contain.
+const WRITE: [&str; 17] = [
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "CREATE",
+    "DROP",
+    "REFERENCES",
+    "INDEX",
+    "ALTER",
+    "LOCK TABLES",
+    "CREATE VIEW",
+    "SHOW VIEW",
+    "CREATE ROUTINE",
+    "ALTER ROUTINE",
+    "EXECUTE",
+    "EVENT",
+    "TRIGGER",
+];
+
+/// Global privileges on the target. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
+const SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
+
+/// The grants that a migration of these schemas needs, from MySQL to MySQL.
+#[must_use]
+pub fn required(_source: &ServerVersion, _target: &ServerVersion, filter: &Filter, schemas: &[String]) -> Vec<Grant> {
+    let grant = |side, privileges: &[&'static str], scope: Option<&str>, shown| Grant {
+        side,
+        privileges: privileges.to_vec(),
+        scope: scope.map(str::to_owned),
+        shown,
+    };
+    let mut grants = vec![grant(Side::Source, &FOLLOW, None, None), grant(Side::Target, &SESSION, None, None)];
+    if filter.schemas.is_empty() {
+        grants.push(grant(Side::Source, &READ, None, None));
+    }
+    let read = filter.schemas.iter().map(|schema| grant(Side::Source, &READ, Some(schema), None));
+    grants.extend(read);
+    let written = schemas.iter().map(String::as_str).chain([STATE_SCHEMA]);
+    grants.extend(written.map(|schema| grant(Side::Target, &WRITE, Some(schema), Some("ALL"))));
+    grants.sort();
+    grants
+}
+
+impl Grant {
+    /// The privileges of it that are missing.
+    #[must_use]
+    pub fn missing(&self, held: &server::Grants) -> Vec<&'static str> {
+        let scope = self.scope.as_ref().map_or_else(|| "*.*".to_owned(), |schema| format!("{schema}.*"));
+        self.privileges.iter().copied().filter(|name| !held.cover(&format!("{name} ON {scope}"))).collect()
+    }
+
+    /// The statement that grants all of it, or only `names`, to an account such as `` `mig`@`%` ``.
+    #[must_use]
+    pub fn statement(&self, names: &[&str], account: &str) -> String {
+        let privileges = self.shown.map_or_else(|| names.join(", "), str::to_owned);
+        format!("GRANT {privileges} ON {} TO {account}", self.object())
+    }
+
+    /// A schema's name is a pattern there: `_` has to be escaped.
+    fn object(&self) -> String {
+        let escaped = |schema: &String| schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
+        let name = self.scope.as_ref().map(|schema| quote::name(&escaped(schema)));
+        format!("{}.*", name.as_deref().unwrap_or("*"))
+    }
+}
+
+/// `mig@%` as `` `mig`@`%` ``.
+#[must_use]
+pub fn quoted_account(account: &str) -> String {
+    let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
+    format!("{}@{}", quote::name(user), quote::name(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use server::{Grants, VersionHints};
+
+    use super::*;
+
+    fn grants(filter: &Filter) -> Vec<Grant> {
+        let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
+        required(&version, &version, filter, &["my_shop".to_owned()])
+    }
+
+    #[test]
+    fn statements_name_what_is_missing() {
+        let filter = Filter::default();
+        let held = Grants::parse(["GRANT SELECT, PROCESS, LOCK TABLES, EVENT, TRIGGER ON *.* TO `mig`@`%`"]);
+        let missing: Vec<String> = grants(&filter)
+            .iter()
+            .filter(|grant| grant.side == Side::Source)
+            .filter(|grant| !grant.missing(&held).is_empty())
+            .map(|grant| grant.statement(&grant.missing(&held), &quoted_account("mig@%")))
+            .collect();
+        let expected =
+            ["GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO `mig`@`%`", "GRANT SHOW VIEW ON *.* TO `mig`@`%`"];
+        assert_eq!(missing, expected);
+    }
+
+    #[test]
+    fn a_schema_is_enough_if_it_is_named() {
+        let filter = Filter { schemas: vec!["my_shop".to_owned()], ..Filter::default() };
+        let read = grants(&filter).into_iter().find(|grant| grant.scope.is_some()).unwrap();
+        let held =
+            Grants::parse(["GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES ON `my\\_shop`.* TO `mig`@`%`"]);
+        assert_eq!(read.missing(&held), [""; 0]);
+        assert!(read.statement(&READ, "`m`@`%`").ends_with("LOCK TABLES ON `my\\_shop`.* TO `m`@`%`"));
+        let write = grants(&filter).pop().unwrap();
+        assert_eq!(write.statement(&[], "`m`@`%`"), "GRANT ALL ON `my\\_shop`.* TO `m`@`%`");
+    }
+}

@@ -1,0 +1,69 @@
+//! How a connection to one of the servers is protected.
+
+use serde::Serialize;
+use server::{Connection, Options, TlsMode, tls::TlsVersion};
+
+use crate::Side;
+
+/// A connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// Which server.
+    pub side: Side,
+    /// What protects it.
+    #[serde(flatten)]
+    pub transport: Transport,
+}
+
+/// What protects a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "transport", rename_all = "lowercase")]
+pub enum Transport {
+    /// A socket of this host.
+    Socket,
+    /// TLS.
+    Tls {
+        /// Protocol version.
+        version: TlsVersion,
+        /// Cipher suite, by its IANA name.
+        suite: String,
+        /// How the server's certificate was verified.
+        verified: Verified,
+    },
+    /// Nothing.
+    Clear,
+}
+
+/// How a server's certificate was verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verified {
+    /// The given CA issued it for the server's name.
+    Identity,
+    /// The given CA issued it.
+    Authority,
+    /// It has the given fingerprint.
+    Fingerprint,
+    /// Not at all.
+    No,
+}
+
+impl Link {
+    /// Describes an open connection.
+    #[must_use]
+    pub fn of(side: Side, connection: &Connection, options: &Options) -> Self {
+        let endpoint = &connection.target().endpoint;
+        let verified = match options.tls.mode_for(endpoint) {
+            TlsMode::VerifyIdentity => Verified::Identity,
+            TlsMode::VerifyCa => Verified::Authority,
+            _ if options.tls.verifies(endpoint) => Verified::Fingerprint,
+            _ => Verified::No,
+        };
+        let transport = match connection.tls() {
+            Some(tls) => Transport::Tls { version: tls.version, suite: tls.suite.clone(), verified },
+            None if endpoint.is_socket() => Transport::Socket,
+            None => Transport::Clear,
+        };
+        Self { side, transport }
+    }
+}

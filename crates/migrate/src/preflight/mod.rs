@@ -1,0 +1,118 @@
+//! What must be true before a migration begins, judged without changing anything.
+//!
+//! [`Facts::read`] does all input and output; a check is a pure function from facts to findings, in a file of its own
+//! and a line in [`CHECKS`].
+
+mod checks;
+mod facts;
+mod finding;
+mod grants;
+mod lane;
+mod link;
+mod pairs;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use self::{
+    checks::CHECKS,
+    facts::{End, Facts, Request, Tables},
+    finding::{Finding, Remedy, Severity},
+    grants::{Grant, quoted_account, required},
+    lane::{Lane, lane},
+    link::{Link, Transport, Verified},
+    pairs::{Support, logs_cascades},
+};
+
+/// What a check judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Area {
+    /// The connections.
+    Link,
+    /// The two servers together.
+    Pair,
+    /// The privileges of both accounts.
+    Grants,
+    /// The source's binary log.
+    Log,
+    /// The server that receives the tables.
+    Target,
+    /// The tables.
+    Tables,
+    /// Views, routines, triggers and events.
+    Code,
+    /// Settings that programs may notice.
+    Server,
+    /// Encryption at rest.
+    Encryption,
+}
+
+/// A check.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// Area and name: `link.tls`.
+    pub id: &'static str,
+    /// What it judges.
+    pub area: Area,
+    /// What is true if it passes.
+    pub title: &'static str,
+    /// How.
+    pub judge: Judge,
+}
+
+/// How a check judges.
+#[derive(Clone, Copy, Debug)]
+pub enum Judge {
+    /// By the servers and accounts alone.
+    Servers(fn(&Facts) -> Vec<Finding>),
+    /// Also by what only an account with the necessary privileges can see.
+    Tables(fn(&Facts, &Tables) -> Vec<Finding>),
+}
+
+/// Findings of a check; none if it passed.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The check.
+    pub check: &'static Check,
+    /// `None` if it was not judged: the facts are missing, or the pair is not supported.
+    pub findings: Option<Vec<Finding>>,
+}
+
+/// Judges by all checks. What an unsupported pair would need is not known: only the links are judged then.
+#[must_use]
+pub fn judge(facts: &Facts) -> Vec<Judged> {
+    let supported = facts.support() == Support::Yes;
+    let judged = |check: &'static Check| {
+        let findings = match check.judge {
+            _ if !supported && !matches!(check.area, Area::Link | Area::Pair) => None,
+            Judge::Servers(judge) => Some(judge(facts)),
+            Judge::Tables(judge) => facts.tables.as_ref().map(|tables| judge(facts, tables)),
+        };
+        Judged { check, findings }
+    };
+    CHECKS.iter().map(judged).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_begin_with_their_area() {
+        let ids: BTreeSet<&str> = CHECKS.iter().map(|check| check.id).collect();
+        assert_eq!(ids.len(), CHECKS.len());
+        for check in CHECKS {
+            let area = format!("{:?}.", check.area).to_lowercase();
+            assert!(check.id.starts_with(&area), "{}", check.id);
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_is_wrong() {
+        for judged in judge(&testing::facts()) {
+            assert_eq!(judged.findings, Some(Vec::new()), "{}", judged.check.id);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The pairs of servers between which this version migrates.
+
+use server::{Flavor, ServerVersion};
+
+/// A first version.
+type Since = (u16, u16, u16);
+
+/// A supported pair: fork and first version of the source, and of the target.
+struct Pair {
+    source: (Flavor, Since),
+    target: (Flavor, Since),
+}
+
+/// Every supported pair.
+const PAIRS: [Pair; 1] = [Pair { source: (Flavor::MySql, (8, 0, 16)), target: (Flavor::MySql, (8, 0, 16)) }];
+
+/// Whether a pair is supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It is.
+    Yes,
+    /// The target's series is older than the source's.
+    Older,
+    /// Not by this version.
+    NotYet,
+}
+
+impl Support {
+    /// Looks the pair up.
+    #[must_use]
+    pub fn of(source: &ServerVersion, target: &ServerVersion) -> Self {
+        let fits = |(flavor, since): (Flavor, Since), version: &ServerVersion| {
+            version.flavor == flavor && version.numbers() >= since
+        };
+        let known = PAIRS.iter().any(|pair| fits(pair.source, source) && fits(pair.target, target));
+        let series = |version: &ServerVersion| (version.major, version.minor);
+        match known {
+            true if source.flavor == target.flavor && series(target) < series(source) => Self::Older,
+            true => Self::Yes,
+            false => Self::NotYet,
+        }
+    }
+}
+
+/// Whether the binary log has the rows that a foreign key changes, by `CASCADE` or `SET NULL`.
+///
+/// Source: MySQL 9.6 release notes; seen on 9.7, and missing on MariaDB 10.11 and 11.8.
+#[must_use]
+pub fn logs_cascades(version: &ServerVersion) -> bool {
+    version.flavor == Flavor::MySql && version.at_least(9, 6, 0)
+}
