@@ -18,7 +18,7 @@ const FRACTION_DIGITS: usize = 38;
 
 /// How values of a column are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Numbers without a fraction, BIT among them.
     Integer,
     /// DECIMAL.
@@ -39,7 +39,7 @@ pub enum Order {
 impl Order {
     /// The order of a column; `None` if only servers know it.
     #[must_use]
-    pub fn of(column: &crate::Column) -> Option<Self> {
+    pub(crate) fn of(column: &crate::Column) -> Option<Self> {
         Some(match column.data_type.as_str() {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => Self::Integer,
             "decimal" => Self::Decimal,
@@ -62,7 +62,7 @@ struct Part {
 
 /// The identity of a row.
 #[derive(Clone, Debug)]
-pub struct Key(Vec<Part>);
+pub(crate) struct Key(Vec<Part>);
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
@@ -92,31 +92,33 @@ impl std::hash::Hash for Key {
 
 impl Key {
     /// The texts of its parts, as the server sends them.
-    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(|part| part.text.as_slice())
     }
 }
 
 /// A column of an identity.
 #[derive(Clone, Debug)]
-pub struct KeyColumn {
+pub(crate) struct KeyColumn {
     /// Position in the table.
-    pub position: usize,
+    pub(crate) position: usize,
     /// Its name, quoted.
-    pub name: String,
+    pub(crate) name: String,
     order: Order,
     unsigned: bool,
 }
 
 /// The columns of a table's identity.
 #[derive(Clone, Debug)]
-pub struct KeyColumns(Vec<KeyColumn>);
+pub(crate) struct KeyColumns(Vec<KeyColumn>);
 
 impl KeyColumns {
+    /// The columns of a table's identity; `shown` is the table's name in errors.
+    ///
     /// # Errors
     /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
-    pub fn of(table: &Table) -> Result<Self, Error> {
-        let identity = table.identity.as_ref().ok_or_else(|| Error::NoIdentity { table: table.full_name() })?;
+    pub(crate) fn of(table: &Table, shown: &str) -> Result<Self, Error> {
+        let identity = table.identity.as_ref().ok_or_else(|| Error::NoIdentity { table: shown.to_owned() })?;
         let columns = identity.columns.iter().map(|position| {
             let column = table.columns.get(*position)?;
             let order = Order::of(column)?;
@@ -124,36 +126,36 @@ impl KeyColumns {
             Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column) })
         });
         let columns: Option<Vec<_>> = columns.collect();
-        let opaque = || Error::OpaqueIdentity { table: table.full_name(), index: identity.index.clone() };
-        columns.map(Self).ok_or_else(opaque)
+        let opaque = || Error::OpaqueIdentity { table: shown.to_owned(), index: identity.index.clone() };
+        columns.filter(|_| identity.comparable).map(Self).ok_or_else(opaque)
     }
 
     /// The columns in the order of the index.
-    pub fn iter(&self) -> impl Iterator<Item = &KeyColumn> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &KeyColumn> {
         self.0.iter()
     }
 
     /// The columns as a list for a statement.
     #[must_use]
-    pub fn list(&self) -> String {
+    pub(crate) fn list(&self) -> String {
         self.0.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// A key from the texts of its parts; `None` if they are no values of the columns.
-    pub fn parse<'t>(&self, texts: impl IntoIterator<Item = &'t [u8]>) -> Option<Key> {
+    pub(crate) fn parse<'t>(&self, texts: impl IntoIterator<Item = &'t [u8]>) -> Option<Key> {
         let mut texts = texts.into_iter();
         let parts: Option<Vec<_>> = self.0.iter().map(|column| part(column.order, texts.next()?)).collect();
         parts.filter(|_| texts.next().is_none()).map(Key)
     }
 
     /// The key of a row as a server sends it, with all columns of the identity at their positions in `fields`.
-    pub fn of_fields(&self, fields: &[Option<&[u8]>], positions: &[usize]) -> Option<Key> {
+    pub(crate) fn of_fields(&self, fields: &[Option<&[u8]>], positions: &[usize]) -> Option<Key> {
         let texts: Option<Vec<&[u8]>> = positions.iter().map(|at| fields.get(*at).copied().flatten()).collect();
         self.parse(texts?)
     }
 
     /// The key of a row of the binary log; `None` if the image lacks a column of it.
-    pub fn of_image(&self, row: &[Option<Value<'_>>]) -> Option<Key> {
+    pub(crate) fn of_image(&self, row: &[Option<Value<'_>>]) -> Option<Key> {
         let part_of = |column: &KeyColumn| {
             let value = row.get(column.position)?.as_ref()?;
             part(column.order, &value::text(value, column.unsigned)?)
@@ -163,7 +165,7 @@ impl KeyColumns {
 
     /// The condition for rows after `after` and up to `upto`.
     #[must_use]
-    pub fn range(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
+    pub(crate) fn range(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
         let after = after.map(|key| self.compared(key, ">", false));
         let upto = upto.map(|key| self.compared(key, "<", true));
         let both: Vec<_> = after.into_iter().chain(upto).collect();
@@ -172,14 +174,15 @@ impl KeyColumns {
 
     /// The condition for the row with this key.
     #[must_use]
-    pub fn equals(&self, key: &Key) -> String {
-        let equals = self.0.iter().zip(&key.0).map(|(column, part)| format!("{} = {}", column.name, column.literal(part)));
+    pub(crate) fn equals(&self, key: &Key) -> String {
+        let equals =
+            self.0.iter().zip(&key.0).map(|(column, part)| format!("{} = {}", column.name, column.literal(part)));
         equals.collect::<Vec<_>>().join(" AND ")
     }
 
     /// The key as a list of literals.
     #[must_use]
-    pub fn literals(&self, key: &Key) -> String {
+    pub(crate) fn literals(&self, key: &Key) -> String {
         self.0.iter().zip(&key.0).map(|(column, part)| column.literal(part)).collect::<Vec<_>>().join(", ")
     }
 
@@ -252,9 +255,11 @@ fn decimal(text: &[u8]) -> Option<Vec<u8>> {
     if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let padded = format!("1{whole:0>WHOLE_DIGITS$}{fraction:0<FRACTION_DIGITS$}");
-    let zero = padded.bytes().skip(1).all(|byte| byte == b'0');
-    Some(if negative && !zero { padded.bytes().map(|byte| !byte & 0x7f).collect() } else { padded.into_bytes() })
+    let digits = format!("{whole:0>WHOLE_DIGITS$}{fraction:0<FRACTION_DIGITS$}").into_bytes();
+    let below_zero = negative && digits.iter().any(|digit| *digit != b'0');
+    let mut sorted = vec![u8::from(!below_zero)];
+    sorted.extend(digits.iter().map(|digit| if below_zero { !digit } else { *digit }));
+    Some(sorted)
 }
 
 /// Microseconds, ordered like an integer.

@@ -3,22 +3,48 @@
 //! - [`catalog`]: the tables of a server, as both ends of a migration need them;
 //! - [`preflight`]: what must be true before one begins;
 //! - [`encryption`]: no table becomes less encrypted;
-//! - [`plan`]: all of this for one pair of servers.
+//! - [`plan`]: all of this for one pair of servers;
+//! - [`copy::gate`]: what becomes of a change while its table is copied;
+//! - [`run`], [`verify`], [`status`]: copies, follows and compares; goes on where it was;
+//! - [`cut_over`], [`finish`], [`abort`]: end a migration.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![warn(clippy::arithmetic_side_effects)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests"))]
 
+mod active;
+mod apply;
 pub mod catalog;
 pub mod copy;
+mod cutover;
 pub mod encryption;
 mod error;
+mod key;
+mod link;
+mod literal;
 pub mod plan;
+mod position;
 pub mod preflight;
+mod run;
+mod settings;
+mod shared;
 mod side;
+mod state;
+mod statement;
+mod stream;
+mod value;
+mod verify;
 
-pub use error::Error;
+use catalog::{Column, Table};
+
+pub use cutover::{CutOver, abort, cut_over, finish};
+pub use error::{Divergence, DivergenceKind, Error};
+pub use run::{Event, Progress, Status, TableStatus, Verified, run, status, verify};
+pub use settings::{End, Settings, Until, WindowLimits};
 pub use side::Side;
+pub use state::Phase;
+pub use value::NotWritable;
 
 /// The schema at the target in which a migration keeps its state.
 pub const STATE_SCHEMA: &str = "_sealant";

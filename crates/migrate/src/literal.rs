@@ -2,11 +2,7 @@
 
 use data_encoding::HEXLOWER;
 
-/// An identifier in backquotes.
-#[must_use]
-pub(crate) fn name(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
+pub(crate) use server::quote::identifier as name;
 
 /// Bytes as a hexadecimal literal.
 #[must_use]
@@ -40,8 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_texts_stay_what_they_are() {
-        assert_eq!(name("a`; DROP TABLE b; --"), "`a``; DROP TABLE b; --`");
+    fn texts_stay_what_they_are() {
         assert_eq!(text("it's \\ \0"), "'it\\'s \\\\ \\0'");
         assert_eq!(hexadecimal(b""), "x''");
     }

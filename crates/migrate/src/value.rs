@@ -22,19 +22,19 @@ pub enum NotWritable {
 
 /// Whether numbers of a column have no sign.
 #[must_use]
-pub fn is_unsigned(column: &Column) -> bool {
+pub(crate) fn is_unsigned(column: &Column) -> bool {
     column.column_type.contains("unsigned")
 }
 
 /// The number in `binary(16)`.
 #[must_use]
-pub fn length(column_type: &str) -> Option<usize> {
+pub(crate) fn length(column_type: &str) -> Option<usize> {
     column_type.split_once('(')?.1.split_once(')')?.0.parse().ok()
 }
 
 /// The text that a server sends for a value of an identity; `None` for types that are not compared, and NULL.
 #[must_use]
-pub fn text(value: &Value<'_>, unsigned: bool) -> Option<Vec<u8>> {
+pub(crate) fn text(value: &Value<'_>, unsigned: bool) -> Option<Vec<u8>> {
     Some(match value {
         Value::Integer(integer) if unsigned => integer.as_unsigned().to_string().into_bytes(),
         Value::Integer(integer) => integer.as_signed().to_string().into_bytes(),
@@ -54,7 +54,7 @@ pub fn text(value: &Value<'_>, unsigned: bool) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`NotWritable`].
-pub fn write(out: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Column) -> Result<(), NotWritable> {
+pub(crate) fn write(out: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Column) -> Result<(), NotWritable> {
     match value.ok_or(NotWritable::Missing)? {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Integer(_) | Value::Year(_) | Value::Decimal(_) => {

@@ -2,6 +2,8 @@
 //! in its log, chunks, a stream, and crashes. With all rules, both ends are equal in the end, whatever happens in
 //! between. Without any one of them, a difference is found.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use std::collections::BTreeMap;
 
 use migrate::copy::gate::{Chunk, Gate, State, Verdict};

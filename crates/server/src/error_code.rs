@@ -9,6 +9,10 @@ pub const TOO_MANY_CONNECTIONS: u16 = 1040;
 pub const UNKNOWN_DATABASE: u16 = 1049;
 /// `ER_BAD_TABLE_ERROR`: a table to drop does not exist.
 pub const UNKNOWN_TABLE: u16 = 1051;
+/// `ER_BAD_FIELD_ERROR`.
+pub const UNKNOWN_COLUMN: u16 = 1054;
+/// `ER_DUP_ENTRY`: a unique key has this value already.
+pub const DUPLICATE_ENTRY: u16 = 1062;
 /// `ER_HOST_IS_BLOCKED`.
 pub const HOST_IS_BLOCKED: u16 = 1129;
 /// `ER_HOST_NOT_PRIVILEGED`: no account may log in from this host.

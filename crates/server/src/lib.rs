@@ -38,7 +38,9 @@ pub mod switch;
 pub mod tls;
 mod version;
 
-pub use connect::{Connection, DumpFrom, EventPackets, Executed, LOCAL_NAME, Options, Rows, TlsMode, TlsOptions};
+pub use connect::{
+    Connection, DumpFrom, EachRow, EventPackets, Executed, LOCAL_NAME, Options, Rows, TlsMode, TlsOptions,
+};
 pub use dialect::capability::Capability;
 pub use endpoint::{DEFAULT_PORT, Endpoint, Target, is_any_address};
 pub use error::{Error, OtherService, Phase, UnverifiedPeer};

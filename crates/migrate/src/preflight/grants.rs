@@ -1,6 +1,6 @@
 //! The privileges that the two accounts need, and no others.
 
-use server::{ServerVersion, dialect::quote};
+use server::{ServerVersion, quote};
 
 use crate::{STATE_SCHEMA, Side, catalog::Filter};
 
@@ -86,7 +86,7 @@ impl Grant {
     /// A schema's name is a pattern there: `_` has to be escaped.
     fn object(&self) -> String {
         let escaped = |schema: &String| schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
-        let name = self.scope.as_ref().map(|schema| quote::name(&escaped(schema)));
+        let name = self.scope.as_ref().map(|schema| quote::identifier(&escaped(schema)));
         format!("{}.*", name.as_deref().unwrap_or("*"))
     }
 }
@@ -95,7 +95,7 @@ impl Grant {
 #[must_use]
 pub fn quoted_account(account: &str) -> String {
     let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
-    format!("{}@{}", quote::name(user), quote::name(host))
+    format!("{}@{}", quote::identifier(user), quote::identifier(host))
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use crate::{
 /// The name of the file in `LOAD DATA LOCAL INFILE`. No such file is read: the rows are in memory.
 pub const LOCAL_NAME: &str = "sealant-rows";
 
+/// Takes the fields of a row; ends the query early with `Break`.
+pub type EachRow<'e> = dyn FnMut(&[Option<&[u8]>]) -> ControlFlow<()> + 'e;
+
 const COM_QUERY: u8 = 3;
 /// First byte of a server's request for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
@@ -51,11 +54,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error`], as [`Self::query`]; [`Error::ResultTooLarge`] for one row beyond the limit.
-    pub fn query_rows(
-        &mut self,
-        sql: &[u8],
-        each: &mut dyn FnMut(&[Option<&[u8]>]) -> ControlFlow<()>,
-    ) -> Result<bool, Error> {
+    pub fn query_rows(&mut self, sql: &[u8], each: &mut EachRow<'_>) -> Result<bool, Error> {
         self.send_statement(sql)?;
         let whole = self.read_rows(each);
         match whole {
@@ -113,7 +112,7 @@ impl Connection {
         executed(&self.receive(&mut 0, 1 << 16, Phase::Statement)?)
     }
 
-    fn read_rows(&mut self, each: &mut dyn FnMut(&[Option<&[u8]>]) -> ControlFlow<()>) -> Result<bool, Error> {
+    fn read_rows(&mut self, each: &mut EachRow<'_>) -> Result<bool, Error> {
         let mut head_limit = self.max_result_bytes;
         let Some(columns) = self.read_columns(&mut head_limit)? else {
             return Err(Error::Malformed { what: "result without columns" });

@@ -19,7 +19,7 @@ use std::{
 use pki::Fingerprint;
 
 pub use self::{
-    bulk::{Executed, LOCAL_NAME},
+    bulk::{EachRow, Executed, LOCAL_NAME},
     dump::{DumpFrom, EventPackets},
     rows::Rows,
     tls::{TlsFacts, TlsMode, TlsOptions, client_config, server_name, tls_failure},

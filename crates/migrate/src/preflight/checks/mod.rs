@@ -79,7 +79,7 @@ pub const CHECKS: &[Check] = &[
 
 /// What every check uses.
 mod prelude {
-    pub(super) use server::dialect::quote;
+    pub(super) use server::quote;
 
     #[cfg(test)]
     pub(super) use crate::preflight::Severity;

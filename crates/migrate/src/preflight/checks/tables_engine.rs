@@ -10,7 +10,7 @@ fn judge(_: &Facts, tables: &Tables) -> Vec<Finding> {
     others
         .map(|table| {
             let evidence = format!("its engine is {}, which has no transactions and no encryption", table.engine);
-            let name = format!("{}.{}", quote::name(&table.schema), quote::name(&table.name));
+            let name = quote::table(&table.schema, &table.name);
             Finding::block(table.label(), evidence).run(Side::Source, format!("ALTER TABLE {name} ENGINE = InnoDB"))
         })
         .collect()

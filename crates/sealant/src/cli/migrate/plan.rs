@@ -9,7 +9,7 @@ use report::{write_migrate_json, write_migrate_plan};
 use server::tls::TlsVersion;
 
 use super::ends::{End, Ends};
-use crate::cli::verify::forbid_dumps;
+use crate::process::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;

@@ -1,44 +1,8 @@
-//! Errors of a migration.
+//! What to do about an error, and what kind of failure it is.
 
 use std::borrow::Cow;
 
-use thiserror::Error;
-
-use crate::{Side, catalog::Difference};
-
-/// Why a migration, or a step of one, could not be done.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A server refused a statement, or the connection to it failed.
-    #[error("{side}: {error}")]
-    Server {
-        /// `source` or `target`.
-        side: Side,
-        /// The server's or the connection's error.
-        error: server::Error,
-    },
-    /// Nothing was given by which the server could be verified; it was not contacted.
-    #[error("{side}: {endpoint} cannot be verified: neither a CA nor a fingerprint is given")]
-    Unverified {
-        /// `source` or `target`.
-        side: Side,
-        /// Its address.
-        endpoint: String,
-    },
-    /// A server's definition of a table is not one that this program can read.
-    #[error("source: {table}: its definition cannot be read")]
-    Definition {
-        /// `schema.table`.
-        table: String,
-    },
-    /// Tables of the target are not as those of the source.
-    #[error("target: {}", described(differences))]
-    Structure {
-        /// What differs.
-        differences: Vec<Difference>,
-    },
-}
+use crate::{Error, Side};
 
 /// Options of a single connection that have the name of a side before their own here.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
@@ -62,6 +26,20 @@ impl Error {
             }
             Self::Definition { .. } => "leave the table out with --exclude".into(),
             Self::Structure { .. } => "the target must create tables as the source has them".into(),
+            Self::Stream(error) => of_side(Side::Source, &error.hint()?).into(),
+            Self::SourceSetting { .. } => "set it on the source, then run again".into(),
+            Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } => "leave the table out with --exclude".into(),
+            Self::DefinitionChanged { .. } => {
+                "abort, make the same change at the target or let it be created anew, and begin again".into()
+            }
+            Self::StatementFormat { .. } => {
+                "set binlog_format=ROW for every session of the source, abort, and begin again".into()
+            }
+            Self::NotBegun => "begin with sealant migrate run".into(),
+            Self::ForeignState { .. } => "rename that schema".into(),
+            Self::OtherMigration { .. } => "end it with sealant migrate finish or abort".into(),
+            Self::NotEmpty { .. } => "the tables must be empty, and nothing else may write to them".into(),
+            _ => return None,
         })
     }
 
@@ -75,7 +53,7 @@ impl Error {
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         match self {
-            Self::Unverified { .. } | Self::Structure { .. } => true,
+            Self::Unverified { .. } | Self::Structure { .. } | Self::Divergence(_) => true,
             Self::Server { error, .. } => matches!(
                 error,
                 server::Error::TlsNotOffered
@@ -85,7 +63,7 @@ impl Error {
                     | server::Error::UnverifiedServer { .. }
                     | server::Error::PlaintextRefused { .. }
             ),
-            Self::Definition { .. } => false,
+            _ => false,
         }
     }
 }
@@ -95,22 +73,6 @@ fn of_side(side: Side, hint: &str) -> String {
     OPTIONS.iter().fold(hint.to_owned(), |hint, option| {
         hint.replace(option, &format!("--{side}-{}", option.trim_start_matches('-')))
     })
-}
-
-/// The first difference, and how many more there are.
-fn described(differences: &[Difference]) -> String {
-    let Some(first) = differences.first() else { return "its tables differ".to_owned() };
-    let place = format!("{}.{} {}", first.table.0, first.table.1, first.object);
-    let what = match (&first.source, &first.target) {
-        (Some(source), Some(target)) => format!("{} is '{target}' and not '{source}'", first.attribute),
-        (_, None) => "is missing".to_owned(),
-        (None, _) => "is not in the source".to_owned(),
-    };
-    let more = match differences.len().saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" ({more} more differences)"),
-    };
-    format!("{} {what}{more}", place.trim_end())
 }
 
 #[cfg(test)]

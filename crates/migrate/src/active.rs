@@ -1,0 +1,225 @@
+//! A migration in progress: both locks are held, the state is read, and the stream follows the source.
+
+use std::{
+    collections::{HashSet, hash_map::RandomState},
+    hash::{BuildHasher, Hasher},
+    thread,
+    time::{Duration, Instant},
+};
+
+use server::{Connection, error_code};
+
+use crate::{
+    Error, Phase, Progress, Side,
+    copy::{
+        gate::{Chunk, Gate},
+        table::MovedTable,
+    },
+    key::Key,
+    link, literal,
+    position::{self, Position},
+    settings::Settings,
+    shared::Shared,
+    state,
+    stream::Follower,
+};
+
+/// Longest wait for the lock of a run that has just ended.
+const LOCK_SECONDS: u64 = 10;
+/// Time between signs of life, and between reports of progress.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// What `work` of [`with_stream`] works with.
+pub(crate) struct Active<'m> {
+    pub(crate) settings: &'m Settings,
+    pub(crate) shared: &'m Shared,
+    pub(crate) tables: &'m [MovedTable],
+    /// Holds the lock at the source.
+    pub(crate) source: Connection,
+    /// Holds the lock at the target.
+    pub(crate) target: Connection,
+    pub(crate) phase: Phase,
+    beaten: Instant,
+}
+
+/// Opens the migration, follows the source while `work` works, and ends.
+///
+/// # Errors
+/// Those of `work` and of the stream, whichever came first.
+pub(crate) fn with_stream<T>(
+    settings: &Settings,
+    may_begin: bool,
+    work: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let tables = moved_tables(settings)?;
+    let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
+    lock(&mut target, Side::Target, "sealant-migrate")?;
+    let source_uuid = check_source(&mut source)?;
+    let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
+    lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
+    let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, may_begin)?;
+    let shared = read_state(&mut source, &mut target, &tables)?;
+    let mut follower = Follower::open(settings, &shared, &tables, server_id())?;
+    let result = thread::scope(|threads| {
+        threads.spawn(|| shared.watched(|| follower.follow()));
+        let (shared, tables) = (&shared, tables.as_slice());
+        let mut active = Active { settings, shared, tables, source, target, phase, beaten: Instant::now() };
+        let result = work(&mut active);
+        shared.end();
+        result
+    });
+    match (shared.failure(), result) {
+        // The work fails with it when the stream has failed.
+        (Some(failure), Err(Error::Stopped) | Ok(_)) => Err(failure),
+        (_, result) => result,
+    }
+}
+
+/// The tables in the order of their names, by which the state numbers them.
+pub(crate) fn moved_tables(settings: &Settings) -> Result<Vec<MovedTable>, Error> {
+    let mut tables: Vec<_> = settings.tables.iter().collect();
+    tables.sort_by_key(|table| (&table.schema, &table.name));
+    if tables.is_empty() {
+        return Err(Error::NoTables);
+    }
+    tables.into_iter().enumerate().map(|(number, table)| MovedTable::new(number, table)).collect()
+}
+
+/// Locks out other processes for as long as the connection lasts.
+pub(crate) fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error> {
+    let sql = format!("SELECT GET_LOCK({}, {LOCK_SECONDS})", literal::text(name));
+    let rows = connection.query(&sql).map_err(Error::of(side))?;
+    if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
+}
+
+fn variable(connection: &mut Connection, side: Side, name: &str) -> Result<String, Error> {
+    match connection.query(&format!("SELECT @@GLOBAL.{name}")) {
+        Ok(rows) => Ok(rows.scalar().unwrap_or_default().to_owned()),
+        Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(String::new()),
+        Err(error) => Err(Error::of(side)(error)),
+    }
+}
+
+/// Checks that the log has every change of a row, whole. Returns the server's UUID.
+fn check_source(source: &mut Connection) -> Result<String, Error> {
+    const NEEDED: [(&str, &str); 5] = [
+        ("log_bin", "1"),
+        ("gtid_mode", "ON"),
+        ("binlog_format", "ROW"),
+        ("binlog_row_image", "FULL"),
+        ("binlog_row_value_options", ""),
+    ];
+    for (name, wanted) in NEEDED {
+        let found = variable(source, Side::Source, name)?;
+        if found != wanted {
+            return Err(Error::SourceSetting { variable: name, found, wanted });
+        }
+    }
+    variable(source, Side::Source, "server_uuid")
+}
+
+fn begin_or_resume(
+    source: &mut Connection,
+    target: &mut Connection,
+    tables: &[MovedTable],
+    source_uuid: &str,
+    may_begin: bool,
+) -> Result<Phase, Error> {
+    let Some(run) = state::run(target)? else {
+        if !may_begin {
+            return Err(Error::NotBegun);
+        }
+        // Every transaction of this set is visible to the chunks; the stream delivers all others.
+        let start = Position { gtids: position::executed(source)?, ..Position::default() };
+        let encrypted = tables.iter().any(|moved| moved.table.encrypted);
+        state::begin(target, source_uuid, tables, &start, encrypted)?;
+        return Ok(Phase::Copy);
+    };
+    state::compare_tables(target, tables)?;
+    let applied = state::position(target)?.gtids;
+    if !applied.is_subset_of(&position::executed(source)?) {
+        return Err(Error::OtherMigration { what: format!("its source, {}, is ahead of this one", run.source_uuid) });
+    }
+    Ok(run.phase)
+}
+
+fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedTable]) -> Result<Shared, Error> {
+    let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
+    let mut watched = HashSet::new();
+    for stored in state::chunks(target, tables)? {
+        if stored.verified {
+            watched.insert((stored.table, stored.chunk.number));
+        }
+        if let Some(chunks) = loaded.get_mut(stored.table) {
+            chunks.push(stored.chunk);
+        }
+    }
+    let gates = loaded.into_iter().map(Gate::resumed).collect();
+    let start = state::position(target)?;
+    let shared = Shared::new(gates, watched, start);
+    // The position was stored after its transactions were delivered, not after they were visible.
+    let begun = shared.lock().begun.clone();
+    crate::copy::read::wait_until_visible(source, &shared, &begun)?;
+    Ok(shared)
+}
+
+/// A `server_id` that hardly any other replica has.
+fn server_id() -> u32 {
+    const LOWEST: u32 = 1 << 30;
+    let random = RandomState::new().build_hasher().finish();
+    u32::try_from(random & u64::from(LOWEST.wrapping_sub(1))).unwrap_or(0) | LOWEST
+}
+
+impl Active<'_> {
+    /// Each second: shows that the run is alive, and keeps both locks. Ends the run if the caller wants that.
+    pub(crate) fn beat(&mut self, report: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+        if self.settings.stopped() || self.shared.has_ended() {
+            return Err(Error::Stopped);
+        }
+        if self.beaten.elapsed() < BEAT {
+            return Ok(());
+        }
+        self.beaten = Instant::now();
+        state::beat(&mut self.target)?;
+        self.source.query("SELECT 1").map_err(Error::of(Side::Source))?;
+        report(self.progress());
+        Ok(())
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        let following = self.shared.lock();
+        let chunks = following.gates.iter().map(|gate| gate.chunks().len()).sum();
+        Progress {
+            phase: self.phase,
+            copied_rows: following.copied.0,
+            copied_bytes: following.copied.1,
+            applied_rows: following.applied_rows,
+            applied_time: following.applied_time,
+            chunks,
+            verified_chunks: following.watched.len(),
+        }
+    }
+
+    /// Waits until the target has everything that the source has logged. Returns the end of the log.
+    pub(crate) fn catch_up(&mut self) -> Result<binlog::replica::LogPosition, Error> {
+        let end = position::log_end(&mut self.source)?;
+        self.shared.wait_applied(&end)?;
+        Ok(end)
+    }
+
+    pub(crate) fn set_phase(&mut self, phase: Phase) -> Result<(), Error> {
+        state::set_phase(&mut self.target, phase)?;
+        self.phase = phase;
+        Ok(())
+    }
+
+    /// The chunks that were not compared, or have changed since then.
+    pub(crate) fn unverified(&self) -> Vec<(usize, Chunk<Key>)> {
+        let following = self.shared.lock();
+        let all = following.gates.iter().enumerate();
+        all.flat_map(|(table, gate)| gate.chunks().iter().map(move |chunk| (table, chunk)))
+            .filter(|(table, chunk)| !following.watched.contains(&(*table, chunk.number)))
+            .map(|(table, chunk)| (table, chunk.clone()))
+            .collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! Changes that are applied together: of each row only the last image.
+//!
+//! Images are whole, and the order is the log's, so applying a window a second time, or one that begins earlier, ends in
+//! the same rows.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use binlog::Value;
+
+use crate::{Column, NotWritable, copy::table::MovedTable, key::Key, settings::WindowLimits, value};
+
+/// The newest image of each changed row of a table; `None` for a row that is gone.
+pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
+
+/// Changes that are not applied yet.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    /// By the number of the table.
+    pub(crate) tables: HashMap<usize, Images>,
+    /// Chunks that were compared, and changed since then.
+    pub(crate) touched: Vec<(usize, u64)>,
+    /// Number of changes, superseded ones included.
+    pub(crate) changes: u64,
+    rows: usize,
+    bytes: usize,
+    oldest: Option<Instant>,
+}
+
+impl Window {
+    /// Notes that a row is gone.
+    pub(crate) fn delete(&mut self, table: usize, key: Key) {
+        self.put(table, key, None);
+    }
+
+    /// Notes a row's image, as literals of a statement.
+    pub(crate) fn store(&mut self, table: usize, key: Key, image: Vec<u8>) {
+        self.put(table, key, Some(image));
+    }
+
+    fn put(&mut self, table: usize, key: Key, image: Option<Vec<u8>>) {
+        let bytes = |image: &Option<Vec<u8>>| image.as_ref().map_or(0, Vec::len).saturating_add(OVERHEAD_BYTES);
+        self.changes = self.changes.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes(&image));
+        self.oldest.get_or_insert_with(Instant::now);
+        match self.tables.entry(table).or_default().insert(key, image) {
+            Some(before) => self.bytes = self.bytes.saturating_sub(bytes(&before)),
+            None => self.rows = self.rows.saturating_add(1),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows == 0 && self.touched.is_empty()
+    }
+
+    /// Whether it must be applied now.
+    pub(crate) fn is_full(&self, limits: &WindowLimits) -> bool {
+        self.rows >= limits.rows || self.bytes >= limits.bytes || self.age() >= limits.age
+    }
+
+    fn age(&self) -> Duration {
+        self.oldest.map_or(Duration::ZERO, |oldest| oldest.elapsed())
+    }
+}
+
+/// What a row takes besides its image: its key, twice, and its place in the table.
+const OVERHEAD_BYTES: usize = 160;
+
+/// A row as literals in brackets, for the columns of [`MovedTable::column_list`].
+///
+/// # Errors
+/// The column, and why it cannot be written.
+pub(crate) fn image(table: &MovedTable, row: &[Option<Value<'_>>]) -> Result<Vec<u8>, (String, NotWritable)> {
+    let mut image = vec![b'('];
+    let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
+    for (number, (column, value)) in columns.enumerate() {
+        if number > 0 {
+            image.push(b',');
+        }
+        write(&mut image, value.as_ref(), column)?;
+    }
+    image.push(b')');
+    Ok(image)
+}
+
+fn write(image: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Column) -> Result<(), (String, NotWritable)> {
+    value::write(image, value, column).map_err(|why| (column.name.clone(), why))
+}

@@ -1,0 +1,111 @@
+//! Writes a window to the target, with the position behind it, in one transaction.
+
+use std::{thread::sleep, time::Duration};
+
+use server::{Connection, error_code};
+
+use super::window::{Images, Window};
+use crate::{End, Error, Side, copy::table::MovedTable, link, position::Position, state};
+
+/// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
+const STATEMENT_BYTES: usize = 1 << 20;
+/// Number of rows of a statement: servers limit the memory of a condition with many alternatives.
+const ROWS: usize = 1000;
+/// Attempts at a transaction that collides with others.
+const TRIES: u32 = 20;
+
+/// The connection that applies.
+#[derive(Debug)]
+pub(crate) struct Writer<'m> {
+    target: Connection,
+    tables: &'m [MovedTable],
+}
+
+impl<'m> Writer<'m> {
+    pub(crate) fn open(end: &End, tables: &'m [MovedTable]) -> Result<Self, Error> {
+        Ok(Self { target: link::target(end)?, tables })
+    }
+
+    /// Applies a window. The target has everything before `position` then.
+    ///
+    /// # Errors
+    /// [`Error::Server`], [`Error::ApplyWarnings`]: nothing was applied, or everything.
+    pub(crate) fn apply(&mut self, window: &Window, position: &Position) -> Result<(), Error> {
+        let mut tries = TRIES;
+        loop {
+            tries = tries.saturating_sub(1);
+            match self.transaction(window, position) {
+                Err(error) if tries > 0 && collided(&error) => {
+                    self.send(b"ROLLBACK")?;
+                    sleep(Duration::from_millis(20));
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn transaction(&mut self, window: &Window, position: &Position) -> Result<(), Error> {
+        self.send(b"START TRANSACTION")?;
+        // In the same order each time, so that two transactions do not wait for each other.
+        let mut numbers: Vec<_> = window.tables.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            if let (Some(table), Some(images)) = (self.tables.get(number), window.tables.get(&number)) {
+                self.table(table, images)?;
+            }
+        }
+        for (table, chunk) in &window.touched {
+            self.send(state::mark_touched(*table, *chunk).as_bytes())?;
+        }
+        self.send(state::store_position(position).as_bytes())?;
+        self.send(b"COMMIT").map(drop)
+    }
+
+    /// Rows that are gone first: another row may have their unique values now.
+    fn table(&mut self, table: &MovedTable, images: &Images) -> Result<(), Error> {
+        let mut rows: Vec<_> = images.iter().collect();
+        rows.sort_by_key(|(key, _)| *key);
+        let gone: Vec<_> = rows.iter().filter(|(_, image)| image.is_none()).map(|(key, _)| *key).collect();
+        for keys in gone.chunks(ROWS) {
+            let each: Vec<_> = keys.iter().map(|key| format!("({})", table.key.equals(key))).collect();
+            self.send(format!("DELETE FROM {} WHERE {}", table.quoted, each.join(" OR ")).as_bytes())?;
+        }
+        let head = format!("REPLACE INTO {} ({}) VALUES ", table.quoted, table.column_list()).into_bytes();
+        let mut statement = head.clone();
+        for image in rows.iter().filter_map(|(_, image)| image.as_ref()) {
+            if statement.len() > head.len() {
+                statement.push(b',');
+            }
+            statement.extend_from_slice(image);
+            if statement.len() >= STATEMENT_BYTES {
+                self.store(table, &statement)?;
+                statement.clone_from(&head);
+            }
+        }
+        if statement.len() > head.len() { self.store(table, &statement) } else { Ok(()) }
+    }
+
+    fn store(&mut self, table: &MovedTable, statement: &[u8]) -> Result<(), Error> {
+        match self.send(statement)? {
+            0 => Ok(()),
+            warnings => Err(Error::ApplyWarnings { table: table.shown.clone(), warnings }),
+        }
+    }
+
+    /// Returns the number of warnings.
+    fn send(&mut self, statement: &[u8]) -> Result<u16, Error> {
+        let executed = self.target.execute(statement).map_err(Error::of(Side::Target))?;
+        Ok(executed.warnings)
+    }
+}
+
+/// Whether a transaction was rolled back because of another one, or waited for it too long.
+pub(crate) const fn collided(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Server {
+            error: server::Error::Server { code: error_code::LOCK_DEADLOCK | error_code::LOCK_WAIT_TIMEOUT, .. },
+            ..
+        }
+    )
+}

@@ -1,0 +1,166 @@
+//! Which chunk is read next, and how large it is.
+
+use std::{ops::ControlFlow, sync::Mutex, time::Duration};
+
+use replication::gtid::mysql::GtidSet;
+use server::Connection;
+
+use super::{
+    gate::{Chunk, State},
+    table::MovedTable,
+};
+use crate::{Error, Side, key::Key, shared::Shared};
+
+/// Rows of the first chunk of a table.
+const FIRST_ROWS: u64 = 1000;
+/// Longest read of a chunk: the source keeps old versions of rows for as long.
+const READ_TIME: Duration = Duration::from_secs(2);
+
+/// A chunk to copy.
+#[derive(Debug)]
+pub(crate) struct Job<'m> {
+    pub(crate) table: &'m MovedTable,
+    pub(crate) chunk: Chunk<Key>,
+    /// Transactions that must be visible before it is read.
+    pub(crate) barrier: GtidSet,
+}
+
+/// What is known of a table while it is copied.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// Rows of the next chunk.
+    rows: u64,
+    /// Whether a thread looks for the end of the next chunk.
+    busy: bool,
+}
+
+/// Hands out the chunks of all tables: those of the largest table first.
+#[derive(Debug)]
+pub(crate) struct Jobs<'m> {
+    tables: &'m [MovedTable],
+    order: Vec<usize>,
+    progress: Mutex<Vec<Progress>>,
+    chunk_bytes: usize,
+    shared: &'m Shared,
+}
+
+impl<'m> Jobs<'m> {
+    pub(crate) fn new(tables: &'m [MovedTable], chunk_bytes: usize, shared: &'m Shared) -> Self {
+        let mut order: Vec<_> = (0..tables.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(tables.get(*at).map_or(0, |moved| moved.table.bytes)));
+        let progress = Mutex::new(vec![Progress { rows: FIRST_ROWS, busy: false }; tables.len()]);
+        Self { tables, order, progress, chunk_bytes, shared }
+    }
+
+    /// The next chunk, in flight from now on; `None` when every row is at the target.
+    pub(crate) fn next(&self, source: &mut Connection) -> Result<Option<Job<'m>>, Error> {
+        loop {
+            if let Some(job) = self.begin_waiting() {
+                return Ok(Some(job));
+            }
+            let Some((table, after, rows)) = self.claim() else {
+                let done = self.shared.wait(|following| {
+                    let all = following.gates.iter().all(|gate| gate.is_complete());
+                    let some =
+                        following.gates.iter().any(|gate| gate.waiting().is_some()) || self.has_unclaimed(following);
+                    (all || some).then_some(all)
+                })?;
+                if done {
+                    return Ok(None);
+                }
+                continue;
+            };
+            let upto = boundary(source, Side::Source, table, after.as_ref(), rows);
+            self.release(table, upto)?;
+        }
+    }
+
+    /// Begins the first chunk that waits.
+    fn begin_waiting(&self) -> Option<Job<'m>> {
+        let mut following = self.shared.lock();
+        for number in &self.order {
+            let table = self.tables.get(*number)?;
+            let gate = following.gates.get_mut(*number)?;
+            if let Some(chunk) = gate.waiting().cloned() {
+                gate.set(chunk.number, State::InFlight);
+                return Some(Job { table, chunk, barrier: following.begun.clone() });
+            }
+        }
+        None
+    }
+
+    /// A table whose next chunk nobody looks for.
+    fn claim(&self) -> Option<(&'m MovedTable, Option<Key>, u64)> {
+        let following = self.shared.lock();
+        let mut progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for number in &self.order {
+            let (table, gate) = (self.tables.get(*number)?, following.gates.get(*number)?);
+            let progress = progress.get_mut(*number)?;
+            if let (Some(after), false) = (gate.end(), progress.busy) {
+                progress.busy = true;
+                return Some((table, after, progress.rows));
+            }
+        }
+        None
+    }
+
+    fn has_unclaimed(&self, following: &crate::shared::Following) -> bool {
+        let progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        following.gates.iter().zip(progress.iter()).any(|(gate, progress)| gate.end().is_some() && !progress.busy)
+    }
+
+    fn release(&self, table: &MovedTable, upto: Result<Option<Key>, Error>) -> Result<(), Error> {
+        self.shared.update(|following| {
+            if let Some(progress) = self.table_progress().get_mut(table.number) {
+                progress.busy = false;
+            }
+            if let (Ok(upto), Some(gate)) = (&upto, following.gates.get_mut(table.number)) {
+                gate.extend(upto.clone());
+            }
+        });
+        upto.map(drop)
+    }
+
+    /// Sizes the next chunks of a table by one that was read: at most half as large again.
+    pub(crate) fn note(&self, table: &MovedTable, rows: u64, bytes: usize, time: Duration) {
+        let mut all = self.table_progress();
+        let Some(progress) = all.get_mut(table.number) else { return };
+        let in_proportion =
+            |size: u128, limit: u128| u128::from(rows.max(1)).saturating_mul(limit).checked_div(size.max(1));
+        let by_bytes = in_proportion(as_u64(bytes).into(), as_u64(self.chunk_bytes).into());
+        let by_time = in_proportion(time.as_micros(), READ_TIME.as_micros());
+        let fits = u64::try_from(by_bytes.min(by_time).unwrap_or(u128::MAX)).unwrap_or(u64::MAX);
+        progress.rows = fits.clamp(1, progress.rows.saturating_mul(3).div_ceil(2));
+    }
+
+    fn table_progress(&self) -> std::sync::MutexGuard<'_, Vec<Progress>> {
+        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The identity at which the next chunk ends; `None` for the end of the table.
+pub(crate) fn boundary(
+    connection: &mut Connection,
+    side: Side,
+    table: &MovedTable,
+    after: Option<&Key>,
+    rows: u64,
+) -> Result<Option<Key>, Error> {
+    let mut found = None;
+    let columns: Vec<_> = (0..table.key.iter().count()).collect();
+    connection
+        .query_rows(table.boundary(after, rows).as_bytes(), &mut |fields| {
+            found = Some(table.key.of_fields(fields, &columns));
+            ControlFlow::Continue(())
+        })
+        .map_err(Error::of(side))?;
+    match found {
+        None => Ok(None),
+        Some(Some(key)) => Ok(Some(key)),
+        Some(None) => Err(Error::Fields { table: table.shown.clone() }),
+    }
+}
+
+fn as_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

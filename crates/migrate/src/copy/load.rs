@@ -1,0 +1,120 @@
+//! Loads a chunk into the target, and marks it as loaded in the same transaction.
+
+use std::{thread::sleep, time::Duration};
+
+use server::{Connection, Executed, error_code};
+
+use super::{gate::State, read::Content};
+use crate::{End, Error, Side, apply::write::collided, link, shared::Shared, state};
+
+/// Attempts at a transaction that collides with the applied changes.
+const TRIES: u32 = 20;
+
+/// A thread that loads.
+pub(crate) struct Loader<'m> {
+    target: Connection,
+    shared: &'m Shared,
+}
+
+impl<'m> Loader<'m> {
+    pub(crate) fn open(end: &End, shared: &'m Shared) -> Result<Self, Error> {
+        Ok(Self { target: link::target(end)?, shared })
+    }
+
+    /// Loads a chunk. Its changes are applied from now on.
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was stored then.
+    pub(crate) fn load(&mut self, content: &Content<'_>) -> Result<(), Error> {
+        let mut tries = TRIES;
+        loop {
+            tries = tries.saturating_sub(1);
+            match self.transaction(content) {
+                Err(error) if tries > 0 && collided(&error) => {
+                    self.query("ROLLBACK")?;
+                    sleep(Duration::from_millis(20));
+                }
+                Err(error) => {
+                    drop(self.query("ROLLBACK"));
+                    return Err(error);
+                }
+                Ok(()) => break,
+            }
+        }
+        let bytes = u64::try_from(content.file.len()).unwrap_or(u64::MAX);
+        self.shared.update(|following| {
+            if let Some(gate) = following.gates.get_mut(content.table.number) {
+                gate.set(content.chunk.number, State::Loaded);
+            }
+            let (rows_before, bytes_before) = following.copied;
+            following.copied = (rows_before.saturating_add(content.rows), bytes_before.saturating_add(bytes));
+        });
+        Ok(())
+    }
+
+    fn transaction(&mut self, content: &Content<'_>) -> Result<(), Error> {
+        self.begin(content)?;
+        if content.rows > 0 {
+            let loaded = self.send(content, "")?;
+            if loaded.affected_rows != content.rows || loaded.warnings != 0 {
+                self.replace(content, loaded)?;
+            }
+        }
+        let Content { table, chunk, rows, file } = content;
+        self.query(&state::mark_loaded(table.number, chunk, *rows, file.len()))?;
+        self.query("COMMIT")
+    }
+
+    /// Begins a transaction, and sees to it that the range is empty.
+    fn begin(&mut self, content: &Content<'_>) -> Result<(), Error> {
+        self.query("START TRANSACTION")?;
+        let Content { table, chunk, .. } = content;
+        let range = table.key.range(chunk.after.as_ref(), chunk.upto.as_ref());
+        let sql = format!("SELECT 1 FROM {} WHERE {range} LIMIT 1", table.by_key);
+        let found = self.target.query(&sql).map_err(Error::of(Side::Target))?;
+        if found.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
+    }
+
+    /// A row of the chunk has a unique value that another row, outside of the chunk, has given up meanwhile: its change
+    /// is in the log, but not applied yet. That row is replaced; its newer image comes with the log.
+    fn replace(&mut self, content: &Content<'_>, plain: Executed) -> Result<(), Error> {
+        let code = self.first_warning()?;
+        if code != error_code::DUPLICATE_ENTRY {
+            return Err(refused(content, plain, code));
+        }
+        self.query("ROLLBACK")?;
+        self.begin(content)?;
+        let loaded = self.send(content, "REPLACE ")?;
+        if loaded.affected_rows >= content.rows && loaded.warnings == 0 {
+            return Ok(());
+        }
+        let code = self.first_warning()?;
+        Err(refused(content, loaded, code))
+    }
+
+    /// `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.
+    fn send(&mut self, content: &Content<'_>, duplicates: &str) -> Result<Executed, Error> {
+        let statement = content.table.load(duplicates);
+        self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::of(Side::Target))
+    }
+
+    /// The number of the first warning. Not its message, which can have a value.
+    fn first_warning(&mut self) -> Result<u16, Error> {
+        let warnings = self.target.query("SHOW WARNINGS LIMIT 1").map_err(Error::of(Side::Target))?;
+        Ok(warnings.value(0, "Code").and_then(|code| code.parse().ok()).unwrap_or(0))
+    }
+
+    fn query(&mut self, sql: &str) -> Result<(), Error> {
+        self.target.query(sql).map(drop).map_err(Error::of(Side::Target))
+    }
+}
+
+fn refused(content: &Content<'_>, loaded: Executed, code: u16) -> Error {
+    Error::Load {
+        table: content.table.shown.clone(),
+        sent: content.rows,
+        stored: loaded.affected_rows,
+        warnings: loaded.warnings,
+        code,
+    }
+}

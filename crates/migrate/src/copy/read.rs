@@ -1,0 +1,156 @@
+//! Reads a chunk of the source into memory, as the content of a file for `LOAD DATA`.
+//!
+//! A chunk is read whole, so that the source's snapshot lasts for the time of the read alone, however slow the target is.
+
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use replication::gtid::mysql::GtidSet;
+use server::Connection;
+use zeroize::Zeroizing;
+
+use super::{
+    gate::Chunk,
+    jobs::{Job, Jobs},
+    table::MovedTable,
+};
+use crate::{End, Error, Side, key::Key, link, literal, shared::Shared};
+
+/// Longest wait until delivered transactions are visible. It takes milliseconds.
+const BARRIER: Duration = Duration::from_secs(60);
+const BARRIER_POLL: Duration = Duration::from_millis(2);
+
+/// A chunk in memory.
+#[derive(Debug)]
+pub(crate) struct Content<'m> {
+    pub(crate) table: &'m MovedTable,
+    pub(crate) chunk: Chunk<Key>,
+    pub(crate) rows: u64,
+    /// The rows as lines of a file.
+    pub(crate) file: Zeroizing<Vec<u8>>,
+}
+
+/// A thread that reads.
+pub(crate) struct Reader<'m> {
+    end: &'m End,
+    source: Connection,
+    shared: &'m Shared,
+    jobs: &'m Jobs<'m>,
+    chunk_bytes: usize,
+}
+
+impl<'m> Reader<'m> {
+    pub(crate) fn open(
+        end: &'m End,
+        shared: &'m Shared,
+        jobs: &'m Jobs<'m>,
+        chunk_bytes: usize,
+    ) -> Result<Self, Error> {
+        Ok(Self { end, source: link::source(end)?, shared, jobs, chunk_bytes })
+    }
+
+    /// The next chunk; `None` when every row is at the target.
+    pub(crate) fn next(&mut self) -> Result<Option<Content<'m>>, Error> {
+        let Some(job) = self.jobs.next(&mut self.source)? else { return Ok(None) };
+        wait_until_visible(&mut self.source, self.shared, &job.barrier)?;
+        self.read(job).map(Some)
+    }
+
+    fn read(&mut self, job: Job<'m>) -> Result<Content<'m>, Error> {
+        let Job { table, mut chunk, .. } = job;
+        let began = Instant::now();
+        // Twice the size: chunks are sized by those before them, so some are larger.
+        let limit = self.chunk_bytes.saturating_mul(2);
+        let mut file = Zeroizing::new(Vec::with_capacity(self.chunk_bytes));
+        let mut rows = 0_u64;
+        let mut last = None;
+        let select = table.select(chunk.after.as_ref(), chunk.upto.as_ref());
+        let whole = self.source.query_rows(select.as_bytes(), &mut |fields| {
+            append_line(&mut file, fields);
+            rows = rows.saturating_add(1);
+            if file.len() < limit {
+                return ControlFlow::Continue(());
+            }
+            last = table.key.of_fields(fields, &table.key_fields);
+            ControlFlow::Break(())
+        });
+        if !whole.map_err(Error::of(Side::Source))? {
+            // The connection still sends, so it is given up.
+            self.source = link::source(self.end)?;
+            let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
+            if chunk.upto.as_ref() != Some(&last) {
+                self.shared.update(|following| {
+                    if let Some(gate) = following.gates.get_mut(table.number) {
+                        gate.shorten(chunk.number, last.clone());
+                    }
+                });
+                chunk.upto = Some(last);
+            }
+        }
+        self.jobs.note(table, rows, file.len(), began.elapsed());
+        Ok(Content { table, chunk, rows, file })
+    }
+}
+
+/// The barrier: returns when every one of these transactions is visible to new snapshots.
+///
+/// # Errors
+/// [`Error::NotVisible`].
+pub(crate) fn wait_until_visible(source: &mut Connection, shared: &Shared, gtids: &GtidSet) -> Result<(), Error> {
+    let began = Instant::now();
+    let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", literal::text(&gtids.to_string()));
+    loop {
+        let rows = source.query(&sql).map_err(Error::of(Side::Source))?;
+        if rows.scalar() == Some("1") {
+            return Ok(());
+        }
+        if began.elapsed() > BARRIER {
+            return Err(Error::NotVisible { seconds: BARRIER.as_secs() });
+        }
+        shared.sleep(BARRIER_POLL)?;
+    }
+}
+
+/// Appends a row by the rules of `LOAD DATA … FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'`.
+fn append_line(file: &mut Vec<u8>, fields: &[Option<&[u8]>]) {
+    for (number, field) in fields.iter().enumerate() {
+        if number > 0 {
+            file.push(b'\t');
+        }
+        match field {
+            None => file.extend_from_slice(b"\\N"),
+            Some(bytes) => append_escaped(file, bytes),
+        }
+    }
+    file.push(b'\n');
+}
+
+fn append_escaped(file: &mut Vec<u8>, bytes: &[u8]) {
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
+        let (plain, special) = rest.split_at(at);
+        file.extend_from_slice(plain);
+        let Some((byte, after)) = special.split_first() else { return };
+        file.extend_from_slice(match byte {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            _ => b"\\\\",
+        });
+        rest = after;
+    }
+    file.extend_from_slice(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_escaped() {
+        let mut file = Vec::new();
+        append_line(&mut file, &[Some(b"a\tb\n\\"), None, Some(b""), Some(b"\\N")]);
+        assert_eq!(file, b"a\\tb\\n\\\\\t\\N\t\t\\\\N\n");
+    }
+}

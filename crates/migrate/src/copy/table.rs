@@ -1,0 +1,114 @@
+//! A table that is moved, and the statements for it.
+
+use server::LOCAL_NAME;
+
+use crate::{
+    Column, Error, Table,
+    key::{Key, KeyColumns},
+    literal,
+};
+
+/// A table, with what every part of a migration needs of it.
+#[derive(Clone, Debug)]
+pub(crate) struct MovedTable {
+    /// Number in the state, by the order of names.
+    pub(crate) number: usize,
+    /// `schema.table`, for messages.
+    pub(crate) shown: String,
+    /// The same, quoted.
+    pub(crate) quoted: String,
+    /// [`Self::quoted`], read by the index of the identity.
+    pub(crate) by_key: String,
+    /// Its definition.
+    pub(crate) table: Table,
+    /// Columns of its identity.
+    pub(crate) key: KeyColumns,
+    /// Where the columns of the identity are in the fields of [`Self::select`].
+    pub(crate) key_fields: Vec<usize>,
+}
+
+impl MovedTable {
+    /// # Errors
+    /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
+    pub(crate) fn new(number: usize, table: &Table) -> Result<Self, Error> {
+        let shown = format!("{}.{}", table.schema, table.name);
+        let key = KeyColumns::of(table, &shown)?;
+        let stored: Vec<_> = (0..table.columns.len())
+            .filter(|at| table.columns.get(*at).is_some_and(|column| !column.generated))
+            .collect();
+        let field_of = |position| stored.iter().position(|at| *at == position);
+        let key_fields = key.iter().map(|column| field_of(column.position)).collect::<Option<_>>();
+        let index = || table.identity.as_ref().map_or_else(String::new, |identity| identity.index.clone());
+        let opaque = || Error::OpaqueIdentity { table: shown.clone(), index: index() };
+        let quoted = format!("{}.{}", literal::name(&table.schema), literal::name(&table.name));
+        Ok(Self {
+            number,
+            by_key: format!("{quoted} FORCE INDEX ({})", literal::name(&index())),
+            quoted,
+            key_fields: key_fields.ok_or_else(opaque)?,
+            key,
+            table: table.clone(),
+            shown,
+        })
+    }
+
+    /// The columns that are stored, in order.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Column> {
+        self.table.columns.iter().filter(|column| !column.generated)
+    }
+
+    /// Reads the rows of a range in the order of their identities.
+    pub(crate) fn select(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
+        let columns: Vec<_> = self.stored().map(read_expression).collect();
+        let (range, key) = (self.key.range(after, upto), self.key.list());
+        format!("SELECT {} FROM {} WHERE {range} ORDER BY {key}", columns.join(", "), self.by_key)
+    }
+
+    /// Finds the identity of the row that is `rows` rows after `after`.
+    pub(crate) fn boundary(&self, after: Option<&Key>, rows: u64) -> String {
+        let (range, key) = (self.key.range(after, None), self.key.list());
+        let skipped = rows.saturating_sub(1);
+        format!("SELECT {key} FROM {} WHERE {range} ORDER BY {key} LIMIT {skipped}, 1", self.by_key)
+    }
+
+    /// Loads rows whose fields are those of [`Self::select`]. `duplicates` is empty or `REPLACE `.
+    pub(crate) fn load(&self, duplicates: &str) -> String {
+        let mut fields = Vec::new();
+        let mut assignments = Vec::new();
+        for (number, column) in self.stored().enumerate() {
+            let name = literal::name(&column.name);
+            if column.data_type == "json" {
+                fields.push(format!("@v{number}"));
+                assignments.push(format!("{name} = CONVERT(@v{number} USING utf8mb4)"));
+            } else {
+                fields.push(name);
+            }
+        }
+        let set = if assignments.is_empty() { String::new() } else { format!(" SET {}", assignments.join(", ")) };
+        format!(
+            "LOAD DATA LOCAL INFILE '{LOCAL_NAME}' {duplicates}INTO TABLE {} CHARACTER SET binary FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({}){set}",
+            self.quoted,
+            fields.join(", ")
+        )
+    }
+
+    /// The stored columns as a list for a statement.
+    pub(crate) fn column_list(&self) -> String {
+        self.stored().map(|column| literal::name(&column.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What must not change during a migration: the columns with their types, and the identity.
+    pub(crate) fn shape(&self) -> String {
+        let columns = self.table.columns.iter().map(|column| {
+            let charset = column.charset.as_deref().unwrap_or("");
+            format!("{} {} {charset} {}", literal::name(&column.name), column.column_type, column.generated)
+        });
+        format!("{}; {}", columns.collect::<Vec<_>>().join(", "), self.key.list())
+    }
+}
+
+/// How a column is read: as it is stored, but FLOAT with all its digits, of which its own text has only six.
+fn read_expression(column: &Column) -> String {
+    let name = literal::name(&column.name);
+    if column.data_type == "float" { format!("{name} * 1E0") } else { name }
+}

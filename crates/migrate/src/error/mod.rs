@@ -1,0 +1,264 @@
+//! Errors of a migration.
+
+mod hint;
+
+use thiserror::Error;
+
+use crate::{NotWritable, Side, catalog::Difference};
+
+/// Why a migration, or a step of one, could not be done.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A server refused a statement, or the connection to it failed.
+    #[error("{side}: {error}")]
+    Server {
+        /// `source` or `target`.
+        side: Side,
+        /// The server's or the connection's error.
+        error: server::Error,
+    },
+    /// The stream of the source's log failed.
+    #[error("source: {0}")]
+    Stream(#[source] binlog::Error),
+    /// Nothing was given by which the server could be verified; it was not contacted.
+    #[error("{side}: {endpoint} cannot be verified: neither a CA nor a fingerprint is given")]
+    Unverified {
+        /// `source` or `target`.
+        side: Side,
+        /// Its address.
+        endpoint: String,
+    },
+    /// A server's definition of a table is not one that this program can read.
+    #[error("source: {table}: its definition cannot be read")]
+    Definition {
+        /// `schema.table`.
+        table: String,
+    },
+    /// Tables of the target are not as those of the source.
+    #[error("target: {}", described(differences))]
+    Structure {
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// The source's log cannot be followed.
+    #[error("source: {variable} is {found}, and not {wanted}")]
+    SourceSetting {
+        /// The server's variable.
+        variable: &'static str,
+        /// Its value.
+        found: String,
+        /// The value that is needed.
+        wanted: &'static str,
+    },
+    /// A table without a key that is unique and not NULL.
+    #[error("{table}: no primary key, and no unique key without NULL")]
+    NoIdentity {
+        /// `schema.table`.
+        table: String,
+    },
+    /// A table whose rows cannot be compared by their key outside of a server.
+    #[error("{table}: the columns of {index} are ordered by rules that only the server knows")]
+    OpaqueIdentity {
+        /// `schema.table`.
+        table: String,
+        /// Name of the index.
+        index: String,
+    },
+    /// Two tables with the same name, or none.
+    #[error("no tables to move")]
+    NoTables,
+    /// The schema of the state belongs to something else.
+    #[error("target: the schema {schema} exists and is not of a migration")]
+    ForeignState {
+        /// Name of the schema.
+        schema: &'static str,
+    },
+    /// The state at the target is of another migration, or of other tables.
+    #[error("target: the migration that was begun there is another one: {what}")]
+    OtherMigration {
+        /// What differs.
+        what: String,
+    },
+    /// There is no migration at the target.
+    #[error("target: no migration was begun there")]
+    NotBegun,
+    /// The state at the target cannot be read.
+    #[error("target: the state of the migration is damaged: {what}")]
+    State {
+        /// What cannot be read.
+        what: &'static str,
+    },
+    /// Another process does this migration.
+    #[error("{side}: another process runs this migration")]
+    Locked {
+        /// `source` or `target`.
+        side: Side,
+    },
+    /// A transaction of the log did not become visible.
+    #[error("source: transactions of its log did not become visible within {seconds} s")]
+    NotVisible {
+        /// How long they were waited for.
+        seconds: u64,
+    },
+    /// A part of a table that was not copied yet has rows at the target.
+    #[error("target: {table} has rows that were not copied by this migration")]
+    NotEmpty {
+        /// `schema.table`.
+        table: String,
+    },
+    /// The target has refused rows of a chunk, or changed their values.
+    #[error("{table}: {sent} rows were sent, {stored} stored, with {warnings} warnings (first code {code})")]
+    Load {
+        /// `schema.table`.
+        table: String,
+        /// Number of rows that were sent.
+        sent: u64,
+        /// Number of rows that the target stored.
+        stored: u64,
+        /// Number of warnings.
+        warnings: u16,
+        /// The server's number of the first warning; 0 without one.
+        code: u16,
+    },
+    /// A row of the source does not have the fields that were asked for.
+    #[error("{table}: the source sent a row with other fields than were asked for")]
+    Fields {
+        /// `schema.table`.
+        table: String,
+    },
+    /// A transaction without a GTID in the log.
+    #[error("source: a transaction without GTID at {position}")]
+    Anonymous {
+        /// File and position.
+        position: String,
+    },
+    /// A statement changed the definition of a table that is moved.
+    #[error("source: the definition of {table} was changed at {position}: {statement}")]
+    DefinitionChanged {
+        /// `schema.table`.
+        table: String,
+        /// File and position.
+        position: String,
+        /// The first characters of the statement.
+        statement: String,
+    },
+    /// A statement changed rows of a table that is moved without logging the rows.
+    #[error("source: {table} was changed by a statement, not by rows, at {position}")]
+    StatementFormat {
+        /// `schema.table`.
+        table: String,
+        /// File and position.
+        position: String,
+    },
+    /// The log may lack changes, or has a kind of change that cannot be followed.
+    #[error("source: {what} at {position}")]
+    LogGap {
+        /// What was found.
+        what: &'static str,
+        /// File and position.
+        position: String,
+    },
+    /// A table has other columns in the log than when the migration began.
+    #[error("source: {table} has {found} columns in the log at {position}, not {expected}")]
+    Columns {
+        /// `schema.table`.
+        table: String,
+        /// Number of columns in the log.
+        found: usize,
+        /// Number of columns when the migration began.
+        expected: usize,
+        /// File and position.
+        position: String,
+    },
+    /// A change of the log cannot be applied.
+    #[error("{table}: column {column} of a change at {position}: {why}")]
+    Change {
+        /// `schema.table`.
+        table: String,
+        /// Name of the column.
+        column: String,
+        /// File and position.
+        position: String,
+        /// Why.
+        why: NotWritable,
+    },
+    /// Rows differ.
+    #[error("{} rows differ, the first in {}", .0.len(), .0.first().map_or("", |first| first.table.as_str()))]
+    Divergence(Vec<Divergence>),
+    /// The target stored a change with warnings.
+    #[error("{table}: the target stored changes with {warnings} warnings")]
+    ApplyWarnings {
+        /// `schema.table`.
+        table: String,
+        /// Number of warnings.
+        warnings: u16,
+    },
+    /// A step of the cut-over needs one before it.
+    #[error("cut-over: {what}")]
+    NotReady {
+        /// What is missing.
+        what: String,
+    },
+    /// A thread of the run ended because another one failed, or the caller stopped it.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// A row that differs between the ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// `schema.table`.
+    pub table: String,
+    /// The row's key, as literals.
+    pub key: String,
+    /// How it differs.
+    pub kind: DivergenceKind,
+}
+
+/// How a row differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DivergenceKind {
+    /// At the source only.
+    Missing,
+    /// At the target only.
+    Extra,
+    /// At both, with other values.
+    Different,
+}
+
+impl Error {
+    /// An error of a server, by its end.
+    pub(crate) fn of(side: Side) -> impl Fn(server::Error) -> Self {
+        move |error| Self::Server { side, error }
+    }
+
+    /// Whether the same call may succeed later without anything else being done.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        use server::Error as E;
+        matches!(
+            self,
+            Self::Server { error: E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }, .. }
+                | Self::Stream(binlog::Error::Server(
+                    E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }
+                ))
+        )
+    }
+}
+
+/// The first difference, and how many more there are.
+fn described(differences: &[Difference]) -> String {
+    let Some(first) = differences.first() else { return "its tables differ".to_owned() };
+    let place = format!("{}.{} {}", first.table.0, first.table.1, first.object);
+    let what = match (&first.source, &first.target) {
+        (Some(source), Some(target)) => format!("{} is '{target}' and not '{source}'", first.attribute),
+        (_, None) => "is missing".to_owned(),
+        (None, _) => "is not in the source".to_owned(),
+    };
+    let more = match differences.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" ({more} more differences)"),
+    };
+    format!("{} {what}{more}", place.trim_end())
+}

@@ -1,0 +1,94 @@
+//! What a run needs to know.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::Table;
+
+/// A server, and how it is reached.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// Address and account.
+    pub target: server::Target,
+    /// Password and TLS. The server must be verified, unless it is reached through a socket.
+    pub options: server::Options,
+}
+
+/// How far a run goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Until {
+    /// Until every row was copied and every change since then was applied once.
+    Copied,
+    /// Until every row was compared as well.
+    #[default]
+    Verified,
+    /// Until it is stopped; changes are applied all the time.
+    Forever,
+}
+
+/// Limits of a window: changes that are applied in one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowLimits {
+    /// Number of rows.
+    pub rows: usize,
+    /// Bytes of their statements.
+    pub bytes: usize,
+    /// Age of the oldest change.
+    pub age: Duration,
+}
+
+impl Default for WindowLimits {
+    fn default() -> Self {
+        Self { rows: 20_000, bytes: 16 << 20, age: Duration::from_millis(250) }
+    }
+}
+
+/// Settings of a migration.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the tables are.
+    pub source: End,
+    /// Where they go.
+    pub target: End,
+    /// The tables, as the source has them. They exist at the target, empty when the migration begins.
+    pub tables: Vec<Table>,
+    /// How far [`run`](crate::run) goes.
+    pub until: Until,
+    /// Number of connections that read chunks.
+    pub readers: usize,
+    /// Number of connections that load chunks.
+    pub loaders: usize,
+    /// Size of a chunk in bytes.
+    pub chunk_bytes: usize,
+    /// Limits of windows.
+    pub window: WindowLimits,
+    /// Set by the caller to end a run in order.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Settings {
+    /// Settings with the defaults.
+    #[must_use]
+    pub fn new(source: End, target: End, tables: Vec<Table>) -> Self {
+        Self {
+            source,
+            target,
+            tables,
+            until: Until::default(),
+            readers: 2,
+            loaders: 2,
+            chunk_bytes: 16 << 20,
+            window: WindowLimits::default(),
+            stop: Arc::default(),
+        }
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

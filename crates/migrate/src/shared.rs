@@ -1,0 +1,226 @@
+//! What the threads of a run share: the gates of the tables, and how far the stream is.
+
+use std::{
+    collections::HashSet,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use binlog::replica::LogPosition;
+use replication::gtid::mysql::GtidSet;
+
+use crate::{
+    Error,
+    copy::gate::{Gate, Verdict},
+    key::Key,
+    position::{Position, has_reached},
+};
+
+/// How long a waiting thread sleeps before it looks whether the run has ended.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A range that is being compared.
+#[derive(Debug)]
+struct Probe {
+    number: u64,
+    table: usize,
+    after: Option<Key>,
+    upto: Option<Key>,
+    touched: bool,
+}
+
+impl Probe {
+    fn has(&self, table: usize, key: &Key) -> bool {
+        let after = self.after.as_ref().is_none_or(|after| key > after);
+        self.table == table && after && self.upto.as_ref().is_none_or(|upto| key <= upto)
+    }
+}
+
+/// State of a run in memory.
+#[derive(Debug)]
+pub(crate) struct Following {
+    /// One gate for each table, by its number.
+    pub(crate) gates: Vec<Gate<Key>>,
+    /// Chunks that were equal and have not changed since then, by table and number.
+    pub(crate) watched: HashSet<(usize, u64)>,
+    /// Transactions of which the stream has delivered something.
+    pub(crate) begun: GtidSet,
+    /// What the stream has delivered whole.
+    pub(crate) delivered: LogPosition,
+    /// What the target has.
+    pub(crate) applied: Position,
+    /// Number of changed rows that were applied.
+    pub(crate) applied_rows: u64,
+    /// Commit time of the newest transaction that was applied, in seconds since 1970.
+    pub(crate) applied_time: u32,
+    /// Rows and bytes that were copied.
+    pub(crate) copied: (u64, u64),
+    /// Whether someone waits for what is not applied yet.
+    pub(crate) flush_wanted: bool,
+    probes: Vec<Probe>,
+    next_probe: u64,
+    ended: bool,
+    failure: Option<Error>,
+}
+
+impl Following {
+    /// Begins to note whether a range changes. Returns the number of the probe.
+    pub(crate) fn begin_probe(&mut self, table: usize, after: &Option<Key>, upto: &Option<Key>) -> u64 {
+        let number = self.next_probe;
+        self.next_probe = number.saturating_add(1);
+        self.probes.push(Probe { number, table, after: after.clone(), upto: upto.clone(), touched: false });
+        number
+    }
+
+    /// Ends a probe. Returns whether nothing has changed in its range.
+    pub(crate) fn end_probe(&mut self, number: u64) -> bool {
+        let at = self.probes.iter().position(|probe| probe.number == number);
+        at.is_some_and(|at| !self.probes.swap_remove(at).touched)
+    }
+
+    /// Has the window applied at once, if something is not there yet.
+    const fn wants(&mut self, is_there: bool) -> Option<()> {
+        self.flush_wanted |= !is_there;
+        if is_there { Some(()) } else { None }
+    }
+
+    /// Notes a change of a row that is at the target.
+    fn touch(&mut self, table: usize, key: &Key, chunk: u64, touched: &mut Vec<(usize, u64)>) {
+        self.probes.iter_mut().filter(|probe| probe.has(table, key)).for_each(|probe| probe.touched = true);
+        if self.watched.remove(&(table, chunk)) {
+            touched.push((table, chunk));
+        }
+    }
+}
+
+/// [`Following`], with its lock.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    following: Mutex<Following>,
+    changed: Condvar,
+}
+
+impl Shared {
+    pub(crate) fn new(gates: Vec<Gate<Key>>, watched: HashSet<(usize, u64)>, start: Position) -> Self {
+        let following = Following {
+            gates,
+            watched,
+            begun: start.gtids.clone(),
+            delivered: LogPosition::default(),
+            applied: Position { log: LogPosition::default(), ..start },
+            applied_rows: 0,
+            applied_time: 0,
+            copied: (0, 0),
+            flush_wanted: false,
+            probes: Vec::new(),
+            next_probe: 0,
+            ended: false,
+            failure: None,
+        };
+        Self { following: Mutex::new(following), changed: Condvar::new() }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Following> {
+        self.following.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, and wakes the threads that wait for a change.
+    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut Following) -> T) -> T {
+        let result = change(&mut self.lock());
+        self.changed.notify_all();
+        result
+    }
+
+    /// Waits until `found` finds something.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the run ends before.
+    pub(crate) fn wait<T>(&self, mut found: impl FnMut(&mut Following) -> Option<T>) -> Result<T, Error> {
+        let mut following = self.lock();
+        loop {
+            if following.ended {
+                return Err(Error::Stopped);
+            }
+            if let Some(found) = found(&mut following) {
+                return Ok(found);
+            }
+            following = self.changed.wait_timeout(following, POLL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// What to do with a change of a row. Waits while its chunk is in flight. A change of a watched chunk is noted in
+    /// `touched`.
+    pub(crate) fn admit(&self, table: usize, key: &Key, touched: &mut Vec<(usize, u64)>) -> Result<bool, Error> {
+        self.wait(|following| {
+            let gate = following.gates.get(table)?;
+            match gate.verdict(key) {
+                Verdict::Hold => None,
+                Verdict::Drop => Some(false),
+                Verdict::Apply => {
+                    let chunk = gate.chunk_of(key)?.number;
+                    following.touch(table, key, chunk, touched);
+                    Some(true)
+                }
+            }
+        })
+    }
+
+    /// Waits until the target has everything before `end`.
+    pub(crate) fn wait_applied(&self, end: &LogPosition) -> Result<(), Error> {
+        self.wait(|following| following.wants(has_reached(&following.applied.log, end)))
+    }
+
+    /// Waits until the target has everything that the stream has begun. Returns these transactions.
+    pub(crate) fn wait_begun_applied(&self) -> Result<GtidSet, Error> {
+        let begun = self.lock().begun.clone();
+        self.wait(|following| following.wants(begun.is_subset_of(&following.applied.gtids)))?;
+        Ok(begun)
+    }
+
+    /// Sleeps, unless the run ends.
+    pub(crate) fn sleep(&self, time: Duration) -> Result<(), Error> {
+        let until = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
+        let mut following = self.lock();
+        loop {
+            if following.ended {
+                return Err(Error::Stopped);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            following = self.changed.wait_timeout(following, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
+    /// Ends all threads.
+    pub(crate) fn end(&self) {
+        self.update(|following| following.ended = true);
+    }
+
+    /// Ends all threads because one of them failed; the first failure counts.
+    pub(crate) fn fail(&self, error: Error) {
+        self.update(|following| {
+            following.ended = true;
+            if !matches!(error, Error::Stopped) {
+                following.failure.get_or_insert(error);
+            }
+        });
+    }
+
+    /// Runs a thread's work; its failure ends all threads.
+    pub(crate) fn watched(&self, work: impl FnOnce() -> Result<(), Error>) {
+        if let Err(error) = work() {
+            self.fail(error);
+        }
+    }
+
+    /// Why the run ended, if a thread failed.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.lock().failure.take()
+    }
+}

@@ -1,0 +1,279 @@
+//! The state of a migration, in a schema of its own at the target, so that it is as durable as the rows.
+//!
+//! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the transaction
+//! that applies the changes before it. Nothing is kept anywhere else.
+
+use binlog::replica::LogPosition;
+use data_encoding::HEXLOWER;
+use server::{Connection, Rows, error_code};
+
+use crate::{
+    Error, STATE_SCHEMA, Side,
+    copy::{
+        gate::{Chunk, State},
+        table::MovedTable,
+    },
+    key::{Key, KeyColumns},
+    literal,
+    position::Position,
+};
+
+/// Version of the tables below.
+const FORMAT: u32 = 1;
+
+const TABLES: [&str; 4] = [
+    "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, phase VARCHAR(32) NOT NULL, \
+     step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
+     target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL)",
+    "`_sealant`.`tbl` (number INT PRIMARY KEY, name VARCHAR(1100) NOT NULL, shape LONGTEXT NOT NULL)",
+    "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
+     row_count BIGINT UNSIGNED NOT NULL, bytes BIGINT UNSIGNED NOT NULL, verified TINYINT NOT NULL, \
+     touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
+    "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
+     position BIGINT UNSIGNED NOT NULL)",
+];
+
+/// How far a migration is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Rows are copied.
+    Copy,
+    /// Every row was copied, and every change since then was applied once.
+    Copied,
+    /// The cut-over was begun.
+    CutOver,
+    /// The source is fenced, and everything was applied and compared.
+    Switched,
+}
+
+impl Phase {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Copied => "copied",
+            Self::CutOver => "cut-over",
+            Self::Switched => "switched",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Copy, Self::Copied, Self::CutOver, Self::Switched].into_iter().find(|phase| phase.text() == text)
+    }
+}
+
+/// The row of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) source_uuid: String,
+    pub(crate) phase: Phase,
+    /// The last step of the cut-over that was done.
+    pub(crate) step: String,
+    /// The source's settings before it was fenced.
+    pub(crate) fence: String,
+}
+
+/// A loaded chunk, and whether it was compared since it last changed.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredChunk {
+    pub(crate) table: usize,
+    pub(crate) chunk: Chunk<Key>,
+    pub(crate) rows: u64,
+    pub(crate) verified: bool,
+}
+
+fn failed(error: server::Error) -> Error {
+    Error::of(Side::Target)(error)
+}
+
+/// Reads the row of the run; `None` if no migration was begun.
+///
+/// # Errors
+/// [`Error::ForeignState`] if the schema is not of a migration.
+pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
+    let sql = "SELECT format, source_uuid, phase, step, fence FROM `_sealant`.`run` WHERE id = 1";
+    let rows = match target.query(sql) {
+        Ok(rows) => rows,
+        Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
+            return no_foreign_table(target).map(|()| None);
+        }
+        Err(server::Error::Server { code: error_code::UNKNOWN_COLUMN, .. }) => {
+            return Err(Error::ForeignState { schema: STATE_SCHEMA });
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    if rows.rows.is_empty() {
+        return Ok(None);
+    }
+    if rows.value(0, "format") != Some(&FORMAT.to_string()) {
+        return Err(Error::State { what: "its format" });
+    }
+    let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
+    let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
+    Ok(Some(Run { source_uuid: text("source_uuid"), phase, step: text("step"), fence: text("fence") }))
+}
+
+/// A migration that was killed while it created its tables leaves some of them.
+fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
+    let sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '_sealant' \
+               AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos')";
+    let rows = target.query(sql).map_err(failed)?;
+    if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::ForeignState { schema: STATE_SCHEMA }) }
+}
+
+/// Creates the schema, and begins a migration that follows the source from `start`.
+pub(crate) fn begin(
+    target: &mut Connection,
+    source_uuid: &str,
+    tables: &[MovedTable],
+    start: &Position,
+    encrypted: bool,
+) -> Result<(), Error> {
+    let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
+    let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
+    statements.extend(TABLES.map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
+    statements.push("START TRANSACTION".to_owned());
+    for table in tables {
+        let (name, shape) = (hex(table.shown.as_bytes()), hex(table.shape().as_bytes()));
+        statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
+    }
+    statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(start)));
+    statements.push(format!(
+        "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, 'copy', '', '', '', '', NOW())",
+        literal::text(source_uuid)
+    ));
+    statements.push("COMMIT".to_owned());
+    statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
+}
+
+/// Compares the tables with those that the migration was begun with.
+///
+/// # Errors
+/// [`Error::OtherMigration`].
+pub(crate) fn compare_tables(target: &mut Connection, tables: &[MovedTable]) -> Result<(), Error> {
+    let rows = target.query("SELECT number, name, shape FROM `_sealant`.`tbl` ORDER BY number").map_err(failed)?;
+    let other = |what: String| Err(Error::OtherMigration { what });
+    if rows.rows.len() != tables.len() {
+        return other(format!("it has {} tables, not {}", rows.rows.len(), tables.len()));
+    }
+    for (row, table) in tables.iter().enumerate() {
+        if rows.value(row, "name") != Some(&hex(table.shown.as_bytes())) {
+            return other(format!("{} is not one of its tables", table.shown));
+        }
+        if rows.value(row, "shape") != Some(&hex(table.shape().as_bytes())) {
+            return other(format!("the columns of {} were others", table.shown));
+        }
+    }
+    Ok(())
+}
+
+/// The loaded chunks of all tables.
+pub(crate) fn chunks(target: &mut Connection, tables: &[MovedTable]) -> Result<Vec<StoredChunk>, Error> {
+    let sql =
+        "SELECT tbl, number, after_key, upto_key, row_count, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
+    let rows = target.query(sql).map_err(failed)?;
+    (0..rows.rows.len()).map(|row| stored_chunk(&rows, row, tables)).collect()
+}
+
+fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<StoredChunk, Error> {
+    let damaged = || Error::State { what: "chunk" };
+    let number = |name| rows.value(row, name).and_then(|text| text.parse::<u64>().ok()).ok_or_else(damaged);
+    let table = usize::try_from(number("tbl")?).map_err(|_| damaged())?;
+    let columns = &tables.get(table).ok_or_else(damaged)?.key;
+    let key = |name| match rows.value(row, name) {
+        None => Ok(None),
+        Some(text) => key_from(text, columns).map(Some).ok_or_else(damaged),
+    };
+    let chunk =
+        Chunk { number: number("number")?, after: key("after_key")?, upto: key("upto_key")?, state: State::Loaded };
+    Ok(StoredChunk { table, chunk, rows: number("row_count")?, verified: number("verified")? != 0 })
+}
+
+/// The statement that marks a chunk as loaded.
+pub(crate) fn mark_loaded(table: usize, chunk: &Chunk<Key>, rows: u64, bytes: usize) -> String {
+    let key = |key: &Option<Key>| key.as_ref().map_or_else(|| "NULL".to_owned(), |key| format!("'{}'", key_text(key)));
+    let (after, upto, number) = (key(&chunk.after), key(&chunk.upto), chunk.number);
+    format!("INSERT INTO `_sealant`.`chunk` VALUES ({table}, {number}, {after}, {upto}, {rows}, {bytes}, 0, 0)")
+}
+
+/// The statement that marks a chunk as changed since it was compared.
+pub(crate) fn mark_touched(table: usize, chunk: u64) -> String {
+    format!(
+        "UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1 WHERE tbl = {table} AND number = {chunk}"
+    )
+}
+
+/// How often a chunk was changed since it is watched.
+pub(crate) fn touches(target: &mut Connection, table: usize, chunk: u64) -> Result<u64, Error> {
+    let sql = format!("SELECT touches FROM `_sealant`.`chunk` WHERE tbl = {table} AND number = {chunk}");
+    let rows = target.query(&sql).map_err(failed)?;
+    rows.scalar().and_then(|text| text.parse().ok()).ok_or(Error::State { what: "chunk" })
+}
+
+/// Marks a chunk as compared, unless it was changed since `touches` was read.
+pub(crate) fn mark_verified(target: &mut Connection, table: usize, chunk: u64, touches: u64) -> Result<(), Error> {
+    let sql = format!(
+        "UPDATE `_sealant`.`chunk` SET verified = 1 WHERE tbl = {table} AND number = {chunk} AND touches = {touches}"
+    );
+    target.query(&sql).map(drop).map_err(failed)
+}
+
+/// The stored position.
+pub(crate) fn position(target: &mut Connection) -> Result<Position, Error> {
+    let rows = target.query("SELECT gtids, file, position FROM `_sealant`.`pos` WHERE id = 1").map_err(failed)?;
+    let gtids = rows.value(0, "gtids").and_then(|text| text.parse().ok());
+    let at = rows.value(0, "position").and_then(|text| text.parse().ok());
+    let file = rows.value(0, "file").unwrap_or_default().to_owned();
+    match (gtids, at) {
+        (Some(gtids), Some(position)) => Ok(Position { gtids, log: LogPosition { file, position } }),
+        _ => Err(Error::State { what: "position" }),
+    }
+}
+
+/// The statement that stores a position.
+pub(crate) fn store_position(position: &Position) -> String {
+    format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(position))
+}
+
+fn position_values(position: &Position) -> String {
+    let (gtids, file) = (literal::text(&position.gtids.to_string()), literal::text(&position.log.file));
+    format!("{gtids}, {file}, {}", position.log.position)
+}
+
+/// Stores how far the migration is.
+pub(crate) fn set_phase(target: &mut Connection, phase: Phase) -> Result<(), Error> {
+    set(target, &format!("phase = '{}'", phase.text()))
+}
+
+/// Stores a step of the cut-over, and what else belongs to it.
+pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)]) -> Result<(), Error> {
+    let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", literal::text(value))).collect();
+    set(target, &format!("step = {}{more}", literal::text(step)))
+}
+
+/// Shows that the run is alive.
+pub(crate) fn beat(target: &mut Connection) -> Result<(), Error> {
+    set(target, "heartbeat = NOW()")
+}
+
+fn set(target: &mut Connection, assignments: &str) -> Result<(), Error> {
+    target.query(&format!("UPDATE `_sealant`.`run` SET {assignments} WHERE id = 1")).map(drop).map_err(failed)
+}
+
+/// Removes the state.
+pub(crate) fn remove(target: &mut Connection) -> Result<(), Error> {
+    target.query("DROP DATABASE IF EXISTS `_sealant`").map(drop).map_err(failed)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    HEXLOWER.encode(bytes)
+}
+
+/// A key as hexadecimal texts with commas between them.
+fn key_text(key: &Key) -> String {
+    key.texts().map(hex).collect::<Vec<_>>().join(",")
+}
+
+fn key_from(text: &str, columns: &KeyColumns) -> Option<Key> {
+    let parts: Result<Vec<_>, _> = text.split(',').map(|part| HEXLOWER.decode(part.as_bytes())).collect();
+    columns.parse(parts.ok()?.iter().map(Vec::as_slice))
+}

@@ -1,0 +1,318 @@
+//! Compares the rows of both ends while they change.
+//!
+//! A range is compared exactly if no change of it passes the stream from before the source's snapshot until after the end
+//! of the source's log at that time: both ends then have the rows of the same moment, although neither is locked. A range
+//! that changes all the time is divided.
+
+mod expression;
+
+use std::{
+    collections::HashMap,
+    ops::ControlFlow,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use server::Connection;
+
+use crate::{
+    Divergence, DivergenceKind, End, Error, Side,
+    copy::{gate::Chunk, jobs::boundary, read::wait_until_visible, table::MovedTable},
+    key::Key,
+    link, position,
+    settings::Settings,
+    shared::Shared,
+    state,
+};
+
+/// Attempts at a range before it is divided, and at a single row.
+const TRIES: (u32, u32) = (3, 50);
+/// Rows up to which the rows of a range that differs are compared one by one.
+const ROWS: u64 = 10_000;
+const PAUSE: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(5);
+
+/// What both ends say of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compared {
+    Equal,
+    Different,
+    /// It changed meanwhile.
+    Touched,
+}
+
+/// Rows from after the first key up to the second one.
+#[derive(Clone, Debug)]
+struct Range<'m> {
+    table: &'m MovedTable,
+    after: Option<Key>,
+    upto: Option<Key>,
+}
+
+/// What becomes of a range that changes while it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hot {
+    /// It is divided, down to single rows.
+    Divide,
+    /// It is left for later.
+    Leave,
+}
+
+/// Result of comparing chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Number of chunks that were looked at.
+    pub(crate) chunks: u64,
+    /// What differs.
+    pub(crate) divergences: Vec<Divergence>,
+    /// Ranges that changed all the time.
+    pub(crate) open: u64,
+}
+
+/// Compares chunks, given with the numbers of their tables, over several connections.
+///
+/// # Errors
+/// [`Error`]; that rows differ is none.
+pub(crate) fn compare(
+    settings: &Settings,
+    shared: &Shared,
+    tables: &[MovedTable],
+    chunks: Vec<(usize, Chunk<Key>)>,
+    hot: Hot,
+    watch: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<Outcome, Error> {
+    let queue = Mutex::new(chunks.into_iter());
+    let total = Mutex::new(Outcome::default());
+    let work = || {
+        let mut verifier = Verifier::open(&settings.source, &settings.target, shared, hot)?;
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((number, chunk)) = next else { break };
+            if let Some(table) = tables.get(number) {
+                verifier.chunk(table, &chunk)?;
+            }
+        }
+        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.chunks = total.chunks.saturating_add(verifier.outcome.chunks);
+        total.open = total.open.saturating_add(verifier.outcome.open);
+        total.divergences.extend(verifier.outcome.divergences);
+        Ok(())
+    };
+    thread::scope(|threads| {
+        let count = settings.readers.max(1);
+        let all: Vec<_> = (0..count).map(|_| threads.spawn(|| shared.watched(work))).collect();
+        while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
+            if let Err(error) = watch() {
+                shared.fail(error);
+            }
+            thread::sleep(POLL);
+        }
+    });
+    if shared.has_ended() {
+        return Err(Error::Stopped);
+    }
+    Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Compares ranges.
+struct Verifier<'m> {
+    shared: &'m Shared,
+    source: Connection,
+    target: Connection,
+    hot: Hot,
+    outcome: Outcome,
+}
+
+impl<'m> Verifier<'m> {
+    fn open(source: &End, target: &End, shared: &'m Shared, hot: Hot) -> Result<Self, Error> {
+        let (source, target) = (link::source(source)?, link::target(target)?);
+        Ok(Self { shared, source, target, hot, outcome: Outcome::default() })
+    }
+
+    /// Compares a chunk. If it did not change meanwhile, it is watched from then on.
+    fn chunk(&mut self, table: &'m MovedTable, chunk: &Chunk<Key>) -> Result<(), Error> {
+        self.outcome.chunks = self.outcome.chunks.saturating_add(1);
+        let range = Range { table, after: chunk.after.clone(), upto: chunk.upto.clone() };
+        for _ in 0..TRIES.0 {
+            match self.compare(&range, Some(chunk.number))? {
+                Compared::Equal => return Ok(()),
+                Compared::Different => return self.divide(range),
+                Compared::Touched => self.shared.sleep(PAUSE)?,
+            }
+        }
+        match self.hot {
+            Hot::Divide => self.divide(range),
+            Hot::Leave => {
+                self.outcome.open = self.outcome.open.saturating_add(1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Compares a part of a chunk.
+    fn part(&mut self, range: Range<'m>) -> Result<(), Error> {
+        for _ in 0..TRIES.0 {
+            match self.compare(&range, None)? {
+                Compared::Equal => return Ok(()),
+                Compared::Different => break,
+                Compared::Touched => self.shared.sleep(PAUSE)?,
+            }
+        }
+        self.divide(range)
+    }
+
+    /// Compares the halves of a range that differs or changes all the time; the rows of a small one.
+    fn divide(&mut self, range: Range<'m>) -> Result<(), Error> {
+        let rows = self.count(&range)?;
+        if rows <= 1 || (rows <= ROWS && self.rows(&range, TRIES.0)?) {
+            return if rows <= 1 { self.single(&range) } else { Ok(()) };
+        }
+        let Some(middle) = self.middle(&range, rows / 2)?.filter(|middle| Some(middle) != range.upto.as_ref()) else {
+            return self.single(&range);
+        };
+        let upper = Range { after: Some(middle.clone()), ..range.clone() };
+        self.part(Range { upto: Some(middle), ..range })?;
+        self.part(upper)
+    }
+
+    fn single(&mut self, range: &Range<'m>) -> Result<(), Error> {
+        if !self.rows(range, TRIES.1)? {
+            self.outcome.open = self.outcome.open.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Compares row by row. False if the range changed at each attempt.
+    fn rows(&mut self, range: &Range<'m>, tries: u32) -> Result<bool, Error> {
+        let sql = expression::of_rows(range.table, range.after.as_ref(), range.upto.as_ref());
+        for _ in 0..tries {
+            if let Some((source, target)) = self.both(range, None, &sql, hashes)? {
+                self.outcome.divergences.extend(differing(range.table, &source, &target));
+                return Ok(true);
+            }
+            self.shared.sleep(PAUSE)?;
+        }
+        Ok(false)
+    }
+
+    fn compare(&mut self, range: &Range<'m>, chunk: Option<u64>) -> Result<Compared, Error> {
+        let sql = expression::of_range(range.table, range.after.as_ref(), range.upto.as_ref());
+        Ok(match self.both(range, chunk, &sql, sum)? {
+            None => Compared::Touched,
+            Some((source, target)) if source == target => Compared::Equal,
+            Some(_) => Compared::Different,
+        })
+    }
+
+    /// Reads a range at both ends; `None` if it changed meanwhile. A chunk that is equal is watched from then on.
+    fn both<T: PartialEq>(
+        &mut self,
+        range: &Range<'m>,
+        chunk: Option<u64>,
+        sql: &str,
+        read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
+    ) -> Result<Option<(T, T)>, Error> {
+        let table = range.table.number;
+        let probe = self.shared.update(|following| following.begin_probe(table, &range.after, &range.upto));
+        let ended = self.read_both(range, chunk, sql, read);
+        let untouched = self.shared.update(|following| {
+            let untouched = following.end_probe(probe);
+            if let (true, Ok((source, target, _)), Some(chunk)) = (untouched, &ended, chunk)
+                && source == target
+            {
+                following.watched.insert((table, chunk));
+            }
+            untouched
+        });
+        let (source, target, touches) = ended?;
+        if let (true, true, Some(chunk)) = (untouched, source == target, chunk) {
+            state::mark_verified(&mut self.target, table, chunk, touches)?;
+        }
+        Ok(untouched.then_some((source, target)))
+    }
+
+    fn read_both<T>(
+        &mut self,
+        range: &Range<'m>,
+        chunk: Option<u64>,
+        sql: &str,
+        read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
+    ) -> Result<(T, T, u64), Error> {
+        // Everything that the stream has begun is at the target, and visible at the source.
+        let begun = self.shared.wait_begun_applied()?;
+        let touches = match chunk {
+            Some(chunk) => state::touches(&mut self.target, range.table.number, chunk)?,
+            None => 0,
+        };
+        wait_until_visible(&mut self.source, self.shared, &begun)?;
+        let source = read(&mut self.source, Side::Source, range.table, sql)?;
+        let end = position::log_end(&mut self.source)?;
+        let target = read(&mut self.target, Side::Target, range.table, sql)?;
+        // What the source's snapshot may have seen has passed the stream.
+        self.shared.wait(|following| position::has_reached(&following.delivered, &end).then_some(()))?;
+        Ok((source, target, touches))
+    }
+
+    fn count(&mut self, range: &Range<'m>) -> Result<u64, Error> {
+        let condition = range.table.key.range(range.after.as_ref(), range.upto.as_ref());
+        let sql = format!("SELECT COUNT(*) FROM {} WHERE {condition}", range.table.by_key);
+        let rows = self.source.query(&sql).map_err(Error::of(Side::Source))?;
+        let source = rows.scalar().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let rows = self.target.query(&sql).map_err(Error::of(Side::Target))?;
+        Ok(rows.scalar().and_then(|count| count.parse().ok()).unwrap_or(0).max(source))
+    }
+
+    /// The identity in the middle of a range, of the end that has it.
+    fn middle(&mut self, range: &Range<'m>, rows: u64) -> Result<Option<Key>, Error> {
+        for (connection, side) in [(&mut self.source, Side::Source), (&mut self.target, Side::Target)] {
+            let found = boundary(connection, side, range.table, range.after.as_ref(), rows)?;
+            let within = found.filter(|key| range.upto.as_ref().is_none_or(|upto| key < upto));
+            if within.is_some() {
+                return Ok(within);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Number of rows and the sum of their hashes.
+fn sum(connection: &mut Connection, side: Side, _: &MovedTable, sql: &str) -> Result<(String, String), Error> {
+    let rows = connection.query(sql).map_err(Error::of(side))?;
+    match rows.rows.first().map(Vec::as_slice) {
+        Some([Some(count), Some(sum)]) => Ok((count.clone(), sum.clone())),
+        _ => Err(Error::State { what: "checksum" }),
+    }
+}
+
+/// The hash of each row.
+fn hashes(
+    connection: &mut Connection,
+    side: Side,
+    table: &MovedTable,
+    sql: &str,
+) -> Result<HashMap<Key, Vec<u8>>, Error> {
+    let columns: Vec<_> = (0..table.key.iter().count()).collect();
+    let mut hashes = HashMap::new();
+    let mut readable = true;
+    let read = connection.query_rows(sql.as_bytes(), &mut |fields| {
+        match (table.key.of_fields(fields, &columns), fields.last().copied().flatten()) {
+            (Some(key), Some(hash)) => drop(hashes.insert(key, hash.to_vec())),
+            _ => readable = false,
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(Error::of(side))?;
+    if readable { Ok(hashes) } else { Err(Error::Fields { table: table.shown.clone() }) }
+}
+
+fn differing(table: &MovedTable, source: &HashMap<Key, Vec<u8>>, target: &HashMap<Key, Vec<u8>>) -> Vec<Divergence> {
+    let of = |key: &Key, kind| Divergence { table: table.shown.clone(), key: table.key.literals(key), kind };
+    let of_source = source.iter().filter_map(|(key, hash)| match target.get(key) {
+        None => Some(of(key, DivergenceKind::Missing)),
+        Some(other) if other != hash => Some(of(key, DivergenceKind::Different)),
+        Some(_) => None,
+    });
+    let extra = target.keys().filter(|key| !source.contains_key(*key)).map(|key| of(key, DivergenceKind::Extra));
+    of_source.chain(extra).collect()
+}

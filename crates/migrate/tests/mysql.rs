@@ -1,0 +1,187 @@
+//! Migrations between real servers while the source is written to.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use migrate::{DivergenceKind, Error, Event, Phase, Side, Until};
+use support::{Addresses, Pair, writers::Writers};
+
+const ROWS: u32 = 20_000;
+
+#[test]
+fn rows_are_equal_after_a_migration_under_writes() {
+    let Some(pair) = Pair::start(ROWS) else { return };
+    let writers = Writers::start(&pair, 4, ROWS.into());
+    let mut settings = pair.addresses().settings();
+    let mut phases = Vec::new();
+    settings.until = Until::Copied;
+    let mut note = |event: Event| {
+        if let Event::Phase(phase) = event {
+            phases.push(phase);
+        }
+    };
+    migrate::run(&settings, &mut note).unwrap();
+    let during = writers.acknowledged.load(Ordering::Relaxed);
+    assert!(during > 100, "{during}");
+    // Everything is compared while writes go on, down to rows that change all the time.
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    writers.stop();
+    // Only what has changed since then is left.
+    let verified = migrate::run(&settings, &mut note).unwrap();
+    assert_eq!(phases, [Phase::Copy, Phase::Copied, Phase::Copied]);
+    assert!(verified.chunks > 20 && verified.open == 0, "{verified:?}");
+    pair.assert_equal();
+}
+
+/// The part of a test that another process does, until it is killed.
+#[test]
+fn child() {
+    let Some(addresses) = Addresses::from_environment() else { return };
+    let settings = addresses.settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+}
+
+#[test]
+fn a_killed_migration_goes_on() {
+    let Some(pair) = Pair::start(ROWS) else { return };
+    let writers = Writers::start(&pair, 4, ROWS.into());
+    for delay in [900, 1600, 700] {
+        let mut child = pair.addresses().child("child");
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success());
+    }
+    let mut settings = pair.addresses().settings();
+    let copied = migrate::status(&settings).unwrap().tables.iter().map(|table| table.rows).sum::<u64>();
+    assert!(copied > 0, "the first processes have copied nothing");
+    settings.until = Until::Copied;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    writers.stop();
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
+fn rows_that_differ_are_named() {
+    let Some(pair) = Pair::start(3000) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // One of each kind, and two rows that exchange a value, which a checksum of CRCs does not see.
+    pair.target
+        .sql(
+            "SET sql_log_bin = 0; UPDATE shop.item SET doc = NULL WHERE id = 17; DELETE FROM shop.item WHERE id = 2000; \
+             INSERT INTO shop.item (id) VALUES (900000); \
+             UPDATE shop.item a JOIN shop.item b ON (a.id, b.id) IN ((41, 42), (42, 41)) SET a.data = b.data; \
+             UPDATE shop.wide SET body = CONCAT(body, '') , n = n + 1000 LIMIT 1",
+        )
+        .unwrap();
+    let error = migrate::verify(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(divergences) = error else { panic!("{error}") };
+    let mut found: Vec<_> = divergences.iter().map(|it| (it.table.as_str(), it.key.as_str(), it.kind)).collect();
+    found.sort_by_key(|(table, key, _)| (*table, key.len(), *key));
+    use DivergenceKind::{Different, Extra, Missing};
+    assert_eq!(
+        found[..5],
+        [
+            ("shop.item", "17", Different),
+            ("shop.item", "41", Different),
+            ("shop.item", "42", Different),
+            ("shop.item", "2000", Missing),
+            ("shop.item", "900000", Extra),
+        ]
+    );
+    let wide: Vec<_> = found[5..].iter().map(|(table, _, kind)| (*table, *kind)).collect();
+    assert_eq!(wide.len(), 2, "{found:?}");
+    assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
+}
+
+#[test]
+fn no_acknowledged_write_is_lost_by_a_cut_over() {
+    let Some(pair) = Pair::start(5000) else { return };
+    let writers = Writers::start(&pair, 4, 5000);
+    let mut settings = pair.addresses().settings();
+    assert!(matches!(migrate::cut_over(&settings, &mut |_| {}), Err(Error::NotBegun)));
+    settings.until = Until::Copied;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    assert!(matches!(migrate::finish(&settings.target), Err(Error::NotReady { .. })));
+    let mut steps = Vec::new();
+    let done = migrate::cut_over(&settings, &mut |event| {
+        if let Event::Step { name } = event {
+            steps.push(name);
+        }
+    });
+    let done = done.unwrap();
+    // The writers go on, and are refused.
+    std::thread::sleep(Duration::from_millis(300));
+    let acknowledged = writers.stop();
+    assert_eq!(steps, ["fenced", "drained", "verified", "switched"]);
+    assert!(acknowledged.len() > 50, "{}", acknowledged.len());
+    let names = pair.target.sql("SELECT name FROM shop.item WHERE name LIKE 'm%' OR name LIKE '%m'").unwrap();
+    let inserted = pair.source.sql("SELECT name FROM shop.item WHERE name LIKE 'm%' OR name LIKE '%m'").unwrap();
+    assert_eq!(names, inserted);
+    pair.assert_equal();
+    println!("blocked for {:?}", done.blocked);
+    assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "1");
+    let counter = "SET information_schema_stats_expiry = 0; SELECT auto_increment FROM information_schema.tables WHERE table_name = 'item'";
+    assert_eq!(pair.source.value(counter).unwrap(), pair.target.value(counter).unwrap());
+    // Again: nothing is left to do.
+    assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, Duration::ZERO);
+    assert!(matches!(migrate::abort(&settings, true), Err(Error::NotReady { .. })));
+    migrate::finish(&settings.target).unwrap();
+    assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
+}
+
+#[test]
+fn an_aborted_migration_leaves_nothing_behind() {
+    let Some(pair) = Pair::start(1000) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // As if the process had been killed while the source was fenced.
+    pair.target.sql("UPDATE _sealant.run SET step = 'fenced', fence = '0,0', phase = 'cut-over'").unwrap();
+    pair.source.sql("SET GLOBAL super_read_only = ON").unwrap();
+    migrate::abort(&settings, true).unwrap();
+    assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
+    assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'; SHOW TABLES FROM shop").unwrap(), "");
+}
+
+#[test]
+fn a_changed_definition_ends_a_run() {
+    let Some(pair) = Pair::start(1000) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source
+        .sql("CREATE TABLE shop.other (a INT); DROP TABLE shop.other; ALTER TABLE shop.item ADD INDEX (t)")
+        .unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::DefinitionChanged { table, .. } if table == "shop.item"), "{error}");
+    assert!(error.to_string().contains("ALTER TABLE shop.item ADD INDEX"), "{error}");
+}
+
+#[test]
+fn what_is_not_safe_is_refused() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut settings = pair.addresses().settings();
+    settings.source.options.tls.mode = Some(server::TlsMode::Required);
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::Unverified { side: Side::Source, .. }), "{error}");
+    let mut settings = pair.addresses().settings();
+    settings.tables[0].identity = None;
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::NoIdentity { table } if table == "shop.item"), "{error}");
+
+    let settings = pair.addresses().settings();
+    pair.target.sql("INSERT INTO shop.item (id) VALUES (5)").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::NotEmpty { table } if table == "shop.item"), "{error}");
+    pair.target.sql("DROP DATABASE _sealant; CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::ForeignState { .. }), "{error}");
+    pair.source.sql("SET GLOBAL binlog_row_image = MINIMAL").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::SourceSetting { variable: "binlog_row_image", .. }), "{error}");
+}

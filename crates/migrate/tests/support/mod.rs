@@ -1,0 +1,205 @@
+//! Two real servers, tables of many types, writers, and a comparison that shares nothing with the product's.
+
+#![allow(dead_code, reason = "each test program uses its part")]
+
+pub(crate) mod writers;
+
+use std::path::{Path, PathBuf};
+
+use harness::{
+    KeyringLocation, Kind, Server,
+    certs::{Authority, Profile},
+};
+use migrate::{
+    End, Settings,
+    catalog::{Column, Identity, Table},
+};
+use server::{Connection, Password, Target, TlsMode};
+
+const SCHEMA: &str = "CREATE DATABASE shop; USE shop;
+CREATE TABLE item (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(100) CHARACTER SET utf8mb4, price DECIMAL(10,2),
+  f FLOAT, d DOUBLE, note TEXT CHARACTER SET utf16, at DATETIME(6), flags SET('a','b','c'), kind ENUM('x','y','z'),
+  data VARBINARY(200), doc JSON, seen TIMESTAMP(3) NULL, b BIT(12), y YEAR, t TIME(2), day DATE, c CHAR(9), p POINT,
+  doubled DOUBLE AS (d * 2) STORED, KEY (name), KEY (at)) ENCRYPTION='Y';
+CREATE TABLE pair (a INT NOT NULL, k VARBINARY(16) NOT NULL, v VARCHAR(20), u INT, PRIMARY KEY (a, k), UNIQUE (u)) ENCRYPTION='Y';
+CREATE TABLE wide (day DATE NOT NULL, n DECIMAL(6,2) NOT NULL, body LONGBLOB, UNIQUE KEY byday (day, n)) ENCRYPTION='Y';";
+
+const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
+GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO mig@'%';
+GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN ON *.* TO mig@'%';";
+
+const TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
+GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
+GRANT REPLICATION CLIENT ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
+
+/// The rows of each table as text, without any conversion that could hide a difference.
+const DUMPS: [&str; 3] = [
+    "SELECT id, HEX(name), price, f*1E0, d, HEX(note), at, flags+0, kind+0, HEX(data), HEX(doc), seen, b+0, y, t, day, HEX(c), \
+     HEX(ST_AsWKB(p)), doubled FROM shop.item ORDER BY id",
+    "SELECT a, HEX(k), HEX(v), u FROM shop.pair ORDER BY a, k",
+    "SELECT day, n, SHA2(body, 512), LENGTH(body) FROM shop.wide ORDER BY day, n",
+];
+
+/// Where both servers are, for another process.
+pub(crate) struct Addresses {
+    pub(crate) source: u16,
+    pub(crate) target: u16,
+    pub(crate) ca: PathBuf,
+}
+
+pub(crate) struct Pair {
+    pub(crate) source: Server,
+    pub(crate) target: Server,
+    pub(crate) ca: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+fn start(directory: &Path, name: &str, authority: &Authority) -> Server {
+    let files = authority.issue(name, &Profile::default()).unwrap();
+    assert!(files.cert.starts_with(directory));
+    Server::builder(Kind::MySql97)
+        .tls(&files)
+        .keyring(KeyringLocation::Beside)
+        .options(["--log-bin=binlog", "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--binlog-encryption=ON"])
+        .options(["--max-allowed-packet=64M", "--max-connections=200", "--innodb-redo-log-capacity=64M"])
+        .start()
+        .unwrap()
+}
+
+impl Pair {
+    /// Two servers of MySQL 9.7 with the same empty tables; those of the source have rows.
+    pub(crate) fn start(rows: u32) -> Option<Self> {
+        harness::require(Kind::MySql97)?;
+        let directory = tempfile::tempdir().unwrap();
+        let authority = Authority::create(directory.path()).unwrap();
+        let source = start(directory.path(), "source", &authority);
+        let target = start(directory.path(), "target", &authority);
+        source.sql(&format!("{SOURCE_GRANTS}{SCHEMA}{}", fill(rows))).unwrap();
+        target.sql(&format!("{SCHEMA}{TARGET_GRANTS}")).unwrap();
+        Some(Self { source, target, ca: authority.certificate(), _directory: directory })
+    }
+
+    pub(crate) fn addresses(&self) -> Addresses {
+        Addresses { source: self.source.port(), target: self.target.port(), ca: self.ca.clone() }
+    }
+
+    /// Compares every row of both servers.
+    pub(crate) fn assert_equal(&self) {
+        for dump in DUMPS {
+            let (source, target) = (self.source.sql(dump).unwrap(), self.target.sql(dump).unwrap());
+            let (source, target): (Vec<_>, Vec<_>) = (source.lines().collect(), target.lines().collect());
+            let differ = source.iter().zip(&target).find(|(one, other)| one != other);
+            assert_eq!(differ, None, "{dump}");
+            assert_eq!(source.len(), target.len(), "{dump}");
+            assert!(source.len() > 5, "{dump}");
+        }
+    }
+
+    pub(crate) fn root(&self) -> Connection {
+        let target =
+            Target { endpoint: server::Endpoint::Socket(self.source.socket().to_owned()), user: "root".to_owned() };
+        Connection::open(&target, &server::Options { changes: true, ..Default::default() }).unwrap()
+    }
+}
+
+fn fill(rows: u32) -> String {
+    let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})");
+    let few = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})", rows / 100 + 8);
+    format!(
+        "SET cte_max_recursion_depth = 10000000;
+         INSERT INTO item (name, price, f, d, note, at, flags, kind, data, doc, seen, b, y, t, day, c, p)
+         {numbers} SELECT CONCAT('näme \\t', i), i / 7, i / 3, IF(i % 5 = 0, NULL, PI() / i), REPEAT(CHAR(65 + i % 26), i % 90),
+           FROM_UNIXTIME(1500000000 + i * 7.123457), i % 8, 1 + i % 3, UNHEX(LEFT(SHA2(i, 256), 32)),
+           JSON_OBJECT('k', i, 'l', JSON_ARRAY(i / 3e0, NULL, 'é\"\\\\')), FROM_UNIXTIME(1600000000 + i / 1000), i % 4096,
+           1901 + i % 200, SEC_TO_TIME(-i % 100000), '2000-02-28' + INTERVAL i % 9000 DAY, CONCAT(' c', i), POINT(i / 3, -i) FROM n;
+         INSERT INTO pair {numbers} SELECT i % 97 - 48, UNHEX(LEFT(SHA2(i, 256), 32)), IF(i % 3 = 0, NULL, CONCAT('v', i)), i FROM n;
+         INSERT INTO wide {few} SELECT '2020-01-01' + INTERVAL i % 13 DAY, (i - 20) / 4, REPEAT(UNHEX(SHA2(i, 512)), 1 + i * 37 % 1500) FROM n;"
+    )
+}
+
+/// Tells a child where the servers are: `source port:target port:CA`.
+const ADDRESSES: &str = "SEALANT_TEST_ADDRESSES";
+
+impl Addresses {
+    /// In a child of a test.
+    pub(crate) fn from_environment() -> Option<Self> {
+        let text = std::env::var(ADDRESSES).ok()?;
+        let mut fields = text.splitn(3, ':');
+        let mut port = || fields.next().unwrap().parse().unwrap();
+        let (source, target) = (port(), port());
+        Some(Self { source, target, ca: fields.next().unwrap().into() })
+    }
+
+    /// Runs a test of this program in a process that can be killed.
+    pub(crate) fn child(&self, test: &str) -> std::process::Child {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args([test, "--exact"])
+            .env(ADDRESSES, format!("{}:{}:{}", self.source, self.target, self.ca.display()))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Settings with small chunks, so that there are many.
+    pub(crate) fn settings(&self) -> Settings {
+        let (source, target) = (self.end(self.source), self.end(self.target));
+        let mut connection = Connection::open(&source.target, &source.options).unwrap();
+        let tables = ["item", "pair", "wide"].map(|name| table(&mut connection, "shop", name)).to_vec();
+        let mut settings = Settings::new(source, target, tables);
+        settings.chunk_bytes = 96 << 10;
+        settings
+    }
+
+    pub(crate) fn end(&self, port: u16) -> End {
+        let target: Target = format!("mysql://mig@127.0.0.1:{port}").parse().unwrap();
+        let mut options = server::Options { password: Some(Password::new(b"secret".to_vec())), ..Default::default() };
+        options.tls.ca_file = Some(self.ca.clone());
+        options.tls.mode = Some(TlsMode::VerifyIdentity);
+        End { target, options }
+    }
+}
+
+/// A table of the source, as far as the engine needs it.
+fn table(connection: &mut Connection, schema: &str, name: &str) -> Table {
+    let sql = format!(
+        "SELECT column_name AS n, column_type AS t, data_type AS d, character_set_name AS cs, collation_name AS co, is_nullable AS nu, \
+         extra AS e FROM information_schema.columns WHERE table_schema='{schema}' AND table_name='{name}' ORDER BY ordinal_position"
+    );
+    let rows = connection.query(&sql).unwrap();
+    let text = |row, column| rows.value(row, column).map(str::to_owned);
+    let columns: Vec<_> = (0..rows.rows.len())
+        .map(|row| Column {
+            name: text(row, "n").unwrap(),
+            column_type: text(row, "t").unwrap(),
+            data_type: text(row, "d").unwrap(),
+            charset: text(row, "cs"),
+            collation: text(row, "co"),
+            nullable: rows.value(row, "nu") == Some("YES"),
+            generated: text(row, "e").unwrap().contains("GENERATED"),
+            invisible: text(row, "e").unwrap().contains("INVISIBLE"),
+        })
+        .collect();
+    let sql = format!(
+        "SELECT index_name AS i, column_name AS n FROM information_schema.statistics WHERE table_schema='{schema}' \
+         AND table_name='{name}' AND index_name IN ('PRIMARY', 'byday') ORDER BY seq_in_index"
+    );
+    let rows = connection.query(&sql).unwrap();
+    let position = |row| columns.iter().position(|column| Some(column.name.as_str()) == rows.value(row, "n")).unwrap();
+    let identity = Identity {
+        index: rows.value(0, "i").unwrap().to_owned(),
+        columns: (0..rows.rows.len()).map(position).collect(),
+        comparable: true,
+    };
+    let (schema, name, engine) = (schema.to_owned(), name.to_owned(), "InnoDB".to_owned());
+    Table {
+        schema,
+        name,
+        engine,
+        columns,
+        identity: Some(identity),
+        encrypted: true,
+        rows: 0,
+        bytes: 0,
+        create: String::new(),
+    }
+}

@@ -1,0 +1,101 @@
+//! Clients that change the source all the time, each in a transaction of its own order.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+};
+
+use server::Connection;
+
+use super::Pair;
+
+/// Running writers.
+pub(crate) struct Writers {
+    stop: Arc<AtomicBool>,
+    /// Statements that the source has acknowledged.
+    pub(crate) acknowledged: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<Vec<u64>>>,
+}
+
+/// A small generator (xorshift), so that a seed gives the same statements.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+impl Writers {
+    /// Starts writers on the rows that the source was filled with.
+    pub(crate) fn start(pair: &Pair, count: u64, rows: u64) -> Self {
+        let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let threads = (0..count).map(|number| {
+            let (stop, acknowledged) = (Arc::clone(&stop), Arc::clone(&acknowledged));
+            let mut connection = pair.root();
+            std::thread::spawn(move || {
+                let mut chance = Chance(0x9e37_79b9_7f4a_7c15 ^ (number + 1));
+                let mut inserted = Vec::new();
+                while !stop.load(Ordering::Relaxed) {
+                    let marker = (number << 32) | inserted.len() as u64;
+                    if write(&mut connection, &mut chance, rows, marker) {
+                        inserted.push(marker);
+                    }
+                    acknowledged.fetch_add(1, Ordering::Relaxed);
+                }
+                inserted
+            })
+        });
+        let threads = threads.collect();
+        Self { stop, acknowledged, threads }
+    }
+
+    /// Ends them. Returns what they have inserted with the source's acknowledgement: the values of `item.price` × 100.
+    pub(crate) fn stop(self) -> Vec<u64> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    }
+}
+
+/// One change. Returns whether a row with the marker was inserted and acknowledged. Collisions with other writers and a
+/// read-only source are no failures.
+fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u64) -> bool {
+    let (id, other) = (1 + chance.below(rows), rows + 1 + chance.below(rows * 3));
+    let (a, k) = (chance.below(97) as i64 - 48, 1 + chance.below(rows));
+    let (sql, inserts) = match chance.below(12) {
+        0 | 1 => (format!("INSERT INTO shop.item (name, doc) VALUES ('m{marker}', '[{marker}]')"), true),
+        2 => (format!("UPDATE shop.item SET id = {other} WHERE id = {id}"), false),
+        3 => (format!("UPDATE shop.item SET id = {id}, c = NULL WHERE id = {other}"), false),
+        4 => (
+            format!("UPDATE shop.item SET name = REVERSE(name), d = -d, f = f * 1.1 WHERE id = {id} OR id = {other}"),
+            false,
+        ),
+        5 => (format!("DELETE FROM shop.item WHERE id = {id} AND name LIKE 'n%'"), false),
+        6 => (format!("REPLACE INTO shop.item (id, name, b) VALUES ({id}, 'n {marker}\\\\', 7)"), false),
+        7 => (format!("UPDATE shop.pair SET a = {a}, v = 'moved' WHERE u = {k}"), false),
+        8 => (format!("DELETE FROM shop.pair WHERE u = {k}"), false),
+        9 => (format!("REPLACE INTO shop.pair VALUES ({a}, UNHEX(LEFT(SHA2({k}, 256), 32)), 'new', {k})"), false),
+        10 => (
+            format!(
+                "UPDATE shop.wide SET body = REPEAT('{k}', {}), n = n + 0.01 WHERE day = '2020-01-{:02}' LIMIT 1",
+                k % 3000,
+                1 + k % 13
+            ),
+            false,
+        ),
+        _ => (format!("UPDATE shop.pair SET u = NULL WHERE u = {k}"), false),
+    };
+    let done = connection.execute(sql.as_bytes());
+    match done {
+        Ok(executed) => inserts && executed.affected_rows == 1,
+        Err(server::Error::Server { .. }) => false,
+        // The test has ended already.
+        Err(_) => false,
+    }
+}
