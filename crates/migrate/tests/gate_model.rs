@@ -34,13 +34,24 @@ enum Without {
 #[derive(Clone, Debug)]
 enum Step {
     /// A transaction that inserts or updates a row, or deletes it, or moves it to another identity.
-    Write { key: Key, column: usize, value: u8 },
-    Delete { key: Key },
-    Move { from: Key, to: Key },
+    Write {
+        key: Key,
+        column: usize,
+        value: u8,
+    },
+    Delete {
+        key: Key,
+    },
+    Move {
+        from: Key,
+        to: Key,
+    },
     Show,
     Deliver,
     Flush,
-    Begin { length: u8 },
+    Begin {
+        length: u8,
+    },
     Read,
     Load,
     Crash,
@@ -152,7 +163,8 @@ impl World {
             Verdict::Hold if self.without != Without::Hold => return,
             _ => {}
         }
-        self.next = if index + 1 == self.log[transaction].len() { (transaction + 1, 0) } else { (transaction, index + 1) };
+        self.next =
+            if index + 1 == self.log[transaction].len() { (transaction + 1, 0) } else { (transaction, index + 1) };
     }
 
     fn flush(&mut self) {
@@ -161,7 +173,9 @@ impl World {
                 (None, _) => drop(self.target.remove(&change.key)),
                 (Some(after), Some(before)) if self.without == Without::WholeImages => {
                     if let Some(row) = self.target.get_mut(&change.key) {
-                        (0..2).filter(|at| before[*at] != after[*at]).for_each(|at| row[at] = row[at].wrapping_add(after[at].wrapping_sub(before[at])));
+                        (0..2)
+                            .filter(|at| before[*at] != after[*at])
+                            .for_each(|at| row[at] = row[at].wrapping_add(after[at].wrapping_sub(before[at])));
                     }
                 }
                 (Some(after), _) => drop(self.target.insert(change.key, after)),
@@ -195,7 +209,9 @@ impl World {
         }
         let chunk = self.chunk(number);
         let mut rows = self.source(self.visible);
-        rows.retain(|key, _| chunk.after.is_none_or(|after| *key > after) && chunk.upto.is_none_or(|upto| *key <= upto));
+        rows.retain(|key, _| {
+            chunk.after.is_none_or(|after| *key > after) && chunk.upto.is_none_or(|upto| *key <= upto)
+        });
         if let Some(in_flight) = &mut self.in_flight {
             in_flight.rows = Some(rows);
         }

@@ -58,8 +58,7 @@ pub struct Served {
 impl Served {
     /// The server, if it has the same data as the directory that the others copy.
     ///
-    /// # Errors
-    /// [`Error`]: it is no MariaDB, works in that directory, or has other data.
+    /// # Errors [`Error`]: it is not MariaDB, uses that directory itself, or has other data.
     pub fn from_identity(
         identity: &Identity,
         socket: PathBuf,
@@ -96,8 +95,7 @@ impl Suite<'_> {
 
     /// Chooses the peers; `is_served` says whether a running server was given.
     ///
-    /// # Errors
-    /// [`Error`] if one that was asked for cannot.
+    /// # Errors [`Error`] if a requested peer cannot be used.
     pub fn choose(&self, is_served: bool) -> Result<Peers, Error> {
         let wanted = |peer: &&CopyPeer| !self.no_peers && (peer.networked || self.rate.is_none());
         let all: Vec<&CopyPeer> = if self.peers.is_empty() {
@@ -337,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn every_arm_of_ours_is_compared_with_all_behind_it() {
+    fn each_of_our_arms_is_compared_with_all_later_arms() {
         let compress = ["none".to_owned(), "lz4".to_owned()];
         let suite = Suite { compress: &compress, peers_without_aes: true, ..suite(Path::new("x"), Path::new("y")) };
         let cp = CopyPeer::by_name("cp").unwrap();
@@ -350,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_have_to_go_with_the_link_and_the_server() {
+    fn peers_must_match_the_link_and_the_server() {
         let peers = Peers { there: vec![CopyPeer::by_name("cp").unwrap()], missing: Vec::new() };
         assert!(matches!(peers.check(true, None), Err(Error::NoPeerOfServer)));
         let over_a_link = peers.check(false, "1Gbit".parse().ok()).unwrap_err();
@@ -359,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_made_outside_of_the_source_and_only_of_something() {
+    fn an_empty_source_and_copies_inside_the_source_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let empty = suite(directory.path(), directory.path()).tree().unwrap_err();
         assert!(matches!(empty, Error::NothingToCopy { .. }), "{empty}");

@@ -159,12 +159,10 @@ mod tests {
         let second = gate.extend(None);
         gate.set(first, State::Loaded);
         gate.set(second, State::InFlight);
-        assert_eq!([0, 5, 6, 255].map(|key| gate.verdict(&key)), [
-            Verdict::Apply,
-            Verdict::Apply,
-            Verdict::Hold,
-            Verdict::Hold
-        ]);
+        assert_eq!(
+            [0, 5, 6, 255].map(|key| gate.verdict(&key)),
+            [Verdict::Apply, Verdict::Apply, Verdict::Hold, Verdict::Hold]
+        );
         assert!(!gate.is_complete());
         gate.set(second, State::Loaded);
         assert!(gate.is_complete());
@@ -184,13 +182,10 @@ mod tests {
     #[test]
     fn a_resumed_gate_knows_what_is_missing() {
         let gate = Gate::resumed(vec![loaded(4, Some(20), Some(30)), loaded(0, None, Some(10))]);
-        assert_eq!([10, 11, 20, 21, 31].map(|key| gate.verdict(&key)), [
-            Verdict::Apply,
-            Verdict::Drop,
-            Verdict::Drop,
-            Verdict::Apply,
-            Verdict::Drop
-        ]);
+        assert_eq!(
+            [10, 11, 20, 21, 31].map(|key| gate.verdict(&key)),
+            [Verdict::Apply, Verdict::Drop, Verdict::Drop, Verdict::Apply, Verdict::Drop]
+        );
         assert_eq!(gate.waiting().map(|chunk| (chunk.number, chunk.after, chunk.upto)), Some((5, Some(10), Some(20))));
         assert_eq!(gate.end(), Some(Some(30)));
         assert!(Gate::resumed(vec![loaded(0, None, None)]).is_complete());

@@ -197,7 +197,10 @@ mod tests {
 
     #[test]
     fn an_ok_packet_tells_rows_and_warnings() {
-        assert_eq!(executed(&[0, 0xfc, 0x34, 0x12, 0, 2, 0, 7, 1]).unwrap(), Executed { affected_rows: 0x1234, warnings: 263 });
+        assert_eq!(
+            executed(&[0, 0xfc, 0x34, 0x12, 0, 2, 0, 7, 1]).unwrap(),
+            Executed { affected_rows: 0x1234, warnings: 263 }
+        );
         for cut in [&[0][..], &[0, 1], &[0, 1, 0, 2, 0, 1], &[0, 0xfc, 1], &[1, 0, 0]] {
             assert!(matches!(executed(cut), Err(Error::Malformed { .. })), "{cut:?}");
         }
