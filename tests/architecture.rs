@@ -65,12 +65,12 @@ fn layers() -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn every_crate_stands_on_the_page_with_what_it_depends_on() {
+fn every_crate_is_on_the_page_with_its_dependencies() {
     assert_eq!(page_crates(), workspace_crates());
 }
 
 #[test]
-fn arrows_point_down() {
+fn crates_depend_only_on_lower_rows() {
     let layers = layers();
     let crates = workspace_crates();
     assert_eq!(layers.keys().collect::<Vec<_>>(), crates.keys().collect::<Vec<_>>());

@@ -67,7 +67,7 @@ fn marked(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_forged_promise_does_not_encrypt_a_table() {
+fn a_forged_encryption_flag_does_not_make_a_table_encrypted() {
     let mut with_information = flagged(clear());
     with_information[INFO].copy_from_slice(&encrypted()[INFO]);
     for forged in [flagged(clear()), marked(clear()), marked(flagged(clear())), marked(with_information.clone())] {
@@ -104,7 +104,7 @@ fn damaged_tables_are_neither_encrypted_nor_clear() {
 }
 
 #[test]
-fn logs_that_lie_about_themselves_are_read_behind_their_first_bytes() {
+fn logs_with_a_false_header_are_judged_by_the_bytes_after_it() {
     let (clear, encrypted) = (sample("binlog/mysql97-clear"), sample("binlog/mysql97-encrypted-13-events"));
     let lying = [b"\xfdbin", &clear[4..]].concat();
     let relabelled = [&encrypted[..512], &clear[4..]].concat();
@@ -125,7 +125,7 @@ fn logs_that_lie_about_themselves_are_read_behind_their_first_bytes() {
 }
 
 #[test]
-fn links_out_of_a_directory_are_not_taken_for_nothing() {
+fn links_out_of_a_directory_are_reported() {
     let (dir, remote) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
     fs::create_dir(dir.path().join("demo")).expect("made");
     fs::write(dir.path().join("demo/t.ibd"), encrypted()).expect("written");
@@ -140,7 +140,7 @@ fn links_out_of_a_directory_are_not_taken_for_nothing() {
 }
 
 #[test]
-fn a_directory_of_others_is_refused_and_never_closed() {
+fn a_directory_of_another_user_is_refused_and_its_mode_is_kept() {
     let dir = tempfile::tempdir().expect("a directory");
     let compressed =
         zstd::encode_all(&b"some text of a manual, long enough to be compressed\n"[..], 3).expect("compressed");
@@ -179,7 +179,7 @@ fn a_directory_of_others_is_refused_and_never_closed() {
 }
 
 #[test]
-fn leftovers_are_named_for_what_they_are() {
+fn leftover_files_are_reported_by_their_kind() {
     let dump = format!("-- MySQL dump\n{}", "INSERT INTO `t` VALUES (1,'some row');\n".repeat(500));
     let core = [b"\x7fELF\x02\x01\x01".as_slice(), &[0; 9], &[4, 0, 62, 0], &[7; 3000]].concat();
     let audit = directory(&[
@@ -298,7 +298,7 @@ fn until_status(server: &Server, id: &str, wanted: &str) -> Audit {
 }
 
 #[test]
-fn rewritten_undo_and_wrapped_redo_leave_nothing_clear() {
+fn after_undo_is_rewritten_and_redo_has_wrapped_nothing_is_clear() {
     let Some(server) = mysql(&MYSQL_ALL_ON) else { return };
     server
         .sql(
@@ -329,7 +329,7 @@ fn rewritten_undo_and_wrapped_redo_leave_nothing_clear() {
 }
 
 #[test]
-fn a_damaged_page_is_found_with_every_page_and_none_where_a_server_writes() {
+fn a_full_scan_finds_a_damaged_page_and_reports_none_on_a_running_server() {
     let Some(mut server) = mysql(&MYSQL_ALL_ON) else { return };
     server
         .sql(
@@ -427,7 +427,7 @@ fn passed(audit: &Audit) -> Vec<&str> {
 }
 
 #[test]
-fn without_grants_and_files_nothing_at_rest_passes() {
+fn without_grants_and_files_no_check_at_rest_passes() {
     let Some(server) = mysql(&MYSQL_ALL_ON) else { return };
     server.sql("ALTER TABLESPACE mysql ENCRYPTION='Y'; CREATE USER nobody@localhost").expect("made");
     let socket = server.socket().to_str().expect("an ASCII path");
@@ -468,7 +468,7 @@ fn saved_facts_are_judged_as_they_were() {
 }
 
 #[test]
-fn a_mariadb_that_encrypts_everything_leaves_only_what_it_cannot() {
+fn a_mariadb_that_encrypts_everything_leaves_only_what_it_cannot_encrypt() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -527,7 +527,7 @@ fn a_mariadb_that_encrypts_everything_leaves_only_what_it_cannot() {
 
 /// Switches encryption off and on again, with another key id, and back; files and server are judged each time.
 #[test]
-fn a_mariadb_whose_encryption_is_switched_over_time_is_judged_as_its_files_are() {
+fn a_mariadb_whose_encryption_was_switched_is_judged_by_its_files() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -608,7 +608,7 @@ fn a_table_dropped_while_it_is_audited_is_no_failure() {
 }
 
 #[test]
-fn an_old_server_is_not_accused_of_its_files() {
+fn an_old_server_has_no_findings_for_files_it_cannot_encrypt() {
     if require(Kind::MySql56).is_none() {
         return;
     }
@@ -624,7 +624,7 @@ fn an_old_server_is_not_accused_of_its_files() {
 }
 
 #[test]
-fn strange_files_neither_hang_nor_pass() {
+fn special_files_cause_no_hang_and_no_pass() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("demo")).expect("made");
     fs::write(dir.path().join("demo/t.ibd"), encrypted()).expect("written");

@@ -39,7 +39,7 @@ fn fixes_run_and_waivers_cover_the_rest() {
 }
 
 #[test]
-fn the_table_is_short_if_that_is_wanted() {
+fn the_table_can_be_shortened() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("it starts");
     let table = |more: &[&str]| {

@@ -57,7 +57,7 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
 }
 
 #[test]
-fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
+fn a_recipient_is_proven_by_the_challenge_that_its_identity_decrypts() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let challenges = backups.path("challenges");
@@ -165,7 +165,7 @@ fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
 }
 
 #[test]
-fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
+fn data_that_a_directory_already_has_is_not_fetched_and_a_dry_run_fetches_nothing() {
     let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let keys = ["--keyring", text(&keyring)];
@@ -293,7 +293,7 @@ fn without_a_change_nothing_but_a_manifest_is_stored() {
 }
 
 #[test]
-fn keys_stay_out_and_are_named() {
+fn key_files_are_excluded_and_listed() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     fs::copy(&keyring, server.datadir().join("keyring-copy")).expect("copied");
     let backups = with_keyring(&server, &keyring);
@@ -327,7 +327,7 @@ fn piped(program: &str, args: &[&str], input: &[u8]) -> (bool, Vec<u8>) {
 }
 
 #[test]
-fn everything_opens_with_programs_of_others() {
+fn a_backup_can_be_decrypted_with_common_programs() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -602,7 +602,7 @@ fn commands(page: &str) -> String {
 }
 
 #[test]
-fn the_page_on_first_backups_works_as_it_stands() {
+fn the_commands_of_the_page_on_first_backups_work() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let script = format!("set -eu -o pipefail\n{}", commands(include_str!("../docs/backup.md")));
@@ -677,7 +677,7 @@ fn packs(backups: &Backups) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_damaged_packs_had_is_stored_again_while_the_server_has_it() {
+fn content_of_damaged_packs_is_stored_again_while_the_server_has_it() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -712,7 +712,7 @@ fn what_damaged_packs_had_is_stored_again_while_the_server_has_it() {
 }
 
 #[test]
-fn checks_that_read_a_part_have_read_everything_in_the_end() {
+fn partial_checks_eventually_read_everything() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -742,7 +742,7 @@ fn checks_that_read_a_part_have_read_everything_in_the_end() {
 }
 
 #[test]
-fn a_manifest_is_listed_for_who_has_an_identity() {
+fn a_manifest_can_be_listed_with_an_identity() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -803,7 +803,7 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
 }
 
 #[test]
-fn damaged_pages_are_stored_and_named() {
+fn damaged_pages_are_stored_and_reported() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let table = server.datadir().join("demo/enc.ibd");
@@ -936,7 +936,7 @@ fn without_its_receipt_a_backup_is_restored_by_its_manifest() {
 }
 
 #[test]
-fn a_restore_that_was_cut_off_goes_on_and_replaces_nothing() {
+fn an_interrupted_restore_is_resumed_and_replaces_nothing() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -966,7 +966,7 @@ fn a_restore_that_was_cut_off_goes_on_and_replaces_nothing() {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_no_backup_or_a_whole_one() {
+fn a_killed_run_leaves_no_backup_or_a_complete_one() {
     let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -994,7 +994,7 @@ fn a_run_that_is_killed_leaves_no_backup_or_a_whole_one() {
 }
 
 #[test]
-fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
+fn backups_of_unknown_signers_and_possibly_outdated_ones_are_refused() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let made = backups.backup(&["run"]).is(0);
@@ -1022,7 +1022,7 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
 }
 
 #[test]
-fn two_runs_at_once_and_two_machines_with_one_name() {
+fn two_runs_at_once_and_two_machines_with_one_name_are_detected() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
@@ -1057,7 +1057,7 @@ fn flip(path: &Path, at: u64) {
 }
 
 #[test]
-fn no_changed_object_is_restored() {
+fn objects_changed_in_the_repository_are_never_restored() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);

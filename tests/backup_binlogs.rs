@@ -315,7 +315,7 @@ fn a_replica_of_mysql_keeps_its_channels() {
 }
 
 #[test]
-fn what_is_followed_survives_kills_and_what_is_purged_is_a_gap() {
+fn the_archive_survives_kills_and_purged_logs_are_a_gap() {
     let Some(case) = Case::mysql() else { return };
     case.backups.backup(&["run"]).is(0);
     for round in 0..3 {
@@ -360,7 +360,7 @@ fn what_is_followed_survives_kills_and_what_is_purged_is_a_gap() {
 }
 
 #[test]
-fn a_restart_is_no_loss_and_strange_objects_hide_nothing() {
+fn a_restart_loses_nothing_and_foreign_objects_are_ignored() {
     let Some(mut case) = Case::mysql() else { return };
     case.backups.backup(&["run"]).is(0);
     case.archive();
@@ -424,7 +424,7 @@ fn a_restart_is_no_loss_and_strange_objects_hide_nothing() {
 }
 
 #[test]
-fn logs_come_over_tls_from_a_server_that_is_verified() {
+fn logs_are_read_over_tls_from_a_verified_server() {
     let Some(case) = Case::mysql() else { return };
     let authorities = tempfile::tempdir().expect("a directory");
     let [own, other] = ["own", "other"].map(|name| {
@@ -545,7 +545,7 @@ fn make_older(backups: &Backups, receipts: usize) {
 
 /// A replica becomes the source; what the old source had not archived is in the new one's logs.
 #[test]
-fn the_archive_goes_on_with_a_replica_that_takes_over() {
+fn the_archive_continues_after_a_failover() {
     let Some(mut case) = Case::mysql() else { return };
     let options = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
     let keyring = KeyringLocation::Path(case.secrets.path().join("replica"));

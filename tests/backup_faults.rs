@@ -148,7 +148,7 @@ fn says_full(stderr: &str) {
 }
 
 #[test]
-fn a_run_on_a_full_disk_says_so_and_is_finished_when_there_is_room() {
+fn a_run_on_a_full_disk_reports_it_and_completes_once_there_is_space() {
     let Some(lab) = Lab::new() else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "400M") else { return };
@@ -182,7 +182,7 @@ fn a_run_on_a_full_disk_says_so_and_is_finished_when_there_is_room() {
 }
 
 #[test]
-fn a_restore_on_a_disk_that_becomes_full_goes_on_when_there_is_room() {
+fn a_restore_on_a_disk_that_fills_up_resumes_once_there_is_space() {
     let Some(lab) = Lab::new() else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "400M") else { return };
@@ -281,7 +281,7 @@ fn without_room(command: &Command, (call, nth): &(String, u64)) -> (i32, String)
 }
 
 #[test]
-fn a_run_without_room_for_any_write_leaves_no_receipt_that_does_not_restore() {
+fn a_run_without_space_for_some_write_leaves_no_receipt_that_does_not_restore() {
     let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
     let mut random = Random::new(0xbac4);
     let full = |backups: &Backups| backups.command(&["run", "--full", "--quiet"]);
@@ -306,7 +306,7 @@ fn a_run_without_room_for_any_write_leaves_no_receipt_that_does_not_restore() {
 }
 
 #[test]
-fn a_restore_without_room_for_any_write_is_finished_by_the_same_command() {
+fn a_restore_without_space_for_some_write_is_finished_by_the_same_command() {
     let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
     let mut random = Random::new(0xbac5);
     let backups = with_keyring(&lab.server, &lab.keyring);

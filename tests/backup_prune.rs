@@ -13,7 +13,7 @@ fn numbers(json: &Value, pointer: &str) -> Vec<u64> {
 }
 
 #[test]
-fn what_retention_keeps_restores_and_the_rest_is_gone() {
+fn kept_backups_restore_and_the_others_are_removed() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let extra = server.datadir().join("demo/extra.MYD");

@@ -10,7 +10,7 @@ use crate::support::sealant;
 
 /// The whole of a backup's life over TLS: for a user who may do anything.
 #[test]
-fn a_bucket_holds_backups_as_a_directory_does() {
+fn a_bucket_stores_backups_like_a_directory() {
     let Some(s3) = s3_server(true) else { return };
     let Some((mut server, keyring)) = stopped_mysql() else { return };
     s3.create_bucket("backups", true).expect("a bucket");

@@ -43,21 +43,21 @@ fn listener(greeting: &'static [u8]) -> u16 {
 }
 
 #[test]
-fn no_server() {
+fn an_unreachable_server_is_an_error() {
     let port = harness::free_port().expect("a port");
     refused(&run(["audit", &url(port)]), 1, "refused");
     refused(&run(["audit", "--socket", "/nonexistent/mysqld.sock", "--user", "audit"]), 1, "/nonexistent/mysqld.sock");
 }
 
 #[test]
-fn a_server_that_hangs() {
+fn a_server_that_hangs_is_an_error() {
     let begin = Instant::now();
     refused(&run(["audit", "--timeout", "2", &url(listener(b""))]), 1, "127.0.0.1");
     assert!(begin.elapsed() < limit(20), "took {:?}", begin.elapsed());
 }
 
 #[test]
-fn servers_of_another_kind() {
+fn servers_of_other_protocols_are_recognised() {
     let http = listener(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     refused(&run(["audit", "--timeout", "2", &url(http)]), 1, "HTTP");
     let ssh = listener(b"SSH-2.0-OpenSSH_9.2\r\n");
@@ -84,7 +84,7 @@ fn a_postgresql_server_stays_silent_until_spoken_to() {
 }
 
 #[test]
-fn wrong_password_and_no_privileges() {
+fn a_wrong_password_and_missing_privileges_are_reported() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -117,7 +117,7 @@ fn wrong_password_and_no_privileges() {
 }
 
 #[test]
-fn wrong_usage() {
+fn wrong_usage_exits_with_2() {
     refused(&run(["audit"]), 2, "nothing to audit");
     refused(&run(["audit", "postgres://x@y"]), 2, "mysql://");
     let output = run(["audit", "mysql://audit:very-secret@127.0.0.1"]);
@@ -129,7 +129,7 @@ fn wrong_usage() {
 }
 
 #[test]
-fn facts_that_cannot_be_read() {
+fn unreadable_facts_are_errors() {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| {
         let path = dir.path().join(name);
@@ -147,7 +147,7 @@ fn facts_that_cannot_be_read() {
 }
 
 #[test]
-fn waivers_that_do_not_hold() {
+fn invalid_waivers_are_errors() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join("t.ibd"), []).expect("written");
     let audit = |text: &str| {
@@ -172,7 +172,7 @@ fn waivers_that_do_not_hold() {
 }
 
 #[test]
-fn directories_that_are_none() {
+fn paths_that_are_no_data_directory_are_errors() {
     refused(&run(["audit", "--offline", "/nonexistent"]), 1, "/nonexistent");
     refused(&run(["audit", "--offline", "/etc/hostname"]), 1, "/etc/hostname");
 }
@@ -208,7 +208,7 @@ fn damaged_files_are_unknown_and_never_a_panic() {
 }
 
 #[test]
-fn results_that_cannot_be_written() {
+fn results_that_cannot_be_written_are_errors() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join("binlog.000001"), b"\xfebin").expect("written");
     let offline = dir.path().to_str().expect("ASCII");
@@ -226,7 +226,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_run_quietly() {
+fn a_closed_pipe_ends_the_run_quietly() {
     let mut child = sealant()
         .args(["checks"])
         .stdout(std::process::Stdio::piped())

@@ -109,7 +109,7 @@ fn cold_files_are_measured_against_direct_reads() {
 }
 
 #[test]
-fn a_program_that_was_asked_for_has_to_be_there() {
+fn a_requested_program_must_be_installed() {
     let data = tempfile::tempdir().unwrap();
     files(data.path());
     let output = bench(data.path(), &["--inno", "/no/such/inno"]);
@@ -144,7 +144,7 @@ fn names<'v>(list: &'v Value, name: &str) -> Vec<&'v str> {
 }
 
 #[test]
-fn copies_are_measured_against_every_peer_that_is_there() {
+fn copies_are_measured_against_every_installed_peer() {
     let (data, results) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     datadir(data.path());
     let [raw, html] = ["samples.jsonl", "page.html"].map(|name| results.path().join(name));
@@ -204,7 +204,7 @@ fn a_copy_that_differs_ends_the_measurement() {
 }
 
 #[test]
-fn peers_that_are_missing_are_named_and_asked_for_an_error() {
+fn missing_peers_are_listed_and_requesting_one_is_an_error() {
     let (data, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     datadir(data.path());
     symlink("/bin/cp", tools.path().join("cp")).unwrap();
@@ -227,7 +227,7 @@ fn peers_that_are_missing_are_named_and_asked_for_an_error() {
 }
 
 #[test]
-fn copies_go_over_a_link_of_a_given_rate_or_one_error_says_why_not() {
+fn copies_use_a_link_of_a_given_rate_or_one_error_says_why_not() {
     let data = tempfile::tempdir().unwrap();
     fs::write(data.path().join("random"), noise(4 << 20)).unwrap();
     let output = transfer(data.path(), &["--no-peers", "--rate", "200Mbit"], |_| {});
@@ -290,7 +290,7 @@ fn served() -> Option<(Server, tempfile::TempDir)> {
 }
 
 #[test]
-fn backups_are_measured_in_full_of_what_changed_and_back() {
+fn full_backups_incremental_backups_and_restores_are_measured() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("it starts");
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v CHAR(200)) ENCRYPTION='Y'").expect("made");
@@ -417,7 +417,7 @@ fn a_server_that_mariabackup_cannot_be_measured_on_is_refused_in_one_sentence() 
 }
 
 #[test]
-fn a_server_and_mariabackup_are_only_of_use_together() {
+fn a_server_and_mariabackup_must_be_given_together() {
     let (data, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     datadir(data.path());
     for name in ["tar", "socat", "mbstream", "mariabackup", "openssl"] {
@@ -442,7 +442,7 @@ fn a_server_and_mariabackup_are_only_of_use_together() {
 }
 
 #[test]
-fn a_mysql_server_is_not_for_mariabackup() {
+fn a_mysql_server_is_refused_for_mariabackup() {
     let (Some(_), Some(mariadb)) = (require(Kind::MySql97), require(Kind::MariaDb1011)) else { return };
     let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::None).start().expect("MySQL");
     let data = tempfile::tempdir().unwrap();
@@ -510,7 +510,7 @@ fn the_cost_of_tls_is_measured_on_a_new_server() {
 }
 
 #[test]
-fn what_tls_cannot_be_measured_on_is_reported_in_one_sentence() {
+fn servers_without_usable_tls_are_reported_in_one_sentence() {
     let into = short_directory();
     let refused = |server: &str, into: &Path, options: &[&str], message: &str| {
         let output = tls(Path::new(server), into, options);
@@ -534,7 +534,7 @@ fn what_tls_cannot_be_measured_on_is_reported_in_one_sentence() {
 }
 
 #[test]
-fn a_join_is_measured_beside_what_the_donor_says_of_it() {
+fn a_join_is_measured_together_with_the_donors_own_report() {
     let Some(binaries) = require(Kind::MariaDb1011) else { return };
     let Some(provider) = binaries.galera_provider() else { return };
     let desk = tempfile::tempdir().expect("a directory");

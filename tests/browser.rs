@@ -77,7 +77,7 @@ fn measure(browser: &Path, directory: &Path, width: u32) -> Value {
 }
 
 #[test]
-fn the_report_is_whole_and_fits_narrow_and_wide_windows() {
+fn the_report_is_complete_and_fits_narrow_and_wide_windows() {
     let (Some(browser), Some(_)) = (browser(), require(Kind::MySql97)) else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("starts");

@@ -59,7 +59,7 @@ impl Made {
 }
 
 #[test]
-fn openssl_believes_what_is_issued() {
+fn openssl_accepts_issued_certificates() {
     let made = Made::new();
     let files = made.issue("db1.example.org", &["--days", "100"]);
     let (ca, leaf, key) = (made.path("ca.pem"), made.path("db1.example.org.pem"), made.path("db1.example.org.key"));
@@ -110,7 +110,7 @@ fn nothing_is_overwritten_by_default() {
 }
 
 #[test]
-fn checks_end_as_scripts_and_monitors_want() {
+fn checks_have_the_exit_codes_of_scripts_and_monitors() {
     let made = Made::new();
     made.issue("good", &[]);
     made.issue("soon", &["--days", "20"]);
@@ -389,7 +389,7 @@ fn a_file_that_an_account_names_is_not_replaced() {
 }
 
 #[test]
-fn names_that_are_built_in_or_in_an_option_file_count() {
+fn default_names_and_names_in_option_files_are_used() {
     let made = Made::new();
     let good = made.issue("server", &[]);
     let plans = |server: &Server| {

@@ -110,7 +110,7 @@ fn without_permission_to_purge_the_clear_binary_logs_are_reported() {
 }
 
 #[test]
-fn clients_go_on_writing() {
+fn clients_continue_to_write_during_encryption() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     server.sql("CREATE TABLE shop.counted (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(99))").expect("made");
@@ -147,7 +147,7 @@ fn clients_go_on_writing() {
 }
 
 #[test]
-fn a_table_that_stays_locked_is_told_and_the_others_are_done() {
+fn a_locked_table_is_reported_and_the_others_are_encrypted() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     // No transaction, which would also keep undo tablespaces in use.
@@ -162,7 +162,7 @@ fn a_table_that_stays_locked_is_told_and_the_others_are_done() {
 }
 
 #[test]
-fn without_a_sound_keyring_nothing_is_begun() {
+fn without_a_sound_keyring_nothing_is_changed() {
     let Some(_) = require(Kind::MySql97) else { return };
     let bare = Server::builder(Kind::MySql97).start().expect("MySQL starts");
     Ended::run(&bare, "run", &[]).refuses(1, "no keyring is active");
@@ -188,7 +188,7 @@ fn without_a_sound_keyring_nothing_is_begun() {
 }
 
 #[test]
-fn nobody_to_ask_and_no_yes_is_wrong_usage() {
+fn without_a_terminal_and_without_yes_it_is_wrong_usage() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = clear_mysql().start().expect("MySQL starts");
     let output = run(arguments(&server, "run"));
@@ -200,7 +200,7 @@ fn nobody_to_ask_and_no_yes_is_wrong_usage() {
 }
 
 #[test]
-fn a_missing_privilege_is_named() {
+fn a_missing_privilege_is_reported() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     let grants = "CREATE USER weak; GRANT SELECT, PROCESS, ALTER, INSERT, CREATE, REPLICATION CLIENT, SYSTEM_VARIABLES_ADMIN ON *.* TO weak";
@@ -224,7 +224,7 @@ fn a_missing_privilege_is_named() {
 }
 
 #[test]
-fn killed_at_any_moment_it_finishes_when_run_again() {
+fn a_run_killed_at_any_moment_is_finished_by_the_next() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut done = 0;
     let all = number("SEALANT_FAULTS", 4);
@@ -262,7 +262,7 @@ fn kill_after(server: &mut Server, statement: &str, millis: u64) {
 /// After this kill MySQL 9.7.4 completes the encryption when it starts, but may still report the tablespace as
 /// unencrypted. Repeating the statement would destroy its content.
 #[test]
-fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
+fn a_run_killed_while_the_dictionary_is_encrypted_does_not_encrypt_it_twice() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut chance = Random::new(21);
     for _ in 0..number("SEALANT_FAULTS", 1) {
@@ -282,7 +282,7 @@ fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
 }
 
 #[test]
-fn when_the_server_is_killed_it_finishes_when_run_again() {
+fn a_run_whose_server_was_killed_is_finished_by_the_next() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut cut_off = 0;
     for moment in 0..number("SEALANT_FAULTS", 1) {
@@ -306,7 +306,7 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
 
 /// The file name of such a table is encoded, and after some of these kills MySQL 9.7.4 does not find it.
 #[test]
-fn killed_while_a_table_with_an_odd_name_is_copied_the_table_is_whole_after_a_restart() {
+fn a_table_with_an_odd_name_is_complete_after_a_kill_during_its_copy() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut chance = Random::new(43);
     for _ in 0..number("SEALANT_FAULTS", 1) {
@@ -468,12 +468,12 @@ fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
 }
 
 #[test]
-fn killed_at_any_moment_a_mariadb_10_11_is_encrypted_by_the_next_runs() {
+fn a_run_on_mariadb_10_11_killed_at_any_moment_is_finished_by_the_next() {
     a_mariadb_is_killed_while_it_is_encrypted(Kind::MariaDb1011);
 }
 
 #[test]
-fn killed_at_any_moment_a_mariadb_11_8_is_encrypted_by_the_next_runs() {
+fn a_run_on_mariadb_11_8_killed_at_any_moment_is_finished_by_the_next() {
     a_mariadb_is_killed_while_it_is_encrypted(Kind::MariaDb118);
 }
 

@@ -82,7 +82,7 @@ fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
 }
 
 #[test]
-fn canceled_while_a_table_is_copied_the_table_is_as_before() {
+fn a_table_whose_copy_was_canceled_is_unchanged() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     server.sql("ALTER SCHEMA shop DEFAULT ENCRYPTION = 'Y'").expect("altered, which the lock would keep from it");
@@ -115,7 +115,7 @@ fn canceled_while_a_table_is_copied_the_table_is_as_before() {
 }
 
 #[test]
-fn rules_that_cannot_be_kept_are_errors() {
+fn impossible_throttling_rules_are_errors() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     Ended::run(&server, "run", &["--throttle", "No_such_status=1"]).refuses(1, "no status variable No_such_status");
@@ -133,7 +133,7 @@ fn rules_that_cannot_be_kept_are_errors() {
 }
 
 #[test]
-fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log() {
+fn a_replica_is_encrypted_while_it_replicates_and_logs_nothing_of_it() {
     let Some(_) = require(Kind::MySql97) else { return };
     let source = mysql_with_tables();
     let mut replica = clear_mysql().options(["--server-id=2", "--super-read-only=ON"]).start().expect("MySQL starts");
@@ -250,7 +250,7 @@ fn tables_are_copied_while_clients_write(by: &[&str], call: &str) {
 }
 
 #[test]
-fn how_far_gh_ost_is_can_be_seen() {
+fn the_progress_of_gh_ost_is_shown() {
     let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
     let server = mysql_with_tables();
     let child = start(&server, &BY_GH_OST);
@@ -263,7 +263,7 @@ fn how_far_gh_ost_is_can_be_seen() {
 }
 
 #[test]
-fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
+fn the_next_run_removes_leftovers_of_a_killed_gh_ost() {
     let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
     let mut chance = Random::new(31);
     for round in 0..number("SEALANT_FAULTS", 2) {

@@ -67,7 +67,7 @@ fn fill(directory: &Path, but_for: u64) {
 }
 
 #[test]
-fn tables_that_have_no_room_are_told_and_done_when_there_is() {
+fn tables_without_disk_space_are_reported_and_encrypted_once_there_is() {
     let Some(at) = Small::with_size("900M") else { return };
     at.make_tables();
     let before = at.server.sql(SUMS).expect("sums");
@@ -84,7 +84,7 @@ fn tables_that_have_no_room_are_told_and_done_when_there_is() {
 }
 
 #[test]
-fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
+fn a_disk_that_fills_up_during_a_copy_loses_no_data() {
     let Some(mut at) = Small::with_size("900M") else { return };
     at.make_tables();
     let before = at.server.sql(SUMS).expect("sums");
@@ -104,7 +104,7 @@ fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
 }
 
 #[test]
-fn a_keyring_that_cannot_be_written_is_not_lost_and_a_rerun_rotates() {
+fn an_unwritable_keyring_is_kept_and_a_rerun_rotates() {
     let Some(_) = require(Kind::MySql97) else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "64k") else { return };
@@ -139,7 +139,7 @@ fn up_to_the_end_of_a_block(server: &Server, keyring: &Path) {
 }
 
 #[test]
-fn a_backup_that_has_no_room_stops_the_rotation() {
+fn a_key_backup_without_disk_space_stops_the_rotation() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let Some(disk) = Tmpfs::mount(at.path("small"), "64k") else { return };

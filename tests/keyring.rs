@@ -165,7 +165,7 @@ fn a_mysql_that_root_starts_can_write_its_keyring() {
 }
 
 #[test]
-fn what_is_there_is_not_overwritten() {
+fn existing_keyrings_and_configurations_are_not_overwritten() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
     let keyring = beside(&server, "keyring");

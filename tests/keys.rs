@@ -48,7 +48,7 @@ fn files(key: &Value, directory: &str) -> u64 {
 }
 
 #[test]
-fn mysql_keys_are_listed_with_all_that_asks_for_them() {
+fn mysql_keys_are_listed_with_the_files_that_need_them() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let state = at.path("state");
@@ -190,7 +190,7 @@ fn keyring_check(server: &Server) -> Ended {
 }
 
 #[test]
-fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
+fn mariadb_keys_are_listed_with_the_files_that_need_them() {
     for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
         let Some(_) = require(kind) else { continue };
         let options = [
@@ -245,7 +245,7 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
 }
 
 #[test]
-fn servers_without_keys_are_told_so() {
+fn servers_without_keys_are_reported() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
     let directory = tempfile::tempdir().expect("a directory");

@@ -73,7 +73,7 @@ fn never_fails(audit: &Audit, ids: &[&str]) {
 }
 
 #[test]
-fn a_keyring_that_is_lost_cut_or_exchanged_is_noticed_before_the_restart() {
+fn a_lost_truncated_or_exchanged_keyring_is_noticed_before_the_restart() {
     let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     let keyring = server.dir().join("keyring");
     let path = keyring.to_str().expect("ASCII");
@@ -100,7 +100,7 @@ fn a_keyring_that_is_lost_cut_or_exchanged_is_noticed_before_the_restart() {
 }
 
 #[test]
-fn a_table_from_before_the_rotations_lags_behind() {
+fn a_table_that_missed_the_rotations_is_reported() {
     let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     let table = server.datadir().join("demo/t.ibd");
     let old = fs::read(&table).expect("the table");
@@ -217,7 +217,7 @@ fn a_link_to_a_keyring_on_another_device_is_followed() {
 }
 
 #[test]
-fn a_copy_of_the_data_with_its_keys_is_a_fault_wherever_it_lies() {
+fn a_copy_of_the_data_with_its_keys_is_reported_anywhere() {
     let Some(mut server) = encrypted_mysql(KeyringLocation::InDatadir) else { return };
     server.stop().expect("stops");
     let offline = Audit::offline(server.datadir());
@@ -321,7 +321,7 @@ const STEADY: &[&str] = &[
 ];
 
 #[test]
-fn defaults_for_sessions_do_not_change_what_is_seen() {
+fn session_defaults_of_the_server_do_not_change_the_facts() {
     let modes = [
         (Kind::MySql97, "ANSI_QUOTES,PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES"),
         (Kind::MariaDb1011, "EMPTY_STRING_IS_NULL,ORACLE,PAD_CHAR_TO_FULL_LENGTH"),
@@ -397,7 +397,7 @@ fn fixes_can_be_pasted_whatever_the_names_are() {
 }
 
 #[test]
-fn power_given_to_everybody_or_through_a_role_counts() {
+fn privileges_of_everybody_and_of_roles_count() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -457,7 +457,7 @@ const NEEDS_MORE: &[&str] = &[
 ];
 
 #[test]
-fn from_afar_without_grants_nothing_passes_that_needs_files_or_grants() {
+fn a_remote_audit_without_grants_passes_nothing_that_needs_files_or_grants() {
     let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     server.sql("CREATE USER poor@'%' IDENTIFIED BY 'Poor-1'").expect("a user");
     let audit = from_afar(&server, "poor", "Poor-1");
@@ -513,7 +513,7 @@ fn runs_as_root() -> bool {
 }
 
 #[test]
-fn a_mariadb_replica_that_only_wishes_for_tls_is_no_pass() {
+fn a_mariadb_replica_with_optional_tls_does_not_pass() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -527,7 +527,7 @@ fn a_mariadb_replica_that_only_wishes_for_tls_is_no_pass() {
 }
 
 #[test]
-fn certificates_are_judged_as_they_are_sent() {
+fn certificates_are_judged_as_the_server_sends_them() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -564,7 +564,7 @@ fn certificates_are_judged_as_they_are_sent() {
 }
 
 #[test]
-fn clients_in_clear_are_named_and_others_are_not() {
+fn only_clients_in_clear_text_are_listed() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -598,7 +598,7 @@ fn clients_in_clear_are_named_and_others_are_not() {
 }
 
 #[test]
-fn settings_that_the_next_start_forgets_are_reported() {
+fn settings_that_a_restart_loses_are_reported() {
     if require(Kind::MySql97).is_none() || require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -629,7 +629,7 @@ fn settings_that_the_next_start_forgets_are_reported() {
 }
 
 #[test]
-fn waivers_cover_by_glob_until_their_day() {
+fn waivers_match_by_glob_until_they_expire() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }

@@ -233,7 +233,7 @@ fn withdrawn(site: &Site, datadir: &Path, config: &Path) {
 }
 
 #[test]
-fn keys_in_the_form_of_perconas_keyrings_open_tables_of_mysql() {
+fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
     let Some(site) = Site::start() else { return };
     if require(Kind::MySql97).is_none() {
         return;
@@ -302,7 +302,7 @@ fn register_of_keys(server: &Server, config: &Path) -> Output {
 }
 
 #[test]
-fn keys_audit_send_backup_and_restore_fetch_keys_from_the_vault() {
+fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
     let Some(mut site) = Site::start() else { return };
     if require(Kind::MariaDb1011).is_none() {
         return;

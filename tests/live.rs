@@ -125,7 +125,7 @@ fn saved_facts_give_the_same_findings_and_drift_shows_what_changed() {
 }
 
 #[test]
-fn a_fleet_reports_every_server_and_those_it_cannot_reach() {
+fn an_audit_of_several_servers_also_reports_the_unreachable_ones() {
     if require(Kind::MySql97).is_none() || require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -266,7 +266,7 @@ fn waivers_for(audit: &Audit) -> String {
 }
 
 #[test]
-fn all_encrypted_and_the_rest_waived_has_a_green_headline() {
+fn a_server_with_everything_encrypted_or_waived_has_a_green_headline() {
     if require(Kind::MySql97).is_none() {
         return;
     }

@@ -72,7 +72,7 @@ fn proposed(said: &str) -> String {
 }
 
 #[test]
-fn a_password_is_given_to_a_server_that_is_known() {
+fn a_password_is_only_sent_to_a_verified_server() {
     let Some(setup) = Setup::new() else { return };
     for verb in [&AUDIT[..], &["keys"], &["encrypt", "plan"], &["rotate", "plan", "--master-key"]] {
         let refused = setup.cold(verb, &[]);
@@ -103,7 +103,7 @@ fn a_password_is_given_to_a_server_that_is_known() {
 }
 
 #[test]
-fn what_an_option_file_demands_is_done_or_refused() {
+fn requirements_in_an_option_file_are_met_or_refused() {
     let Some(setup) = Setup::new() else { return };
     let (code, text) = setup.with_options("ssl-verify-server-cert");
     assert_eq!(code, Some(1), "{text}");
@@ -137,7 +137,7 @@ fn what_an_option_file_demands_is_done_or_refused() {
 }
 
 #[test]
-fn an_audit_that_saw_little_says_so_last() {
+fn an_incomplete_audit_says_so_at_its_end() {
     let Some(setup) = Setup::new() else { return };
     let output = setup.cold(&AUDIT, &["--tls-ca", &setup.ca()]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));

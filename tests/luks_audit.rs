@@ -47,7 +47,7 @@ fn unpack(dir: &TempDir, name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_contract_for_scripts() {
+fn json_and_exit_codes_for_scripts_are_as_documented() {
     let dir = tempfile::tempdir().expect("a directory");
     let backup = unpack(&dir, "rotate-backup");
     let after = unpack(&dir, "rotate-after");
@@ -77,7 +77,7 @@ fn the_exit_code_follows_the_threshold() {
 }
 
 #[test]
-fn sizes_of_the_disk_count_where_they_are_given() {
+fn given_sizes_of_the_disk_take_precedence() {
     let dir = tempfile::tempdir().expect("a directory");
     let plain_iv = unpack(&dir, "luks1-xts-plain");
     let has = |more: &[&str], code: &str| Judged::run(&plain_iv, more).codes().contains(&code);
@@ -91,7 +91,7 @@ fn sizes_of_the_disk_count_where_they_are_given() {
 }
 
 #[test]
-fn what_cannot_be_read_is_one_line_and_exit_1() {
+fn unreadable_input_is_one_line_and_exit_1() {
     let dir = tempfile::tempdir().expect("a directory");
     let pipe = dir.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
@@ -232,7 +232,7 @@ fn detail(json: &Value, code: &str) -> Option<String> {
 }
 
 #[test]
-fn what_each_kind_of_reencryption_leaves_when_it_is_only_begun() {
+fn headers_of_initialised_reencryptions_are_judged() {
     for kind in &BEGUN {
         let desk = Desk::new();
         kind.prepare(&desk);
@@ -248,7 +248,7 @@ fn what_each_kind_of_reencryption_leaves_when_it_is_only_begun() {
 }
 
 #[test]
-fn what_each_kind_of_reencryption_leaves_when_it_is_killed_at_work() {
+fn headers_of_killed_reencryptions_are_judged() {
     // Without a journal or checksums nothing is recorded between start and end.
     for kind in BEGUN.iter().filter(|kind| !kind.arguments.contains("--resilience none")) {
         let desk = Desk::new();
@@ -302,7 +302,7 @@ fn parts_at_work(header: &Path) -> usize {
 }
 
 #[test]
-fn headers_that_cryptsetup_writes() {
+fn headers_written_by_cryptsetup_are_judged() {
     let dir = tempfile::tempdir().expect("a directory");
     let key = dir.path().join("key");
     fs::write(&key, "throw-away").expect("room");

@@ -29,7 +29,7 @@ fn is_interval(value: &Value) -> bool {
 }
 
 #[test]
-fn every_set_is_measured_in_memory_or_said_why_not() {
+fn every_set_is_measured_in_memory_or_the_reason_is_reported() {
     let dir = tempfile::tempdir().expect("room");
     let [raw, html] = ["raw", "html"].map(|name| dir.path().join(name).to_str().expect("ASCII").to_owned());
     let output = bench(&["--rounds", "2", "--span", "1", "--format", "json", "--raw", &raw, "--html", &html]);
@@ -66,7 +66,7 @@ fn every_set_is_measured_in_memory_or_said_why_not() {
 }
 
 #[test]
-fn the_finding_of_cbc_is_of_the_figures_in_the_record() {
+fn the_finding_about_cbc_quotes_the_figures_of_the_record() {
     let sets = "aes-xts-plain64:256;aes-cbc-plain:128";
     let output = bench(&["--sets", sets, "--sector-bytes", "4096", "--rounds", "3", "--span", "2", "--format", "json"]);
     let record = document(&String::from_utf8_lossy(&output.stdout));

@@ -14,7 +14,7 @@ use crate::support::schema::has_its_schema;
 const COMMON: &str = include_str!("vm/server-boot.sh");
 
 #[test]
-fn tables_below_another_root() {
+fn boot_tables_below_another_root_are_edited() {
     let desk = Desk::new();
     let (image, root) = (desk.volume("image", "luks2"), desk.path("root"));
     fs::create_dir_all(root.join("etc/systemd/system")).expect("room");
@@ -57,7 +57,7 @@ fn tables_below_another_root() {
 }
 
 #[test]
-fn tables_below_another_root_with_a_key_socket() {
+fn boot_tables_below_another_root_get_a_key_socket() {
     let desk = Desk::new();
     let (image, root) = (desk.volume("image", "luks2"), desk.path("root"));
     fs::create_dir_all(root.join("etc/systemd/system")).expect("room");

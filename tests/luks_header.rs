@@ -39,7 +39,7 @@ fn wipe(image: &Path, from: u64, bytes: usize) {
 }
 
 #[test]
-fn a_backup_is_as_cryptsetups_private_and_tied_to_its_volume() {
+fn a_backup_equals_that_of_cryptsetup_is_private_and_names_its_volume() {
     for kind in ["luks1", "luks2"] {
         let desk = Desk::new();
         let (image, ours, theirs) = (desk.volume("image", kind), desk.path("ours"), desk.path("theirs"));
@@ -62,7 +62,7 @@ fn a_backup_is_as_cryptsetups_private_and_tied_to_its_volume() {
 }
 
 #[test]
-fn a_backup_from_before_a_key_change_is_stale_and_opens_with_the_dead_key() {
+fn a_backup_from_before_a_key_change_is_stale_and_opens_with_the_removed_key() {
     let desk = Desk::new();
     let (image, backup) = (desk.volume("image", "luks2"), desk.path("backup"));
     ends(&header(&["backup", text(&image), text(&backup)]), 0);
@@ -104,7 +104,7 @@ fn other_volumes_and_other_volume_keys_are_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_lost_header_comes_back_and_what_was_there_is_kept() {
+fn a_lost_header_is_restored_and_the_previous_bytes_are_saved() {
     for kind in ["luks1", "luks2"] {
         let desk = Desk::new();
         let (image, backup, saved) = (desk.volume("image", kind), desk.path("backup"), desk.path("saved"));
@@ -128,7 +128,7 @@ fn a_lost_header_comes_back_and_what_was_there_is_kept() {
 }
 
 #[test]
-fn a_wrong_key_a_changed_backup_and_a_cut_one_touch_nothing() {
+fn a_wrong_key_or_a_damaged_backup_changes_nothing() {
     let desk = Desk::new();
     let (image, backup) = (desk.volume("image", "luks2"), desk.path("backup"));
     ends(&header(&["backup", text(&image), text(&backup)]), 0);
@@ -148,7 +148,7 @@ fn a_wrong_key_a_changed_backup_and_a_cut_one_touch_nothing() {
 }
 
 #[test]
-fn a_backup_that_does_not_open_the_volume_after_all_is_undone() {
+fn a_restored_header_that_does_not_open_the_volume_is_undone() {
     // A cryptsetup that opens only backups: how a disk that returns wrong data looks.
     let desk = Desk::new();
     let (image, backup, bin) = (desk.volume("image", "luks2"), desk.path("backup"), desk.path("bin"));

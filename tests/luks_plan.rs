@@ -45,12 +45,12 @@ fn paths_of(kind: Kind) {
 }
 
 #[test]
-fn paths_of_a_mysql() {
+fn paths_of_a_mysql_are_found() {
     paths_of(Kind::MySql97);
 }
 
 #[test]
-fn paths_of_a_mariadb() {
+fn paths_of_a_mariadb_are_found() {
     paths_of(Kind::MariaDb1011);
 }
 

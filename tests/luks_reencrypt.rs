@@ -18,7 +18,7 @@ fn reencrypt(desk: &Desk, image: &Path, more: &[&str]) -> Output {
 }
 
 #[test]
-fn every_key_that_is_named_opens_the_volume_afterwards_and_old_headers_nothing() {
+fn named_keys_open_the_re_encrypted_volume_and_old_headers_do_not() {
     let desk = Desk::new();
     let image = desk.volume("image", "luks2");
     for key in ["k2", "k3"] {
@@ -95,7 +95,7 @@ fn noted(desk: &Desk, image: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_run_that_was_cut_off_before_it_began_is_not_taken_for_a_finished_one() {
+fn a_run_interrupted_before_it_began_does_not_count_as_finished() {
     let desk = Desk::new();
     let image = desk.volume("image", "luks2");
     let note = noted(&desk, &image);
@@ -112,7 +112,7 @@ fn a_run_that_was_cut_off_before_it_began_is_not_taken_for_a_finished_one() {
 
 /// The state after power failed between the end of cryptsetup's run and the restoration of the other keys.
 #[test]
-fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
+fn a_resumed_run_adds_the_other_keys_again() {
     let desk = Desk::new();
     let image = desk.volume("image", "luks2");
     let note = noted(&desk, &image);

@@ -115,7 +115,7 @@ impl Reencryption {
 }
 
 #[test]
-fn the_stuck_state_is_repaired_to_that_of_a_finished_re_encryption() {
+fn a_stuck_header_is_repaired_to_that_of_a_finished_re_encryption() {
     let made = Reencryption::begin();
     let done = made.cut_in_the_last_commit();
     assert!(codes(&made.image).contains(&"reencrypt-stuck".to_owned()), "{:?}", codes(&made.image));
@@ -142,7 +142,7 @@ fn the_stuck_state_is_repaired_to_that_of_a_finished_re_encryption() {
 }
 
 #[test]
-fn a_re_encryption_that_can_go_on_is_refused() {
+fn a_re_encryption_that_can_be_resumed_is_not_repaired() {
     let made = Reencryption::begin();
     let before = fs::read(&made.image).expect("ours");
     let said = ends(&repair(&made.image, &made.key, &["--dry-run"]), 1);
@@ -151,7 +151,7 @@ fn a_re_encryption_that_can_go_on_is_refused() {
 }
 
 #[test]
-fn headers_of_real_power_cuts() {
+fn headers_of_real_power_cuts_are_repaired() {
     let desk = Desk::new();
     let unpack = |name: &str| {
         let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/luks/{name}.zst"));

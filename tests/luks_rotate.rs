@@ -116,7 +116,7 @@ fn a_rotated_key_opens_and_the_old_one_does_not() {
 }
 
 #[test]
-fn backups_that_the_old_key_opens_are_named() {
+fn backups_that_the_old_key_opens_are_listed() {
     let host = Host::new("luks2");
     let old = host.backups.join("of-last-year");
     ends(&sealant().args(["luks", "header", "backup", text(&host.image), text(&old)]).output().expect("it starts"), 0);
@@ -126,7 +126,7 @@ fn backups_that_the_old_key_opens_are_named() {
 }
 
 #[test]
-fn a_slot_that_is_ignored_goes_too() {
+fn slots_of_priority_ignore_are_removed_too() {
     let host = Host::new("luks2");
     let key = host.desk.key("k1");
     cryptsetup(&[&["luksAddKey", "--key-file", text(&key)], &CHEAP[..]].concat(), &[&host.image, &key]);
@@ -156,7 +156,7 @@ fn killer(host: &Host, call: u32, after: bool) -> PathBuf {
 }
 
 #[test]
-fn killed_before_or_after_any_call_of_cryptsetup_it_is_finished_by_a_rerun() {
+fn a_rotation_killed_around_any_call_of_cryptsetup_is_finished_by_a_rerun() {
     for kind in ["luks1", "luks2"] {
         let host = Host::new(kind);
         let template = host.desk.path("template");
@@ -183,7 +183,7 @@ fn killed_before_or_after_any_call_of_cryptsetup_it_is_finished_by_a_rerun() {
 }
 
 #[test]
-fn stopped_after_any_step_it_is_finished_by_a_rerun() {
+fn a_rotation_stopped_after_any_step_is_finished_by_a_rerun() {
     let program = Cryptsetup::find().expect("cryptsetup is installed");
     let host = Host::new("luks2");
     let template = host.desk.path("template");
@@ -215,7 +215,7 @@ fn stopped_after_any_step_it_is_finished_by_a_rerun() {
 }
 
 #[test]
-fn a_wrong_key_and_a_volume_at_work_change_nothing() {
+fn a_wrong_key_or_a_running_re_encryption_changes_nothing() {
     let host = Host::new("luks2");
     let whole = fs::read(&host.image).expect("ours");
     fs::write(&host.key, "wrong").expect("room");
@@ -264,7 +264,7 @@ fn keys_are_listed_and_added() {
 }
 
 #[test]
-fn two_rotations_of_one_key_do_not_meet() {
+fn two_rotations_of_one_key_exclude_each_other() {
     let host = Host::new("luks2");
     let lock = fs::File::open(host.key.parent().expect("a directory")).expect("ours");
     lock.lock().expect("free");

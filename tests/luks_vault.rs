@@ -85,7 +85,7 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
 }
 
 #[test]
-fn in_the_clear_only_this_machine_is_asked() {
+fn unsafe_vault_addresses_and_paths_are_refused() {
     let desk = Desk::new();
     let token = desk.path("token");
     fs::write(&token, "hvs.a-token-of-this-test").expect("room");

@@ -64,7 +64,7 @@ fn an_image_is_formatted_and_its_header_is_saved() {
 }
 
 #[test]
-fn what_is_not_blank_is_refused_and_left_alone() {
+fn disks_that_are_not_blank_are_refused_and_unchanged() {
     let blank = Blank::new();
     let key = blank.desk.key("key");
     let changed = |write: &dyn Fn(), because: &str| {
@@ -108,7 +108,7 @@ fn what_is_not_blank_is_refused_and_left_alone() {
 }
 
 #[test]
-fn mistakes_are_reported_before_anything_is_touched() {
+fn mistakes_are_reported_before_anything_is_changed() {
     let blank = Blank::new();
     let missing = blank.format(&["--yes"]);
     assert!(ends(&missing, 1).contains("No such file"), "no key");
@@ -138,7 +138,7 @@ fn mistakes_are_reported_before_anything_is_touched() {
 }
 
 #[test]
-fn a_header_is_not_opened_as_data() {
+fn a_header_is_not_mapped_as_data() {
     let desk = Desk::new();
     let (header, data, key) = (desk.path("header"), desk.path("data"), desk.key("k1"));
     File::create(&data).expect("room").set_len(20 << 20).expect("room");

@@ -63,7 +63,7 @@ fn leaks_57(datadir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_tables_of_a_5_7_are_encrypted_and_the_rest_is_named() {
+fn the_tables_of_a_5_7_are_encrypted_and_the_rest_is_listed() {
     let Some(_) = require(Kind::MySql57) else { return };
     let mut server = start(server_57(), TABLES_57);
     server.restart_with(&[]).expect("it writes its pages");
@@ -94,7 +94,7 @@ fn the_tables_of_a_5_7_are_encrypted_and_the_rest_is_named() {
 }
 
 #[test]
-fn a_full_text_index_of_5_7_is_said_to_stay_clear() {
+fn a_full_text_index_of_5_7_is_reported_to_stay_clear() {
     let Some(_) = require(Kind::MySql57) else { return };
     let tables = "CREATE DATABASE d; CREATE TABLE d.words (id INT PRIMARY KEY, b TEXT, FULLTEXT(b))";
     let server = start(server_57(), tables);
@@ -107,7 +107,7 @@ fn a_full_text_index_of_5_7_is_said_to_stay_clear() {
 }
 
 #[test]
-fn without_its_option_file_a_5_7_is_not_done() {
+fn without_its_option_file_a_5_7_is_not_reported_as_done() {
     let Some(_) = require(Kind::MySql57) else { return };
     let server = start(server_57(), "CREATE DATABASE d; CREATE TABLE d.t (id INT)");
     let ended = Ended::run(&server, "run", &[]);
@@ -142,7 +142,7 @@ fn keys_of_a_5_7_are_listed_and_rotated() {
 }
 
 #[test]
-fn a_table_whose_own_key_is_damaged_is_named_by_the_check_of_the_keyring() {
+fn the_keyring_check_names_a_table_whose_own_key_is_damaged() {
     for (kind, builder) in [(Kind::MySql57, server_57()), (Kind::MySql80, server_80())] {
         if require(kind).is_none() {
             continue;
@@ -247,7 +247,7 @@ fn files_of_a_running_a_killed_and_a_stopped_server_are_judged() {
 }
 
 #[test]
-fn an_audit_tells_the_clear_table_from_the_encrypted_ones() {
+fn an_audit_distinguishes_the_clear_table_from_encrypted_ones() {
     for kind in [Kind::MySql57, Kind::MySql80] {
         if require(kind).is_none() {
             continue;
@@ -268,7 +268,7 @@ fn an_audit_tells_the_clear_table_from_the_encrypted_ones() {
 }
 
 #[test]
-fn a_directory_moves_under_other_keys_and_its_server_starts_on_it() {
+fn a_directory_is_transferred_with_new_keys_and_a_server_starts_on_it() {
     for kind in [Kind::MySql57, Kind::MySql80] {
         if require(kind).is_none() {
             continue;

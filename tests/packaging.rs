@@ -58,7 +58,7 @@ fn is_complete(root: &Path, prefix: &str) {
 }
 
 #[test]
-fn the_package_holds_all_of_it() {
+fn the_package_has_every_file() {
     if !is_here("dpkg-deb") || !is_here("objdump") {
         return;
     }
@@ -91,7 +91,7 @@ fn the_package_holds_all_of_it() {
 }
 
 #[test]
-fn systemd_takes_the_units_and_finds_them_shut() {
+fn systemd_accepts_the_units_and_rates_them_as_hardened() {
     if !is_here("systemd-analyze") {
         return;
     }
@@ -170,7 +170,7 @@ fn units_have_private_directories_and_sockets_for_a_group() {
 }
 
 #[test]
-fn the_near_ends_units_leave_alone_what_is_roots() {
+fn the_units_of_the_near_end_do_not_touch_files_of_root() {
     let Some(machine) = Machine::new() else { return };
     let packaged =
         |machine: Machine, file: &str, location: &str| machine.file(&top().join("packaging").join(file), location);
@@ -188,7 +188,7 @@ fn the_near_ends_units_leave_alone_what_is_roots() {
 }
 
 #[test]
-fn make_install_puts_all_of_it_below_a_prefix() {
+fn make_install_puts_every_file_below_the_prefix() {
     let desk = tempfile::tempdir().expect("a directory");
     let mut make = Command::new("make");
     make.arg("--directory").arg(top()).args(["install", "PREFIX=/opt/sealant"]);

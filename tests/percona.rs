@@ -223,7 +223,7 @@ fn a_flipped_bit_is_found_in_its_file_alone() {
 }
 
 #[test]
-fn a_cut_file_is_found_in_its_file_alone() {
+fn truncation_is_found_in_its_file_alone() {
     let directory = data_directory(&FILES_57);
     for (file, left) in [("demo/enc.ibd", 6 * 16384), ("binlog.000003", 39_000), ("ibdata1", 700 * 16384)] {
         let path = directory.path().join(file);
@@ -243,7 +243,7 @@ fn exchange(directory: &Path, one: &str, other: &str) {
 }
 
 #[test]
-fn exchanged_files_are_named_both() {
+fn both_of_two_exchanged_files_are_reported() {
     for (one, other) in [("ib_logfile0", "ib_logfile1"), ("ibdata1", "demo/plain.ibd")] {
         let directory = data_directory(&FILES_80);
         exchange(directory.path(), one, other);
@@ -254,7 +254,7 @@ fn exchanged_files_are_named_both() {
 }
 
 #[test]
-fn a_table_in_place_of_a_log_is_named_and_a_log_in_place_of_a_table() {
+fn a_table_in_place_of_a_log_and_a_log_in_place_of_a_table_are_reported() {
     let directory = data_directory(&FILES_57);
     exchange(directory.path(), "binlog.000003", "demo/enc.ibd");
     let found = proof(directory.path(), "percona57-plugin-file");
@@ -263,7 +263,7 @@ fn a_table_in_place_of_a_log_is_named_and_a_log_in_place_of_a_table() {
 }
 
 #[test]
-fn a_damaged_beginning_hides_no_leak() {
+fn a_damaged_start_of_a_file_hides_no_plaintext() {
     let directory = data_directory(&FILES_57);
     let log = fs::read(directory.path().join("binlog.000003")).expect("read");
     for damage in [&log[..512], b"\xfdbin"] {
@@ -285,7 +285,7 @@ fn the_header_of_another_redo_log_is_damage_and_no_plaintext() {
 }
 
 #[test]
-fn a_redo_log_that_is_shorter_than_its_other_file_is_cut() {
+fn a_redo_log_shorter_than_its_other_file_is_truncated() {
     for (file, left) in [("ib_logfile0", 0), ("ib_logfile1", 0), ("ib_logfile0", LOG_BYTES / 2), ("ib_logfile1", 4096)]
     {
         let directory = data_directory(&FILES_80);

@@ -163,7 +163,7 @@ fn ends<S: AsRef<OsStr>>(args: &[S]) -> Output {
 }
 
 #[test]
-fn no_verb_hangs_on_what_stands_under_a_files_name() {
+fn no_verb_hangs_on_special_files_under_the_names_of_files() {
     let outside = tempfile::tempdir().expect("a directory");
     rustix::fs::mkfifoat(CWD, outside.path().join("pipe"), Mode::RUSR | Mode::WUSR).expect("a pipe");
     fs::write(outside.path().join("secret"), SECRET.repeat(1000)).expect("written");
@@ -205,7 +205,7 @@ fn no_verb_hangs_on_what_stands_under_a_files_name() {
 }
 
 #[test]
-fn verify_names_links_that_lead_out_and_does_not_follow_them() {
+fn verify_reports_links_out_of_the_directory_and_does_not_follow_them() {
     let (dir, outside) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
     let root = dir.path().join("data");
     datadir(&root);

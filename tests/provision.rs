@@ -272,7 +272,7 @@ fn a_copy_of_a_member_joins_the_group() {
 }
 
 #[test]
-fn a_server_that_does_not_run_and_a_galera_node_are_told_what_to_do() {
+fn a_stopped_server_and_a_galera_node_get_advice() {
     let datadir = tempfile::tempdir().expect("a directory");
     fs::write(datadir.path().join("ibdata1"), "").expect("room");
     let run = |role: &str| {

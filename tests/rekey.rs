@@ -69,7 +69,7 @@ fn refuses(source: &Path, more: &[&str], reason: &str) {
 }
 
 #[test]
-fn a_server_starts_on_what_arrived_with_only_its_keyring() {
+fn a_server_starts_on_the_copy_with_only_its_own_keyring() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, donors_keyring) = donor();
     let target = directory();
@@ -125,7 +125,7 @@ fn a_server_starts_on_what_arrived_with_only_its_keyring() {
 }
 
 #[test]
-fn what_names_the_donors_keyring_is_written_for_the_joiners() {
+fn configuration_of_the_donors_keyring_is_rewritten_for_the_joiners() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (mut donor, donors_keyring) = donor();
     let datadir = donor.datadir().to_owned();
@@ -209,7 +209,7 @@ fn the_keyring_of_a_5_7_directory_is_one_that_5_7_loads() {
 }
 
 #[test]
-fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
+fn keys_that_cannot_be_sent_end_the_transfer_before_any_data() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, keyring) = donor();
     refuses(donor.datadir(), &[], "no keyring of this side was given");
@@ -231,7 +231,7 @@ fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
 }
 
 #[test]
-fn recovery_that_would_bring_the_donors_keys_back_is_told() {
+fn recovery_that_would_restore_the_donors_keys_is_reported() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut donor = encrypting().option("--innodb-redo-log-capacity=64M").start().expect("MySQL starts");
     donor.sql(TABLES).expect("tables are made");
@@ -259,7 +259,7 @@ fn wait_for_chunks(into: &Path, mut before: u64) {
 }
 
 #[test]
-fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
+fn an_interrupted_transfer_resumes_with_new_keys_in_every_file() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, keyring) = donor();
     let target = directory();
@@ -310,7 +310,7 @@ fn the_donors_keys_are_not_taken_for_the_joiners_own() {
 }
 
 #[test]
-fn a_commit_that_was_cut_off_is_finished_only_as_it_was_begun() {
+fn an_interrupted_commit_is_finished_only_with_the_same_keyring() {
     let (source, target) = (directory(), directory());
     fs::write(source.path().join("t.ibd"), b"data").expect("written");
     let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
@@ -339,7 +339,7 @@ fn a_commit_that_was_cut_off_is_finished_only_as_it_was_begun() {
 }
 
 #[test]
-fn what_has_no_wrapped_keys_is_told() {
+fn a_source_without_wrapped_keys_is_reported() {
     const KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
     if require(Kind::MariaDb1011).is_some() {
         let mut server = Server::builder(Kind::MariaDb1011).mariadb_keys(KEYS).start().expect("MariaDB starts");
@@ -359,7 +359,7 @@ fn what_has_no_wrapped_keys_is_told() {
 }
 
 #[test]
-fn a_keyring_that_cannot_be_used_is_named_before_anyone_sends() {
+fn an_unusable_keyring_is_reported_before_anyone_sends() {
     let target = directory();
     let target_keyring = target.path().join("keyring");
     let inside =

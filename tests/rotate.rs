@@ -104,7 +104,7 @@ fn a_plan_changes_nothing() {
 }
 
 #[test]
-fn many_rotations_in_a_row() {
+fn many_rotations_in_a_row_succeed() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let before = at.newest();
@@ -119,7 +119,7 @@ fn many_rotations_in_a_row() {
 }
 
 #[test]
-fn a_keyring_that_is_not_what_it_should_be_is_not_rotated() {
+fn a_damaged_or_foreign_keyring_is_not_rotated() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let keyring = fs::read(at.keyring()).expect("a keyring");
@@ -154,7 +154,7 @@ fn a_keyring_that_is_not_what_it_should_be_is_not_rotated() {
 }
 
 #[test]
-fn what_cannot_be_backed_up_is_not_rotated() {
+fn keys_that_cannot_be_backed_up_are_not_rotated() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let newest = at.newest();
@@ -179,7 +179,7 @@ fn what_cannot_be_backed_up_is_not_rotated() {
 }
 
 #[test]
-fn missing_privileges_are_named() {
+fn missing_privileges_are_reported() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     at.server.sql("CREATE USER few@localhost; GRANT PROCESS ON *.* TO few@localhost").expect("made");
@@ -256,7 +256,7 @@ fn a_file_that_the_server_does_not_rewrap_is_reported_and_the_run_is_unfinished(
 
 /// The state after a server was killed between creating a key and using it in a file.
 #[test]
-fn a_key_that_a_killed_server_made_and_did_not_use_is_taken_by_the_next_rotation() {
+fn an_unused_key_of_a_killed_server_is_used_by_the_next_rotation() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut at = Rotating::begin();
     let before = at.newest();
@@ -308,7 +308,7 @@ fn secrets_in(keyring: &str) -> Vec<String> {
 
 /// Unused and spare redo log files keep their old header: the key in the newest header opens them.
 #[test]
-fn after_a_rotation_an_audit_finds_nothing_that_lags() {
+fn after_a_rotation_an_audit_finds_no_outdated_key() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let load = Statements::begin(&at.server, "CALL demo.busy()");

@@ -149,7 +149,7 @@ fn a_locked_table_is_reported_and_done_by_the_next_run() {
 }
 
 #[test]
-fn killed_at_any_moment_the_same_command_finishes() {
+fn a_run_killed_at_any_moment_is_finished_by_the_same_command() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut random = Random::new(3);
     let mut at = mysql();
@@ -320,7 +320,7 @@ fn an_encrypted_key_file_is_backed_up_with_its_password() {
 
 /// The key of a new tablespace is on disk only after the server has written it; until then nothing can be proven.
 #[test]
-fn what_is_not_on_disk_yet_is_named_and_is_no_success() {
+fn files_not_on_disk_yet_are_reported_and_are_no_success() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = mysql();
     at.server

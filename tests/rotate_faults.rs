@@ -83,7 +83,7 @@ fn a_rerun_finishes(at: &Rotating, backup: &str) -> bool {
 }
 
 #[test]
-fn killed_at_any_moment_it_loses_nothing_and_a_rerun_finishes() {
+fn a_rotation_killed_at_any_moment_loses_nothing_and_a_rerun_finishes() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut random = Random::new(1);
     let (at, usual) = begin();

@@ -55,7 +55,7 @@ fn every_document_has_its_schema() {
 }
 
 #[test]
-fn every_schema_is_held_against_real_documents() {
+fn every_schema_validates_real_documents() {
     let tests = texts(&["tests"]).concat();
     let unused: Vec<_> = ids().into_iter().filter(|id| !tests.contains(&format!("\"{id}\""))).collect();
     assert_eq!(unused, [""; 0], "has_its_schema(&report, NAME)");

@@ -68,7 +68,7 @@ fn freeze(sleeper: &Sleeper, watchdog: &mut Child) {
 }
 
 #[test]
-fn the_watchdog_lets_a_server_go_when_its_time_is_up() {
+fn the_watchdog_resumes_a_server_at_the_time_limit() {
     let sleeper = Sleeper::new();
     let mut watchdog = watchdog(&sleeper, 4000);
     let began = Instant::now();
@@ -79,7 +79,7 @@ fn the_watchdog_lets_a_server_go_when_its_time_is_up() {
 }
 
 #[test]
-fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
+fn the_watchdog_resumes_a_server_when_the_freezing_process_has_ended() {
     let sleeper = Sleeper::new();
     let mut watchdog = watchdog(&sleeper, 60_000);
     freeze(&sleeper, &mut watchdog);
@@ -177,56 +177,56 @@ fn plain(kind: Kind) -> ServerBuilder {
 }
 
 #[test]
-fn mysql_on_xfs() {
+fn mysql_is_copied_on_xfs() {
     if require(Kind::MySql97).is_some() {
         copies_hold(Kind::MySql97, "xfs", plain(Kind::MySql97), "", plain(Kind::MySql97));
     }
 }
 
 #[test]
-fn mysql_57_on_xfs() {
+fn mysql_57_is_copied_on_xfs() {
     if require(Kind::MySql57).is_some() {
         copies_hold(Kind::MySql57, "xfs", plain(Kind::MySql57), "", plain(Kind::MySql57));
     }
 }
 
 #[test]
-fn mysql_80_on_xfs() {
+fn mysql_80_is_copied_on_xfs() {
     if require(Kind::MySql80).is_some() {
         copies_hold(Kind::MySql80, "xfs", plain(Kind::MySql80), "", plain(Kind::MySql80));
     }
 }
 
 #[test]
-fn mysql_on_btrfs() {
+fn mysql_is_copied_on_btrfs() {
     if require(Kind::MySql97).is_some() {
         copies_hold(Kind::MySql97, "btrfs", plain(Kind::MySql97), "", plain(Kind::MySql97));
     }
 }
 
 #[test]
-fn mariadb_on_xfs() {
+fn mariadb_is_copied_on_xfs() {
     if require(Kind::MariaDb1011).is_some() {
         copies_hold(Kind::MariaDb1011, "xfs", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
     }
 }
 
 #[test]
-fn mariadb_on_btrfs() {
+fn mariadb_is_copied_on_btrfs() {
     if require(Kind::MariaDb1011).is_some() {
         copies_hold(Kind::MariaDb1011, "btrfs", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
     }
 }
 
 #[test]
-fn mariadb_that_works_on_ext4() {
+fn a_running_mariadb_is_copied_on_ext4() {
     if require(Kind::MariaDb1011).is_some() {
         copies_hold(Kind::MariaDb1011, "ext4", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
     }
 }
 
 #[test]
-fn mysql_that_works_on_ext4() {
+fn a_running_mysql_is_copied_on_ext4() {
     if require(Kind::MySql97).is_some() {
         copies_hold(Kind::MySql97, "ext4", plain(Kind::MySql97), "", plain(Kind::MySql97));
     }
@@ -258,7 +258,7 @@ fn encrypted_mysql(keyring: &Path) -> ServerBuilder {
 }
 
 #[test]
-fn mysql_with_everything_encrypted() {
+fn a_mysql_with_everything_encrypted_is_copied() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -268,7 +268,7 @@ fn mysql_with_everything_encrypted() {
 }
 
 #[test]
-fn mysql_with_everything_encrypted_on_btrfs() {
+fn a_mysql_with_everything_encrypted_is_copied_on_btrfs() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -278,7 +278,7 @@ fn mysql_with_everything_encrypted_on_btrfs() {
 }
 
 #[test]
-fn mariadb_with_everything_encrypted() {
+fn a_mariadb_with_everything_encrypted_is_copied() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -344,7 +344,7 @@ fn add_files(server: &Server) {
 }
 
 #[test]
-fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
+fn a_delayed_copy_is_invalid_and_the_server_does_not_wait_for_it() {
     let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
     let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
     add_files(&server);
@@ -382,7 +382,7 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
 }
 
 #[test]
-fn what_is_not_sound_is_refused_with_the_reason() {
+fn unsuitable_sources_are_refused_with_the_reason() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 1024)) else { return };
     let server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
     let datadir = server.datadir();
@@ -424,7 +424,7 @@ fn what_is_not_sound_is_refused_with_the_reason() {
 }
 
 #[test]
-fn on_ext4_and_the_like_the_message_says_what_to_do() {
+fn without_clones_the_message_says_what_to_do() {
     let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("ext4", 512)) else { return };
     let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
     let message = refused("create", server.datadir(), &[]);
@@ -432,7 +432,7 @@ fn on_ext4_and_the_like_the_message_says_what_to_do() {
 }
 
 #[test]
-fn logs_in_another_directory_are_in_the_same_copy() {
+fn logs_in_another_directory_are_part_of_the_copy() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
     let remote = |name: &str| {
         let path = volume.directory(name);
@@ -551,7 +551,7 @@ fn live_and_a_source_exclude_each_other() {
 
 #[test]
 #[ignore = "takes minutes, the machine being emulated: make soak"]
-fn logical_volumes_in_a_virtual_machine() {
+fn logical_volumes_are_copied_in_a_virtual_machine() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.memory_mib(1024).limit(limit(900)).disk(900).expect("room");
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
@@ -574,7 +574,7 @@ fn add_extents(server: &Server, extents: u64) {
 }
 
 #[test]
-fn the_freeze_is_about_as_long_as_was_estimated() {
+fn the_freeze_is_about_as_long_as_estimated() {
     let (Some(_), Some(volume)) = (require(Kind::MariaDb1011), Volume::new("xfs", 1024)) else { return };
     let server = plain(Kind::MariaDb1011).within(volume.path()).start().expect("it starts");
     prepare(&server, "");
@@ -679,7 +679,7 @@ fn a_backup_is_streamed_received_and_prepared_under_load() {
 }
 
 #[test]
-fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready() {
+fn a_failed_backup_is_not_committed_and_an_unprepared_one_is_not_called_ready() {
     let (Some(_), program) = (require(Kind::MariaDb1011), backup_program(Kind::MariaDb1011)) else { return };
     let server = plain(Kind::MariaDb1011).start().expect("it starts");
     let desk = tempfile::tempdir().expect("a directory");
@@ -832,7 +832,7 @@ fn options_with_keys(desk: &Path, keys: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_hostile_backup_chooses_neither_options_nor_the_user_that_it_is_prepared_as() {
+fn a_hostile_backup_chooses_neither_options_nor_user_of_its_preparation() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = plain(Kind::MariaDb1011).start().expect("it starts");
     let desk = tempfile::tempdir().expect("a directory");

@@ -115,7 +115,7 @@ fn a_node_that_was_away_for_a_moment_keeps_its_data() {
 }
 
 #[test]
-fn certificates_of_the_site() {
+fn nodes_join_with_certificates_of_the_site() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -184,7 +184,7 @@ fn the_secret_is_on_no_command_line_and_in_no_log() {
 
 /// Servers write to logs that are tables while they hold their lock.
 #[test]
-fn logs_that_are_tables_do_not_end_a_transfer() {
+fn log_tables_do_not_end_a_transfer() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -391,12 +391,12 @@ fn owners(directory: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 #[test]
-fn servers_of_a_user_without_rights_by_the_lock() {
+fn servers_of_an_unprivileged_user_join_under_the_lock() {
     servers_without_rights(None, "", "");
 }
 
 #[test]
-fn servers_of_a_user_without_rights_on_btrfs() {
+fn servers_of_an_unprivileged_user_join_on_btrfs() {
     servers_without_rights(Some("btrfs"), "user_subvol_rm_allowed", "btrfs");
     // A snapshot that they could not remove again is not taken.
     servers_without_rights(Some("btrfs"), "noatime", "reflink");

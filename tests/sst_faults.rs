@@ -27,7 +27,7 @@ fn signal(pid: i32, signal: Signal) {
 }
 
 #[test]
-fn processes_that_are_killed() {
+fn killed_processes_are_reported_and_the_next_transfer_succeeds() {
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
 
     // The donor's program. Its server reports this.
@@ -234,7 +234,7 @@ fn silent_under_the_lock(setup: &Setup, node: &mut Server, fault: impl FnOnce(&S
 }
 
 #[test]
-fn silence_does_not_keep_the_lock() {
+fn a_silent_peer_does_not_keep_the_lock() {
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
     let port = harness::free_port().expect("a port");
     let mut node = setup.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));

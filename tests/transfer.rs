@@ -55,7 +55,7 @@ fn odd_directory() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_directory_arrives_as_it_was() {
+fn a_directory_arrives_unchanged() {
     let source = odd_directory();
     for compress in ["none", "lz4", "zstd:3", "auto"] {
         let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
@@ -85,7 +85,7 @@ fn a_directory_arrives_as_it_was() {
 }
 
 #[test]
-fn a_transfer_that_was_cut_off_goes_on() {
+fn an_interrupted_transfer_is_resumed() {
     let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     for file in 0..6 {
         fs::write(source.path().join(format!("t{file}.ibd")), noise(file, 8 * MIB)).expect("written");
@@ -111,7 +111,7 @@ fn a_transfer_that_was_cut_off_goes_on() {
 }
 
 #[test]
-fn a_source_that_changes_is_named_and_not_committed() {
+fn a_source_that_changes_is_reported_and_not_committed() {
     let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let changing = source.path().join("ibdata1");
     fs::write(&changing, noise(1, 20 * MIB)).expect("written");
@@ -132,7 +132,7 @@ fn a_source_that_changes_is_named_and_not_committed() {
 }
 
 #[test]
-fn a_limit_of_bandwidth_has_a_unit_and_is_named_as_the_limit() {
+fn a_bandwidth_limit_has_a_unit_and_is_reported_as_the_bottleneck() {
     let source = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     fs::write(source.path().join("t.ibd"), noise(1, 16 * MIB)).expect("written");
     let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
@@ -147,7 +147,7 @@ fn a_limit_of_bandwidth_has_a_unit_and_is_named_as_the_limit() {
 }
 
 #[test]
-fn a_target_that_holds_something_else_is_refused() {
+fn a_target_with_other_content_is_refused() {
     let target = tempfile::tempdir().expect("a directory");
     fs::write(target.path().join("ibdata1"), "").expect("written");
     let output = run(["receive", "--listen", "127.0.0.1:0", "--into", text(target.path())]);
@@ -265,7 +265,7 @@ fn sites_with_certificates_need_no_code() {
 }
 
 #[test]
-fn encrypted_mysql_tablespaces_compress_and_arrive_as_they_were() {
+fn encrypted_mysql_tablespaces_compress_and_arrive_unchanged() {
     let Some(_) = require(Kind::MySql97) else { return };
     let options =
         ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--log-bin=binlog", "--binlog-encryption=ON"];
@@ -339,7 +339,7 @@ fn written_bytes(directory: &Path) -> u64 {
 }
 
 #[test]
-fn encrypted_mariadb_tablespaces_compress_and_arrive_as_they_were() {
+fn encrypted_mariadb_tablespaces_compress_and_arrive_unchanged() {
     const KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
     for (kind, algorithm) in [(Kind::MariaDb1011, "aes_cbc"), (Kind::MariaDb118, "aes_ctr")] {
         let Some(_) = require(kind) else { continue };
@@ -391,7 +391,7 @@ DELIMITER ;
     CALL many()";
 
 #[test]
-fn mariadb_logs_under_several_keys_and_in_both_modes_arrive_as_they_were() {
+fn mariadb_logs_under_several_keys_and_in_both_modes_arrive_unchanged() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let password = directory.path().join("password");
@@ -491,7 +491,7 @@ fn a_dry_run_sends_nothing() {
 }
 
 #[test]
-fn what_would_be_sent_is_shown_as_it_is() {
+fn a_dry_run_prints_file_names_escaped() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
     fs::create_dir_all(source.join("secret")).expect("made");
@@ -565,7 +565,7 @@ fn read_bytes(pid: u32) -> u64 {
 }
 
 #[test]
-fn a_large_transfer_that_goes_on_takes_little_memory() {
+fn a_large_resumed_transfer_takes_little_memory() {
     const CHUNKS: u64 = 4 << 20;
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [source, into] = ["source", "into"].map(|name| directory.path().join(name));

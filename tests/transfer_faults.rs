@@ -332,7 +332,7 @@ fn wait_for_a_moment(random: &mut Random, setup: &Setup, running: &mut [&mut Run
 }
 
 #[test]
-fn a_sender_that_is_killed() {
+fn a_transfer_resumes_after_its_sender_was_killed() {
     let (mut random, mut tally) = (Random::new(1), Tally::default());
     for _ in 0..moments() {
         let setup = Setup::with_source();
@@ -346,7 +346,7 @@ fn a_sender_that_is_killed() {
 }
 
 #[test]
-fn a_receiver_that_is_killed() {
+fn a_transfer_resumes_after_its_receiver_was_killed() {
     let (mut random, mut tally) = (Random::new(2), Tally::default());
     for _ in 0..moments() {
         let setup = Setup::with_source();
@@ -392,17 +392,17 @@ fn a_link_that_breaks(mut random: Random, how: Break, time_limit: &str) {
 }
 
 #[test]
-fn a_link_that_is_cut() {
+fn a_transfer_resumes_after_its_link_was_cut() {
     a_link_that_breaks(Random::new(3), Break::Cut, "20s");
 }
 
 #[test]
-fn a_link_that_stalls() {
+fn a_transfer_resumes_after_its_link_stalled() {
     a_link_that_breaks(Random::new(4), Break::Stall, "2s");
 }
 
 #[test]
-fn a_disk_that_fills_up() {
+fn a_full_disk_is_reported_and_the_transfer_resumes() {
     let mut setup = Setup::with_source();
     let path = setup.directory.path().join("disk");
     let Some(disk) = Tmpfs::mount(path, "32m") else { return };
@@ -425,7 +425,7 @@ fn a_disk_that_fills_up() {
 }
 
 #[test]
-fn a_source_that_is_another_at_the_second_try() {
+fn a_source_that_changed_before_the_second_attempt_is_sent_as_it_is_now() {
     let setup = Setup::new();
     let mut random = Random(7);
     let file = |name: &str| setup.source().join(name);
@@ -444,7 +444,7 @@ fn a_source_that_is_another_at_the_second_try() {
 }
 
 #[test]
-fn a_sender_that_is_held_back_is_not_missed() {
+fn a_throttled_sender_does_not_time_out() {
     let setup = Setup::new();
     fs::write(setup.source().join("f"), Random(5).fill(2 * MIB)).expect("a file");
     let (mut receiver, code) = setup.receive(&["--timeout", "2s"]);
@@ -454,7 +454,7 @@ fn a_sender_that_is_held_back_is_not_missed() {
 }
 
 #[test]
-fn what_an_earlier_try_left_does_not_show_through_holes() {
+fn data_of_an_earlier_attempt_does_not_show_through_holes() {
     let setup = Setup::new();
     let staged = setup.target.join(".sealant-staging/files");
     fs::create_dir_all(&staged).expect("directories");
@@ -467,7 +467,7 @@ fn what_an_earlier_try_left_does_not_show_through_holes() {
 }
 
 #[test]
-fn directories_that_an_earlier_try_left_may_be_deep() {
+fn deep_directories_of_an_earlier_attempt_are_removed() {
     let setup = small();
     let staging = setup.target.join(".sealant-staging");
     let mut deep = staging.join("files");
@@ -543,7 +543,7 @@ fn open_files(pid: u32, directory: &Path) -> Vec<PathBuf> {
 
 /// On NFS, a file that is removed while open stays in its directory under another name, and cannot be removed.
 #[test]
-fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
+fn no_file_of_the_staging_directory_is_open_when_it_is_removed() {
     if Command::new("strace").arg("--version").output().is_err() {
         return harness::skip("strace is not installed");
     }
@@ -582,7 +582,7 @@ fn cut_off(setup: &Setup, mark: &str) {
 }
 
 #[test]
-fn what_comes_into_the_target_meanwhile_is_not_written_over() {
+fn files_created_in_the_target_meanwhile_are_not_overwritten() {
     let setup = Setup::with_source();
     let (mut receiver, code) = setup.receive(&[]);
     let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "5MiB"]);
@@ -607,7 +607,7 @@ fn what_comes_into_the_target_meanwhile_is_not_written_over() {
 }
 
 #[test]
-fn everything_belongs_to_the_owner_that_was_asked_for() {
+fn everything_belongs_to_the_requested_owner() {
     if !rustix::process::geteuid().is_root() {
         harness::skip("only root can give files away");
         return;
@@ -650,7 +650,7 @@ fn an_owner_that_cannot_be_set_is_reported_at_the_start() {
 }
 
 #[test]
-fn links_that_somebody_put_into_the_staging_directory_lead_nowhere() {
+fn links_planted_in_the_staging_directory_are_not_followed() {
     let setup = Setup::with_source();
     let outside = setup.directory.path().join("outside");
     fs::write(&outside, "mine").expect("a file");
@@ -712,7 +712,7 @@ fn list(rogue: &mut Rogue, entries: &[(&[u8], u32, &[u8])]) {
 }
 
 #[test]
-fn lists_of_files_outside_the_directory() {
+fn lists_with_paths_outside_the_directory_are_refused() {
     let huge = [&[0][..], &(i64::MAX as u64).to_be_bytes()].concat();
     let beyond = [&[0][..], &(i64::MAX as u64 + 1).to_be_bytes()].concat();
     let long = [b'n'; 256];
@@ -753,7 +753,7 @@ fn lists_of_files_outside_the_directory() {
 }
 
 #[test]
-fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
+fn a_list_of_100_000_files_with_a_bad_one_at_its_end_is_refused() {
     refused("an invalid path", |rogue| {
         for number in 0..100_000 {
             say_raw(&mut rogue.control, ENTRY, &entry_body(format!("{number:08}").as_bytes(), 0o600, EMPTY_FILE));
@@ -844,7 +844,7 @@ fn refused_data(word: &str, attack: impl FnOnce(&mut Tls)) {
 }
 
 #[test]
-fn chunks_that_are_not_of_the_list() {
+fn chunks_outside_the_list_are_refused() {
     let change = |word, change: &dyn Fn(&mut Chunk<'_>, &mut Vec<u8>)| {
         refused_data(word, |data| {
             let (mut chunk, mut payload) = chunk(0, 2);
@@ -880,7 +880,7 @@ fn chunks_that_are_not_of_the_list() {
 }
 
 #[test]
-fn data_that_breaks_the_protocol() {
+fn data_that_violates_the_protocol_is_refused() {
     refused_data("duplicate chunk", |data| {
         for _ in 0..2 {
             let (chunk, payload) = chunk(0, 1);
@@ -912,7 +912,7 @@ fn data_that_breaks_the_protocol() {
 }
 
 #[test]
-fn a_finish_that_is_not_true() {
+fn a_false_finish_message_is_refused() {
     refused("some chunks never came", |rogue| {
         let mut data = offer(rogue);
         let (chunk, payload) = chunk(0, 0);
@@ -937,7 +937,7 @@ fn wait_until_heard(data: &mut Tls) {
 }
 
 #[test]
-fn a_sender_that_goes_on_before_its_connections_are_drained() {
+fn a_sender_that_continues_before_its_connections_are_drained_is_refused() {
     let offer_more = |rogue: &mut Rogue, more| {
         files().into_iter().for_each(|(entry, _)| rogue.say(&Control::Entry(entry)));
         rogue.say(&Control::PlanEnd { entries: 2, allocated_bytes: 0, more, root: ROOT });
@@ -973,7 +973,7 @@ fn peak_memory(pid: u32) -> u64 {
 }
 
 #[test]
-fn a_sender_that_makes_use_of_all_memory_there_is() {
+fn a_sender_cannot_exhaust_the_receivers_memory() {
     const STREAMS: u8 = 64;
     let all = 3 * MIB as u64 - 1;
     let zeros = vec![0; MIB];
@@ -1021,7 +1021,7 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
 }
 
 #[test]
-fn a_finish_that_comes_twice_changes_nothing() {
+fn a_repeated_finish_message_changes_nothing() {
     let setup = Setup::new();
     let (mut receiver, code) = setup.receive(&[]);
     let mut rogue = Rogue::pair(&code.expect("a code"));
@@ -1062,7 +1062,7 @@ fn a_mistyped_code_is_reported() {
 }
 
 #[test]
-fn a_wrong_secret_burns_the_code() {
+fn a_wrong_secret_invalidates_the_code() {
     let setup = small();
     let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
@@ -1074,7 +1074,7 @@ fn a_wrong_secret_burns_the_code() {
 }
 
 #[test]
-fn a_code_of_another_key_says_so_and_burns_nothing() {
+fn a_code_of_another_key_is_reported_and_invalidates_nothing() {
     let setup = small();
     let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
@@ -1103,7 +1103,7 @@ fn idle(address: SocketAddr, over: &AtomicBool) {
 }
 
 #[test]
-fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
+fn port_scanners_neither_invalidate_the_code_nor_block_the_sender() {
     // Little data, so that its transfer takes a small part of the time on any machine.
     let setup = small();
     fs::write(setup.source().join("more"), Random(6).fill(2 * MIB)).expect("a file");

@@ -363,7 +363,7 @@ fn begin_otherwise(random: &mut Random, code: &PairingCode, script: &Script, all
 
 #[test]
 #[allow(clippy::print_stdout, reason = "shown if the test fails, or by --nocapture")]
-fn frames_that_a_sender_changes_commit_nothing_else() {
+fn frames_changed_by_a_sender_commit_nothing_else() {
     let frames = number("SEALANT_MUTATIONS", 5_000);
     let (done, sessions, committed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let worker = &|test| {

@@ -55,7 +55,7 @@ fn succeeds(command: &mut Command) -> String {
 const PASSING: [&str; 3] = ["--max-allowed-packet=256M", "--local-infile=1", "--log-bin"];
 
 #[test]
-fn everything_a_client_does_passes() {
+fn every_operation_of_a_client_works_through_the_tunnel() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &PASSING, &[]);
@@ -167,7 +167,7 @@ fn plugins_of(site: &Site) -> Option<String> {
 }
 
 #[test]
-fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
+fn a_slow_reader_gets_everything_and_takes_no_memory() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let memory = || {
@@ -206,7 +206,7 @@ fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
 }
 
 #[test]
-fn drivers_of_other_languages_pass() {
+fn drivers_of_other_languages_work() {
     // Their statements need 8.0 or later.
     for kind in KINDS.into_iter().filter(|kind| *kind != Kind::MySql57) {
         let Some(_) = require(kind) else { continue };
@@ -272,7 +272,7 @@ fn users_change_within_compressed_sessions() {
 }
 
 #[test]
-fn a_replica_follows_through_it() {
+fn a_replica_follows_through_the_tunnel() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let server = Server::builder(kind).options(["--log-bin", "--server-id=1"]).start().expect("it starts");
@@ -296,7 +296,7 @@ fn a_replica_follows_through_it() {
 }
 
 #[test]
-fn a_burst_is_served_and_what_waited_in_vain_is_bounded() {
+fn a_burst_is_served_and_the_number_of_unused_connections_is_bounded() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     // The first client keeps its session until the last one has a session.
     let options = ["--max-connections=1200", "--back-log=1000", "--connect-timeout=120"];
@@ -361,7 +361,7 @@ fn is_looked_up_soon() -> bool {
 }
 
 #[test]
-fn connections_that_wait_in_vain_do_not_block_the_far_end() {
+fn unused_connections_do_not_block_the_far_end() {
     if !is_looked_up_soon() {
         return harness::print_skipped("the resolver does not answer");
     }
@@ -472,7 +472,7 @@ fn the_server_stops_sending_to_a_client_that_was_killed() {
 }
 
 #[test]
-fn clients_that_vanish_in_a_statement_hold_up_nobody() {
+fn clients_that_vanish_during_a_statement_delay_no_other() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO = 'SELECT SLEEP(600)'";
@@ -493,7 +493,7 @@ fn numbered() -> [Server; 2] {
 }
 
 #[test]
-fn who_is_silent_is_left_for_the_next_in_time() {
+fn a_silent_far_end_is_replaced_by_the_next_in_time() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let servers = numbered();
     let (setup, ports) = (Setup::new(), [free_port(), free_port()]);
@@ -617,7 +617,7 @@ fn certificates_are_reloaded_on_a_signal() {
 }
 
 #[test]
-fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
+fn an_audit_through_the_tunnel_recognises_that_the_port_is_not_the_servers() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &[], &[]);
@@ -659,7 +659,7 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
 }
 
 #[test]
-fn links_do_not_outlive_what_they_were_judged_by() {
+fn links_are_replaced_when_certificates_are_reloaded() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &["--warm-max", "0"]);
     (0..3).for_each(|_| assert_eq!(site.value("SELECT 1"), "1"));
@@ -793,7 +793,7 @@ fn slow_clients_block_nobody() {
 }
 
 #[test]
-fn a_second_order_to_stop_waits_for_nobody() {
+fn a_second_signal_to_stop_ends_sessions_at_once() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     // Together they would wait longer than the test.
     let server = Server::builder(Kind::MariaDb1011).option("--connect-timeout=600").start().expect("it starts");
@@ -815,7 +815,7 @@ fn a_second_order_to_stop_waits_for_nobody() {
 }
 
 #[test]
-fn who_has_gone_while_waiting_gets_no_connection() {
+fn a_client_that_left_while_waiting_gets_no_connection() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &["--warm-max", "0", "--wait", "60s"]);
     assert_eq!(site.value("SELECT 1"), "1");
@@ -846,7 +846,7 @@ fn memory_of(pid: i32) -> Vec<u8> {
 }
 
 #[test]
-fn keys_are_not_left_in_memory_as_files_have_them() {
+fn private_keys_are_not_left_in_memory_in_their_file_format() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     if !rustix::process::geteuid().is_root() {
         return harness::skip("only root may read the memory of a process that forbids dumps");

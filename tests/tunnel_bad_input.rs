@@ -284,7 +284,7 @@ fn wrong_far_ends_are_reported() {
 }
 
 #[test]
-fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
+fn near_ends_that_send_garbage_do_not_fill_the_log() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
     let (setup, port) = (Setup::new(), free_port());

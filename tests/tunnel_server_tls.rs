@@ -44,7 +44,7 @@ fn succeeds(command: &mut Command) -> String {
 }
 
 #[test]
-fn everything_passes_to_a_server_that_takes_nobody_in_the_clear() {
+fn clients_reach_a_server_that_requires_tls() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let setup = Setup::new();
@@ -120,7 +120,7 @@ fn drivers(kind: Kind, setup: &Setup, server: &Server, near: &Near) {
 }
 
 #[test]
-fn a_replica_follows_through_it() {
+fn a_replica_follows_through_the_tunnel() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let setup = Setup::new();
@@ -208,7 +208,7 @@ fn certificates_of_servers_are_judged() {
 }
 
 #[test]
-fn nothing_goes_to_a_server_in_the_clear() {
+fn nothing_is_sent_to_a_server_in_clear_text() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let setup = Setup::new();
@@ -264,7 +264,7 @@ fn impostor(real: u16) -> (thread::JoinHandle<Vec<Vec<u8>>>, u16) {
 }
 
 #[test]
-fn clients_see_a_server_without_tls() {
+fn the_tls_capability_of_the_server_is_hidden_from_clients() {
     let Some(_) = require(Kind::MySql97) else { return };
     let setup = Setup::new();
     let server = server(Kind::MySql97, &setup, "far", &[]);

@@ -45,7 +45,7 @@ struct Seen {
 }
 
 #[test]
-fn nothing_is_mixed_up_and_nothing_grows() {
+fn no_bytes_are_mixed_up_and_no_memory_grows() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let seconds = number("SEALANT_SOAK_SECONDS", 15);
     let setup = Setup::new();

@@ -185,7 +185,7 @@ fn a_mysql_server_is_proven_stopped_running_and_killed() {
 }
 
 #[test]
-fn a_server_that_writes_all_the_time_is_not_called_damaged() {
+fn a_server_that_writes_continuously_is_not_called_damaged() {
     let Some(server) = mysql() else { return };
     let keyring = keyring_file(&server);
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0; SET GLOBAL innodb_io_capacity = 20000").ok();
@@ -259,7 +259,7 @@ fn flip(path: &Path, at: u64) {
 }
 
 #[test]
-fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
+fn the_server_refuses_files_called_damaged_and_reads_those_called_ok() {
     const PAGE: u64 = 16384;
     let Some(mut server) = mysql() else { return };
     let keyring = keyring_file(&server);
@@ -299,7 +299,7 @@ fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
 }
 
 #[test]
-fn a_redo_file_cut_between_blocks_is_truncated_by_what_the_next_one_says() {
+fn a_redo_file_cut_between_blocks_is_truncated_according_to_the_next_one() {
     let Some(mut server) = mysql() else { return };
     let keyring = keyring_file(&server);
     server

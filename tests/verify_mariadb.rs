@@ -172,7 +172,7 @@ fn cut(path: &Path, bytes: u64) {
 }
 
 #[test]
-fn damage_of_a_stopped_servers_files_is_found_where_it_is() {
+fn damage_of_a_stopped_servers_files_is_located() {
     let Some(mut server) = server(Kind::MariaDb1011, |builder| builder.options(ENCRYPTING)) else { return };
     let tables: String = TABLES.iter().map(|(name, options)| table(name, options)).collect();
     server.sql(&format!("{} {tables}", rows(500))).expect("tables are made");

@@ -141,7 +141,7 @@ fn tables_of_one_server_are_proven_in_another() {
 }
 
 #[test]
-fn a_system_tablespace_of_several_files_is_one() {
+fn several_files_of_a_system_tablespace_are_verified_as_one() {
     let path = "--innodb-data-file-path=ibdata1:12M;ibdata2:4M;ibdata3:4M:autoextend";
     let several = |builder: ServerBuilder| builder.init_option(path).option("--innodb-file-per-table=0");
     let Some(mut server) = server(several) else { return };
@@ -213,7 +213,7 @@ fn sample(name: &str) -> PathBuf {
 }
 
 #[test]
-fn what_a_file_is_does_not_follow_from_damage() {
+fn damage_does_not_change_the_kind_of_a_file() {
     let dir = tempfile::tempdir().expect("a directory");
     let packed = fs::read(sample("tablespace/mysql97-16k-clear.ibd.zst")).expect("read");
     let bytes = zstd::decode_all(packed.as_slice()).expect("unpacked");

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_character_anywhere_is_found() {
+    fn a_wrong_character_anywhere_is_detected() {
         let good = encode("age", &[7; KEY_BYTES]);
         for at in 4..good.len() {
             let mut bad = good.as_bytes().to_vec();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_that_fill_up_the_last_group_are_zero() {
+    fn padding_bits_of_the_last_group_must_be_zero() {
         let mut groups = groups(&[7; KEY_BYTES]);
         groups[DATA_CHARS - 1] |= 1;
         let sum = checksum("age", groups.as_ref()) ^ 1;

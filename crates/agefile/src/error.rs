@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::header::{MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_RECIPIENTS};
 
-/// Why a file was not written or not opened, or why an identity file was not read.
+/// Why an age file could not be written or opened, or an identity file could not be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named_and_not_repeated() {
+    fn a_bad_line_is_reported_by_number_without_its_text() {
         let wrong = SECRET.replace("EGAEX", "EGAEQ");
         let error = Identity::parse_file(&format!("#\n{SECRET}\n{wrong}\n")).unwrap_err();
         assert!(matches!(error, Error::IdentityLine { line: 3, fault: KeyFault::Checksum }), "{error:?}");

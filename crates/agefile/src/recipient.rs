@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_key_is_named_as_such() {
+    fn a_secret_key_in_place_of_a_recipient_is_reported() {
         for text in ["AGE-SECRET-KEY-1QQQ", "age-secret-key-1qqq", "AGE-SECRET-KEY-PQ-1QQQ"] {
             assert_eq!(text.parse::<Recipient>(), Err(KeyFault::Secret));
         }

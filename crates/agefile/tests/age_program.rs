@@ -20,7 +20,7 @@ const LENGTHS: [usize; 8] = [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_0
 ///
 /// # Panics
 /// If it is not and `CI` is set: a skipped test must not count as passed there.
-fn is_here() -> bool {
+fn is_age_installed() -> bool {
     let here = Command::new("age").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !here {
         harness::skip("no age; run tests/harness/bin/install-servers tools");
@@ -58,7 +58,7 @@ fn plain(length: usize) -> Vec<u8> {
 
 #[test]
 fn age_opens_our_files() {
-    if !is_here() {
+    if !is_age_installed() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -79,8 +79,8 @@ fn age_opens_our_files() {
 }
 
 #[test]
-fn we_open_what_age_wrote() {
-    if !is_here() {
+fn we_open_files_of_age() {
+    if !is_age_installed() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();

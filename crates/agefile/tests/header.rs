@@ -30,7 +30,7 @@ fn sample_header() -> String {
 }
 
 #[test]
-fn a_file_by_the_letter_is_opened() {
+fn a_valid_file_is_opened() {
     opened(&file(&sample_header()));
 }
 
@@ -146,7 +146,7 @@ fn malformed_macs_are_refused() {
 }
 
 #[test]
-fn a_passphrase_stands_alone() {
+fn a_passphrase_stanza_must_be_the_only_one() {
     let passphrase = "-> scrypt ajMFur+EJLGaohv/dLRGnw 18\n8SHBz/ldWnjyGFQqfjat6uNBarWqqEMDS7W8X7+Xq5Q\n";
     refused(&file(&format!("{}{passphrase}", sample_header())), 4, HeaderFault::Passphrase);
     refused(&file(&format!("{passphrase}{}", sample_header())), 2, HeaderFault::Passphrase);
@@ -155,7 +155,7 @@ fn a_passphrase_stands_alone() {
 }
 
 #[test]
-fn a_header_that_does_not_end_is_not_read_on() {
+fn an_endless_header_is_refused_at_the_limit() {
     let many = "-> a\n\n".repeat(MAX_RECIPIENTS);
     refused(&file(&format!("{many}{}", sample_header())), 2 * MAX_RECIPIENTS as u64 + 2, HeaderFault::TooManyStanzas);
     opened(&file(&format!("{}{}", &many[6..], sample_header())));
@@ -165,7 +165,7 @@ fn a_header_that_does_not_end_is_not_read_on() {
 }
 
 #[test]
-fn a_header_that_is_cut_off_is_refused_wherever_that_is() {
+fn a_header_truncated_anywhere_is_refused() {
     let header = with_mac(&format!("{VERSION}{}", sample_header()));
     for length in 0..header.len() {
         let (_, read) = decrypt(&header[..length], &[identity()]);
@@ -177,7 +177,7 @@ fn a_header_that_is_cut_off_is_refused_wherever_that_is() {
 }
 
 #[test]
-fn any_identity_of_any_recipient_opens_it() {
+fn any_identity_of_any_recipient_opens_a_file() {
     let all: Vec<Identity> = (0..5).map(|_| Identity::generate().unwrap()).collect();
     let recipients: Vec<_> = all.iter().map(Identity::recipient).collect();
     let file = encrypt(b"for five", &recipients);
@@ -191,7 +191,7 @@ fn any_identity_of_any_recipient_opens_it() {
 }
 
 #[test]
-fn a_file_has_one_recipient_to_a_thousand() {
+fn a_file_has_between_one_and_1024_recipients() {
     let recipient = identity().recipient();
     assert!(matches!(Encryptor::new(Vec::new(), &[]), Err(Error::NoRecipient)));
     let many = vec![recipient; MAX_RECIPIENTS + 1];

@@ -30,7 +30,7 @@ fn refused(file: &[u8], plain_bytes: usize, chunk: u64, fault: PayloadFault) {
 }
 
 #[test]
-fn chunks_by_the_letter_are_opened() {
+fn valid_chunks_are_opened() {
     for (chunks, bytes) in [
         (&[(&b""[..], true)][..], 0),
         (&[(b"ffff", true)], 4),
@@ -60,7 +60,7 @@ fn the_last_chunk_is_marked_and_the_others_are_not() {
 }
 
 #[test]
-fn bytes_behind_the_last_chunk_are_found() {
+fn bytes_after_the_last_chunk_are_detected() {
     for length in [0, 1, CHUNK_BYTES - 1] {
         refused(&[from_chunks(&[(&FULL[..length], true)]), vec![0]].concat(), 0, 0, PayloadFault::Damaged);
     }
@@ -71,7 +71,7 @@ fn bytes_behind_the_last_chunk_are_found() {
 }
 
 #[test]
-fn swapped_chunks_are_found() {
+fn swapped_chunks_are_detected() {
     let [one, two] = [[b'1'; CHUNK_BYTES], [b'2'; CHUNK_BYTES]];
     let mut file = from_chunks(&[(&one, false), (&two, false), (b"f", true)]);
     let first = file.len() - (17 + 2 * (CHUNK_BYTES + 16));
@@ -82,7 +82,7 @@ fn swapped_chunks_are_found() {
 }
 
 #[test]
-fn every_flipped_bit_is_found() {
+fn every_flipped_bit_is_detected() {
     let good = encrypt(b"a keyring", &[identity().recipient()]);
     for bit in 0..good.len() * 8 {
         let mut bad = good.clone();
@@ -93,7 +93,7 @@ fn every_flipped_bit_is_found() {
 }
 
 #[test]
-fn every_truncation_is_found() {
+fn every_truncation_is_detected() {
     let good = encrypt(b"a keyring", &[identity().recipient()]);
     for length in 0..good.len() {
         let (plain, read) = decrypt(&good[..length], &[identity()]);
@@ -117,7 +117,7 @@ fn every_truncation_is_found() {
 }
 
 #[test]
-fn nothing_of_a_damaged_chunk_is_handed_out() {
+fn no_byte_of_a_damaged_chunk_is_returned() {
     let mut file = encrypt(&[FULL.as_slice(), FULL].concat(), &[identity().recipient()]);
     let last = file.len() - 1;
     file[last] ^= 1;
@@ -149,7 +149,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_write_that_failed_is_not_made_good_by_the_next_one() {
+fn writes_after_a_failed_write_fail() {
     let recipients = [identity().recipient()];
     assert!(matches!(Encryptor::new(Full(10), &recipients), Err(Error::Write(_))));
     let mut encryptor = Encryptor::new(Full(1000), &recipients).unwrap();
@@ -159,10 +159,10 @@ fn a_write_that_failed_is_not_made_good_by_the_next_one() {
     assert_eq!(encryptor.finish().map(drop).unwrap_err().kind(), io::ErrorKind::Other);
 }
 
-/// Fails now and then, and continues.
-struct Stuttering<'f>(&'f [u8], u32);
+/// A reader that fails now and then with an error that is worth a retry.
+struct InterruptedReader<'f>(&'f [u8], u32);
 
-impl Read for Stuttering<'_> {
+impl Read for InterruptedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.1 += 1;
         match self.1 % 3 {
@@ -174,12 +174,12 @@ impl Read for Stuttering<'_> {
 }
 
 #[test]
-fn a_read_that_failed_is_taken_up_again() {
+fn reading_continues_after_a_failed_read() {
     let plain = vec![b'x'; 3 * CHUNK_BYTES + 5];
     let file = encrypt(&plain, &[identity().recipient()]);
     // Errors of the header are final: opening starts again.
-    assert!(matches!(Decryptor::new(Stuttering(&file, 0), &[identity()]), Err(Error::Read(_))));
-    let mut decryptor = Decryptor::new(Stuttering(&file, 1), &[identity()]).unwrap();
+    assert!(matches!(Decryptor::new(InterruptedReader(&file, 0), &[identity()]), Err(Error::Read(_))));
+    let mut decryptor = Decryptor::new(InterruptedReader(&file, 1), &[identity()]).unwrap();
     let mut read = Vec::new();
     loop {
         match decryptor.read_to_end(&mut read) {
@@ -191,7 +191,7 @@ fn a_read_that_failed_is_taken_up_again() {
 }
 
 #[test]
-fn secrets_do_not_show() {
+fn debug_shows_no_secrets() {
     let file = encrypt(b"plain", &[identity().recipient()]);
     assert_eq!(format!("{:?}", Decryptor::new(file.as_slice(), &[identity()]).unwrap()), "Decryptor");
     assert_eq!(format!("{:?}", Encryptor::new(Vec::new(), &[identity().recipient()]).unwrap()), "Encryptor");
@@ -206,7 +206,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_in_any_pieces_is_read_in_any_pieces(
+    fn data_written_in_any_pieces_is_read_back_in_any_pieces(
         length in lengths(),
         writes in prop::collection::vec(1..140_000_usize, 1..6),
         reads in prop::collection::vec(1..140_000_usize, 1..6),

@@ -28,8 +28,8 @@ pub struct Residency {
 const STRIDE: u64 = 16 << 20;
 /// Maximum number of samples for one file.
 const MAX_SAMPLES: u64 = 64;
-/// Attempts to drop a file. On a fast disk, pages that a sample makes the kernel read may arrive before sampling ends;
-/// then the file is dropped again.
+/// Attempts to drop a file. A sample of an uncached page makes the kernel read it; on a fast disk such pages can arrive
+/// before sampling ends, and the file is dropped again.
 const TRIES: u32 = 5;
 
 /// Reads the files completely, so that all of them are cached, as far as memory permits.
@@ -80,7 +80,7 @@ pub fn residency(files: &[PathBuf]) -> Result<Residency, Error> {
     Ok(all)
 }
 
-/// Drops a file, and checks that it is gone except for a few samples.
+/// Drops a file from the cache, and checks that at most a few sampled pages remain.
 fn is_dropped(file: &File, path: &Path) -> Result<bool, Error> {
     evict(file, path)?;
     let seen = sample(file, path)?;
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_just_read_is_cached_and_one_forgotten_is_not() {
+    fn a_file_is_cached_after_a_read_but_not_after_a_drop() {
         let mut file = tempfile::NamedTempFile::new_in(".").unwrap();
         file.write_all(&vec![7; 4 << 20]).unwrap();
         let files = [file.path().to_path_buf()];

@@ -46,7 +46,7 @@ type Run<'a> = Box<dyn FnMut() -> Result<Work, Error> + 'a>;
 /// Prepares the machine for a run.
 type Prepare<'a> = Box<dyn FnMut() -> Result<(), Error> + 'a>;
 
-/// One of the things to compare.
+/// One of the compared alternatives: a program, a setting or a route.
 pub struct Arm<'a> {
     name: String,
     run: Run<'a>,
@@ -231,7 +231,7 @@ impl<'a> Experiment<'a> {
         self
     }
 
-    /// Runs it.
+    /// Runs all rounds, and returns every sample.
     ///
     /// # Errors
     /// The first error of an arm.
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_intervals_end_it_early_and_a_budget_in_any_case() {
+    fn an_experiment_ends_with_narrow_intervals_or_its_budget() {
         let settings = Settings { warm_up: false, ..Settings::default() };
         let samples = Experiment::new("e").arm(fixed("same", 1, 1.0)).run(&settings, &|_| {}).unwrap();
         assert_eq!((samples.rounds, samples.stop), (MIN_ROUNDS, Stop::Narrow));
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_ends_it() {
+    fn the_first_error_ends_an_experiment() {
         let failing = Arm::new("a", || Err(Error::Work { arm: "a".to_owned(), reason: "no".to_owned() }));
         assert!(Experiment::new("e").arm(failing).run(&exactly(2), &|_| {}).is_err());
     }

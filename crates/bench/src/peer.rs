@@ -45,7 +45,7 @@ pub struct PeerVerdicts {
     pub crashed: u64,
     /// The first file that it does not call sound.
     pub example: Option<PathBuf>,
-    /// Its last output about that file.
+    /// The last line that the peer printed about that file.
     pub words: Option<String>,
 }
 
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_as_programs_write_them() {
+    fn versions_are_extracted_from_the_output_of_programs() {
         assert_eq!(version("/usr/bin/innochecksum Ver 10.11.19, for debian-linux-gnu"), "10.11.19");
         assert_eq!(version("innochecksum  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"), "9.7.4");
         assert_eq!(version("inno 5.2.0"), "5.2.0");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_calls_some_files_sound_some_invalid_and_crashes_on_some() {
+    fn verdicts_of_a_peer_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("innochecksum");
         let script = "case $1 in\n--version) echo Ver 1.2.3;;\n*good) ;;\n\

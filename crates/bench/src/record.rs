@@ -46,7 +46,7 @@ pub struct Subject {
 /// One experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExperimentRecord {
-    /// Its name.
+    /// Name, as reports print it.
     pub name: String,
     /// Unit of the amounts.
     pub unit: Unit,
@@ -71,7 +71,7 @@ pub struct ExperimentRecord {
 /// One arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArmRecord {
-    /// Its name.
+    /// Name, as reports print it.
     pub name: String,
     /// Largest amount of work in one run.
     pub amount: u64,

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_median_and_lies_within_the_values() {
+    fn the_interval_contains_the_median_and_lies_within_the_values() {
         let values: Vec<f64> = (1..=101).map(f64::from).collect();
         let interval = median_interval(&values, 1).unwrap();
         assert_eq!(interval.estimate, 51.0);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_covers_the_truth_about_as_often_as_it_says() {
+    fn about_95_percent_of_the_intervals_contain_the_median() {
         let mut random = Random(7);
         let mut covered = 0;
         for seed in 0..200 {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_that_differ_do_so_whatever_their_noise_has_in_common() {
+    fn a_difference_is_seen_despite_noise_that_both_arms_share() {
         let mut random = Random(3);
         let noise: Vec<f64> =
             (0..11).map(|_| 1.0 + 0.01 * f64::from(u32::try_from(random.below(50)).unwrap())).collect();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn no_difference_has_an_upper_bound_and_few_rounds_say_nothing() {
+    fn no_difference_has_an_upper_bound_and_too_few_rounds_have_no_verdict() {
         let ratio = Interval { estimate: 0.99, low: 0.97, high: 1.01 };
         let Difference::None { at_most_percent } = Difference::judge(&ratio, 5) else { panic!("1 is within") };
         assert!((at_most_percent - 3.0).abs() < 1e-9);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_both_orders() {
+    fn numbers_of_both_byte_orders_are_read() {
         assert_eq!(Bytes::new(&[1, 2, 3], "test").little(3), Ok(0x03_02_01));
         assert_eq!(Bytes::new(&[1, 2, 3], "test").big(3), Ok(0x01_02_03));
         assert_eq!(Bytes::new(&[0xfd, 1, 0, 1], "test").length_encoded(), Ok(65_537));

@@ -61,7 +61,7 @@ impl Decoder {
         self.format.as_ref()
     }
 
-    /// The limits.
+    /// The limits that were given to [`Self::new`].
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits

@@ -67,8 +67,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Tells a missing privilege from other errors of the server: MySQL refuses a replica without the privilege as it
-    /// refuses a wrong password.
+    /// Distinguishes a missing privilege from other errors of the server: MySQL reports both a missing privilege and a
+    /// wrong password as access denied.
     #[must_use]
     pub fn of_account(error: server::Error) -> Self {
         match error {

@@ -1,6 +1,6 @@
 //! The header of every event, and the types of events.
 //!
-//! Source: formats, "Events"; types from `binlog_event.h` of MySQL and `log_event.h` of MariaDB.
+//! Source: docs/formats, "Events"; types from `binlog_event.h` of MySQL and `log_event.h` of MariaDB.
 
 use std::fmt;
 

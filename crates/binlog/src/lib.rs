@@ -2,7 +2,7 @@
 //!
 //! - [`Decoder`]: the bytes of one event become an [`Event`], its checksum is compared; no input or output;
 //! - [`event`]: the content of events, one type for each kind;
-//! - [`value`]: the values of rows, bit for bit, and their types;
+//! - [`value`]: the values of rows, decoded without loss, and their types;
 //! - [`LogFile`]: the events of a log file, encrypted or not;
 //! - [`replica`]: the events that a server sends to a replica.
 //!

@@ -193,7 +193,7 @@ struct CipherSetup<'s, R> {
 }
 
 impl<R: ReadAt> CipherSetup<'_, R> {
-    /// Source: formats, "Binary / relay log" and "Percona Server 5.7".
+    /// Source: docs/formats, "Binary / relay log" and "Percona Server 5.7".
     fn open(&self, start: &StartEncryption, percona: bool, keys: &dyn Keys) -> Result<Cipher, Error> {
         const SCHEME: u8 = 1;
         const KEY_ID: u32 = 1;

@@ -173,22 +173,22 @@ fn events(log: &Path) -> Vec<Shown> {
 }
 
 #[test]
-fn rows_of_mysql_97_are_those_of_its_tool() {
+fn rows_of_mysql_97_equal_those_of_its_tool() {
     every_type(Kind::MySql97, 1);
 }
 
 #[test]
-fn rows_of_mysql_80_are_those_of_its_tool() {
+fn rows_of_mysql_80_equal_those_of_its_tool() {
     every_type(Kind::MySql80, 1);
 }
 
 #[test]
-fn rows_of_mariadb_1011_are_those_of_its_tool() {
+fn rows_of_mariadb_1011_equal_those_of_its_tool() {
     every_type(Kind::MariaDb1011, 1);
 }
 
 #[test]
-fn rows_of_mariadb_118_are_those_of_its_tool() {
+fn rows_of_mariadb_118_equal_those_of_its_tool() {
     every_type(Kind::MariaDb118, 1);
 }
 
@@ -248,17 +248,17 @@ fn logged_bytes(value: &Value<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn values_of_mysql_97_are_those_it_selects() {
+fn values_of_mysql_97_equal_those_it_selects() {
     selected_values(Kind::MySql97);
 }
 
 #[test]
-fn values_of_mariadb_1011_are_those_it_selects() {
+fn values_of_mariadb_1011_equal_those_it_selects() {
     selected_values(Kind::MariaDb1011);
 }
 
 #[test]
-fn values_of_mariadb_118_are_those_it_selects() {
+fn values_of_mariadb_118_equal_those_it_selects() {
     selected_values(Kind::MariaDb118);
 }
 
@@ -281,7 +281,7 @@ fn encrypted(server: &Server, keys: &Keys, workload: &str) {
 }
 
 #[test]
-fn encrypted_logs_of_mysql_are_opened() {
+fn encrypted_logs_of_mysql_are_decrypted() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -293,7 +293,7 @@ fn encrypted_logs_of_mysql_are_opened() {
 }
 
 #[test]
-fn encrypted_logs_of_mariadb_are_opened_in_both_modes() {
+fn encrypted_logs_of_mariadb_are_decrypted_in_both_modes() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
@@ -309,7 +309,7 @@ fn encrypted_logs_of_mariadb_are_opened_in_both_modes() {
 }
 
 #[test]
-fn rows_of_old_servers_are_those_of_the_tool() {
+fn rows_of_old_servers_equal_those_of_the_tool() {
     for kind in [Kind::MySql57, Kind::MariaDb114] {
         if require(kind).is_none() || require(Kind::MySql80).is_none() || require(Kind::MariaDb118).is_none() {
             continue;
@@ -408,11 +408,11 @@ fn labels(labels: &[Vec<u8>], kind: ColumnType) -> String {
 }
 
 #[test]
-fn table_maps_of_mysql_97_say_what_its_catalogue_says() {
+fn table_maps_of_mysql_97_equal_its_catalogue() {
     catalogue(Kind::MySql97);
 }
 
 #[test]
-fn table_maps_of_mariadb_118_say_what_its_catalogue_says() {
+fn table_maps_of_mariadb_118_equal_its_catalogue() {
     catalogue(Kind::MariaDb118);
 }

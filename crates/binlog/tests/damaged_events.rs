@@ -11,7 +11,7 @@ use binlog::{Body, Checksum, Decoder, EventHeader, EventType, Fault, Limits, Log
 use chance::Chance;
 use innodb::keys::NoKeys;
 
-/// Limits that a test notices when they are exceeded.
+/// Limits so low that the test exceeds them.
 const LIMITS: Limits = Limits { event_bytes: 1 << 20, table_bytes: 1 << 16, window_log: 23 };
 
 fn logs() -> Vec<(String, Vec<u8>)> {
@@ -38,7 +38,7 @@ fn split(log: &[u8]) -> Vec<Vec<u8>> {
     events
 }
 
-/// Reads all that an event says.
+/// Decodes an event and all values in it.
 fn read(decoder: &mut Decoder, event: &[u8]) -> Result<usize, Fault> {
     let mut values = 0;
     match decoder.decode(event)?.body {
@@ -79,7 +79,7 @@ fn read_rows(rows: &Rows<'_>) -> Result<usize, Fault> {
 }
 
 #[test]
-fn sound_logs_are_read_whole() {
+fn sound_logs_are_read_completely() {
     let mut kinds = BTreeSet::new();
     for (name, log) in logs() {
         let mut decoder = Decoder::new(LIMITS);
@@ -163,7 +163,7 @@ fn mutate(event: &[u8], chance: &mut Chance) -> Vec<u8> {
     event
 }
 
-/// Makes the checksum right.
+/// Computes the checksum of a changed event.
 fn repair(event: &mut [u8]) {
     let end = event.len() - 4;
     let in_use = u8::from(event[4] == EventType::FORMAT_DESCRIPTION.0) & event[17] & 1;

@@ -165,7 +165,7 @@ fn stream(kind: Kind) {
         assert_eq!(String::from_utf8_lossy(ours), String::from_utf8_lossy(theirs));
     }
     assert_eq!(printer.lines.len(), shown.len());
-    // Nothing happens: heartbeats.
+    // The server has no events, so it sends heartbeats.
     loop {
         let event = replica.next_event().unwrap().unwrap();
         if let Body::Heartbeat(heartbeat) = event.body {
@@ -174,7 +174,7 @@ fn stream(kind: Kind) {
         }
     }
 
-    // The source ends the connection: the stream goes on where it was, and nothing comes twice.
+    // After the source has ended the connection, a new stream continues without a gap and repeats nothing.
     let threads = source.server.sql("SELECT id FROM information_schema.processlist WHERE user = 'repl'").unwrap();
     threads.lines().for_each(|id| drop(source.server.sql(&format!("KILL {id}")).unwrap()));
     read_to_the_end(&mut replica);
@@ -184,7 +184,7 @@ fn stream(kind: Kind) {
     catch_up(&source, &mut resumed, &mut printer);
     assert_eq!(inserted(&printer), [100, 101, 102, 103, 104]);
 
-    // The same by position.
+    // The same, resumed by position instead of GTID.
     let by_position = Start::Position(resumed.progress().boundary.clone());
     source.server.restart_with(&[]).unwrap();
     read_to_the_end(&mut resumed);
@@ -198,7 +198,7 @@ fn stream(kind: Kind) {
     assert_eq!(inserted(&printer), [200, 201]);
     assert!(printer.kinds.contains(&EventType::ROTATE));
 
-    // What was purged is not there.
+    // A stream that begins in a purged log is refused.
     source.server.sql("FLUSH LOGS; FLUSH LOGS").unwrap();
     let last = source.end().file;
     source.server.sql(&format!("PURGE BINARY LOGS TO '{last}'")).unwrap();
@@ -220,28 +220,28 @@ fn inserted(printer: &Printer) -> Vec<u32> {
 }
 
 #[test]
-fn the_stream_of_mysql_97_is_whole() {
+fn the_stream_of_mysql_97_is_complete() {
     stream(Kind::MySql97);
 }
 
 #[test]
-fn the_stream_of_mysql_80_is_whole() {
+fn the_stream_of_mysql_80_is_complete() {
     stream(Kind::MySql80);
 }
 
 #[test]
-fn the_stream_of_mariadb_1011_is_whole() {
+fn the_stream_of_mariadb_1011_is_complete() {
     stream(Kind::MariaDb1011);
 }
 
 #[test]
-fn the_stream_of_mariadb_118_is_whole() {
+fn the_stream_of_mariadb_118_is_complete() {
     stream(Kind::MariaDb118);
 }
 
 /// Without the right CA nothing is sent; without the privilege the hint names it.
 #[test]
-fn a_link_that_is_not_verified_and_an_account_without_the_privilege_are_refused() {
+fn an_unverified_server_and_an_account_without_the_privilege_are_refused() {
     let Some(source) = start(Kind::MySql97) else { return };
     let other = tempfile::tempdir().unwrap();
     let mut options = source.options();

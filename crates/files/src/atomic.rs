@@ -263,7 +263,7 @@ mod tests {
     use crate::create_directory;
 
     #[test]
-    fn nothing_is_overwritten_unless_asked_and_only_the_owner_reads() {
+    fn files_are_not_overwritten_unless_requested_and_are_private() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("secret");
         write_atomic(&path, b"one", WriteOptions::SECRET).unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_at_once_do_not_meet_and_what_is_left_is_removed() {
+    fn concurrent_runs_do_not_interfere_and_stale_files_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(directory.path().join(".file.sealant-part"), "of an older release").unwrap();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_leaves_nothing() {
+    fn a_check_leaves_no_files() {
         let directory = tempfile::tempdir().unwrap();
         check_writable(&directory.path().join("file"), WriteOptions::PUBLIC).unwrap();
         assert!(check_writable(&directory.path().join("none/file"), WriteOptions::PUBLIC).is_err());
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_are_as_asked_and_directories_are_new() {
+    fn modes_are_as_requested_and_directories_are_new() {
         let directory = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let options = WriteOptions { mode: 0o664, ..WriteOptions::SECRET };

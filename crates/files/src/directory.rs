@@ -54,7 +54,7 @@ pub fn open_directory_without_links(path: &Path) -> io::Result<OwnedFd> {
     Ok(directory)
 }
 
-/// `made` is called between creating and opening, so that tests can interfere there.
+/// `made` is called between creating and opening; tests replace the directory there.
 fn create_directory_at(above: &OwnedFd, name: &OsStr, options: WriteOptions, made: impl FnOnce()) -> io::Result<()> {
     mkdirat(above, name, Mode::from_raw_mode(0o700))?;
     made();
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_on_the_way_is_not_followed() {
+    fn links_in_the_path_are_not_followed() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().canonicalize().unwrap().join(name);
         fs::create_dir_all(at("way/end")).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_of_the_made_directory_keeps_its_owner() {
+    fn a_directory_that_replaced_the_new_one_keeps_its_owner() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());

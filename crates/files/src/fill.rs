@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_read_whole_or_not_at_all() {
+    fn a_secret_is_read_completely_or_not_at_all() {
         for bytes in [0, 1, 7, 8, 9, 63, 64] {
             let secret = vec![3; bytes];
             let read = read_wiped(&mut secret.as_slice(), 8, 64).unwrap();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_filled_or_has_what_there_is() {
+    fn a_buffer_is_filled_as_far_as_the_source_has_bytes() {
         let (mut buffer, mut filled) = ([0; 4], 0);
         fill(&mut [7, 8].as_slice(), &mut buffer, &mut filled).unwrap();
         assert_eq!((buffer, filled), ([7, 8, 0, 0], 2));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_an_error_is_kept() {
+    fn bytes_read_before_an_error_are_kept() {
         let (mut buffer, mut filled) = ([0; 4], 0);
         assert!(fill(&mut Slow(2, false), &mut buffer, &mut filled).is_err());
         assert_eq!((buffer, filled), ([2, 1, 0, 0], 2));

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_come_first() {
+    fn the_newest_mounts_come_first() {
         let mounts = mounts();
         let points = |mounts: Vec<&Mount>| mounts.iter().map(|mount| mount.point.clone()).collect::<Vec<_>>();
         let of_device = points(mounts.of_device("253:2").collect());

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_descriptor_for_writing_is_told_from_one_for_reading() {
+    fn descriptors_for_writing_and_reading_are_distinguished() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let flags =
             |file: &File| open_flags(Path::new("/proc/self"), OsStr::new(&file.as_raw_fd().to_string())).unwrap();

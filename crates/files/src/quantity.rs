@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_times_are_short() {
+    fn short_times_are_parsed_up_to_the_maximum() {
         let most = Duration::from_secs(60);
         assert_eq!(short_time("500ms", most), Ok(Duration::from_millis(500)));
         assert_eq!(short_time("2s", most), Ok(Duration::from_secs(2)));

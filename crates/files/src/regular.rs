@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_regular_files_are_opened_and_links_only_where_they_may_be() {
+    fn only_regular_files_are_opened_and_links_only_if_permitted() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("file"), "text").unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_longer_than_any_is_not_read() {
+    fn a_file_over_the_limit_is_not_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         File::create(&path).unwrap().set_len(1 << 40).unwrap();

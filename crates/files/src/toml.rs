@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_the_number_of_their_line() {
+    fn errors_begin_with_the_number_of_the_line() {
         for (text, says) in [
             ("# one\n\ndays = 1\ntypo = 2\n", "line 4: unknown field `typo`"),
             ("\ndays = \"two\"\n", "line 2: invalid type: string \"two\", expected u16"),

@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bit_anywhere_is_found() {
+    fn one_bit_anywhere_is_detected() {
         for len in [0, 1, 15, 4095, 4096, 4097, 8192, 10_000] {
             let mut bytes = vec![0; len];
             assert!(all_zero(&bytes), "{len}");

@@ -32,7 +32,7 @@ pub type Authorities = Vec<Certificate<'static>>;
 /// Reads a PEM file of authorities.
 ///
 /// # Errors
-/// [`AuthoritiesError`] if it cannot be read, or holds anything but sound certificates.
+/// [`AuthoritiesError`] if it cannot be read, has no certificate, or has an invalid one.
 pub fn authorities(path: &Path) -> Result<Authorities, AuthoritiesError> {
     let wrong = |reason: String| AuthoritiesError { path: path.to_owned(), reason };
     let pem = fs::read(path).map_err(|error| wrong(error.to_string()))?;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_that_cannot_be_used_are_named() {
+    fn unusable_authorities_are_reported_with_their_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ca.pem");
         let missing = authorities(&path).unwrap_err();

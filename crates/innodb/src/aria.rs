@@ -1,11 +1,10 @@
 //! Aria tables and their log (MariaDB).
 //!
-//! Only ROW_FORMAT=PAGE tables can be encrypted, and only those made while
-//! `aria_encrypt_tables` was on; `aria_log.*` never is.
+//! Only ROW_FORMAT=PAGE tables can be encrypted, and only those made while `aria_encrypt_tables` was on; `aria_log.*`
+//! is never encrypted.
 //!
-//! Source: formats, "Aria"; header fields and page layout confirmed on MariaDB 10.11 in
-//! testdata (head and index pages; blob pages from `ma_blockrec.h`), bitmap interval from
-//! `ma_bitmap.c` (`_ma_bitmap_init`).
+//! Source: docs/formats, "Aria"; header fields and page layout confirmed on MariaDB 10.11 in testdata (head and index
+//! pages; blob pages from `ma_blockrec.h`), bitmap interval from `ma_bitmap.c` (`_ma_bitmap_init`).
 
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
@@ -130,7 +129,7 @@ pub fn recognise_table(head: &[u8]) -> Option<AriaTable> {
     })
 }
 
-/// Whether this is an `aria_log.*` file: row changes of every Aria table, never encrypted.
+/// Whether this is an `aria_log.*` file, which has row changes of every Aria table and is never encrypted.
 #[must_use]
 pub fn is_log(head: &[u8]) -> bool {
     head.starts_with(LOG_MAGIC)
@@ -186,8 +185,8 @@ enum Page {
 }
 
 impl Page {
-    /// Reclassifies a page that looks encrypted but lacks the fields of a page: no server wrote it.
-    fn of_a_page(self, is_page: bool) -> Self {
+    /// Reclassifies a page that looks encrypted but whose readable fields are invalid: no server wrote it.
+    fn unless_damaged(self, is_page: bool) -> Self {
         if matches!(self, Self::Encrypted(_)) && !is_page { Self::Unrecognised } else { self }
     }
 }
@@ -258,7 +257,7 @@ fn data_page(page: &[u8], encrypted: bool) -> Page {
     }
     let version_at: usize = if page_type == BLOB { 8 } else { 12 };
     let body = page.range(version_at.saturating_add(4), page.len().saturating_sub(4));
-    judge(page.le32(version_at), body).of_a_page(PageLayout::is_data_header(page))
+    judge(page.le32(version_at), body).unless_damaged(PageLayout::is_data_header(page))
 }
 
 /// An index page: key version at byte 13 (transactional) or 7, then key number, flag and the bytes
@@ -271,7 +270,7 @@ fn index_page(page: &[u8], table: &AriaTable) -> Page {
     let is_page = PageLayout::index(page, table).is_some_and(|layout| layout.is_index_header(page));
     let used = if is_page { usize::from(page.be16(version_at.saturating_add(6)).unwrap_or(0)) } else { page.len() };
     let body = page.range(version_at.saturating_add(8), used);
-    judge(page.le32(version_at), body).of_a_page(is_page)
+    judge(page.le32(version_at), body).unless_damaged(is_page)
 }
 
 fn judge(version: Option<u32>, body: &[u8]) -> Page {
@@ -296,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bitmap_pages_of_8k_blocks() {
+    fn the_bitmap_interval_of_8k_blocks_is_known() {
         assert_eq!(bitmap_interval(8192), 21825);
     }
 }

@@ -1,8 +1,7 @@
 //! Binary and relay logs: whether they are encrypted, and which key rotations they record.
 //!
-//! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of
-//! MariaDB; event layouts from `libbinlogevents` (`binlog_event.h`). Confirmed on MySQL
-//! 9.7 and MariaDB 10.11 logs in testdata.
+//! Source: docs/formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; event layouts from
+//! `libbinlogevents` (`binlog_event.h`). Confirmed on MySQL 9.7 and MariaDB 10.11 logs in testdata.
 
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
@@ -190,14 +189,14 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     found.walk(source, &head, max_events, max_bytes)?;
     let doubtful = found.readable.is_none_or(|readable| readable.saturating_mul(2) < found.events);
     if head.encryption == BinlogEncryption::Clear && doubtful {
-        found.readable = readable_behind_damage(source)?;
+        found.readable = readable_after_damage(source)?;
     }
     Ok(found)
 }
 
 /// Counts the readable events after a damaged one, without the format description. `None` if a sound log may consist of
 /// that event alone.
-fn readable_behind_damage<R: ReadAt + ?Sized>(source: &R) -> Result<Option<u64>, ScanError> {
+fn readable_after_damage<R: ReadAt + ?Sized>(source: &R) -> Result<Option<u64>, ScanError> {
     match verify::binlog::verify(source, &NoKeys) {
         Ok(report) if report.verdict == Verdict::Clear && report.units.total == 1 => Ok(None),
         Ok(report) => Ok(Some(report.units.clear.saturating_sub(1))),
@@ -334,7 +333,7 @@ fn skip_blank(mut text: &[u8]) -> &[u8] {
     }
 }
 
-/// Parses a list of fields, each a type and a value. Source: formats, "MySQL binary / relay log encryption".
+/// Parses a list of fields, each a type and a value. Source: docs/formats, "MySQL binary / relay log encryption".
 fn mysql_header(head: &[u8]) -> BinlogEncryption {
     let [version] = head.array_at(4).unwrap_or_default();
     let mut at = 5_usize;

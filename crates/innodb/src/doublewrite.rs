@@ -7,7 +7,7 @@
 //! Before 8.0.20, and in MariaDB, the area lies in `ibdata1`: see
 //! [`TablespaceScan::doublewrite`](crate::tablespace::TablespaceScan::doublewrite).
 //!
-//! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
+//! Source: docs/formats, "mysql.ibd, ibdata1, temporary, doublewrite".
 
 use files::ReadAt;
 use serde::{Deserialize, Serialize};

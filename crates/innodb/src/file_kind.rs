@@ -1,7 +1,7 @@
 //! Recognises files, by content first and by name if the content does not say.
 //!
-//! Source: formats, "Coverage"; magics of MyISAM, Aria, `.frm`, `.cfg` and `.cfp`
-//! confirmed on server files; ARCHIVE and CSV metadata from `azlib.h` and `ha_tina.cc`.
+//! Source: docs/formats, "Coverage"; magics of MyISAM, Aria, `.frm`, `.cfg` and `.cfp` confirmed on server files;
+//! ARCHIVE and CSV metadata from `azlib.h` and `ha_tina.cc`.
 
 use serde::{Deserialize, Serialize};
 
@@ -172,7 +172,7 @@ fn by_content(head: &[u8], file_bytes: u64) -> Option<FileKind> {
 
 /// Whether this is a `.cfp` file: 100 bytes that start with the length of the key.
 ///
-/// Source: formats, "Transfer key", confirmed on MySQL 9.7.
+/// Source: docs/formats, "Transfer key", confirmed on MySQL 9.7.
 #[must_use]
 pub fn is_export_key(head: &[u8], file_bytes: u64) -> bool {
     file_bytes == EXPORT_KEY_BYTES && head.be32(0) == Some(32)
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_name_the_kinds_as_they_are_serialized() {
+    fn names_in_reports_equal_the_serialized_kinds() {
         let names = "tablespace redo doublewrite binlog binlog-encrypted aria-index aria-data aria-log myisam-index \
                      myisam-data archive csv csv-meta definition export-key export-meta galera-cache";
         for name in names.split(' ') {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_stronger_than_the_name() {
+    fn the_content_takes_precedence_over_the_name() {
         let mut key = vec![0, 0, 0, 32];
         key.resize(100, 1);
         assert_eq!(recognise(&key, "old.bak", 100), Some(FileKind::ExportKey));
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_beginning_does_not_make_another_file_of_a_log_or_a_doublewrite_file() {
+    fn a_damaged_start_does_not_change_the_kind_of_logs_and_doublewrite_files() {
         for head in [&b"\xfdbin\x01"[..], b"\xfe\xfe\x07", b"TYPE=VIEW\n"] {
             for name in ["#ib_16384_0.dblwr", "xb_doublewrite"] {
                 assert_eq!(recognise(head, name, 1 << 20), Some(FileKind::Doublewrite), "{name}");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_helps_where_there_is_no_magic() {
+    fn the_name_decides_without_a_magic() {
         assert_eq!(recognise(b"rows", "t.MYD", 4), Some(FileKind::MyisamData));
         assert_eq!(recognise(b"\"a\"", "slow_log.CSV", 3), Some(FileKind::Csv));
         assert_eq!(recognise(b"", "notes.txt", 0), None);

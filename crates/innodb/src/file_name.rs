@@ -10,7 +10,7 @@
 /// `0`; a blank where no letter has that code.
 const CODES: &str = include_str!("file_name_codes.txt");
 const ESCAPE: char = '@';
-const FIRST_SECOND: u32 = '0' as u32;
+const FIRST_CODE_CHARACTER: u32 = '0' as u32;
 
 /// The name as SQL statements spell it. An `@` without a valid code stays as it is.
 #[must_use]
@@ -41,7 +41,7 @@ fn short(code: &str) -> Option<(char, &str)> {
     let mut characters = code.chars();
     let (first, second) = (characters.next()?, characters.next()?);
     let letters = CODES.lines().find_map(|line| line.strip_prefix(first))?;
-    let at = u32::from(second).checked_sub(FIRST_SECOND)?;
+    let at = u32::from(second).checked_sub(FIRST_CODE_CHARACTER)?;
     let letter = letters.chars().nth(usize::try_from(at).ok()?)?;
     (letter != ' ').then_some((letter, characters.as_str()))
 }
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_stays() {
+    fn text_without_a_valid_code_stays() {
         for name in ["a@", "@", "@zz@", "x@d83dy", "me@.com", "@00", "@+041", "@é"] {
             assert_eq!(decoded(name), name);
         }

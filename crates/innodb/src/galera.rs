@@ -3,8 +3,8 @@
 //! Write-sets are row changes. Community Galera cannot encrypt the cache. Percona XtraDB Cluster can, and the preamble
 //! records it.
 //!
-//! Source: formats, "Coverage" (rows readable in community Galera); preamble keys from
-//! Percona's documentation of write-set encryption; no sample file.
+//! Source: docs/formats, "Coverage" (rows readable in community Galera); preamble keys from Percona's documentation of
+//! write-set encryption; no sample file.
 
 use files::ReadAt;
 use serde::{Deserialize, Serialize};

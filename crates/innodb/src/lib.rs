@@ -5,9 +5,9 @@
 //! encrypts, and [`verify`] proves. It opens no files itself: everything is read through
 //! [`files::ReadAt`].
 //!
-//! All input is untrusted: parsers return an error or `None`, never panic, and allocate a bounded
-//! amount of memory. Facts about formats name their source: "formats" is `docs/formats`, "testdata"
-//! the directory of real server files at the root of the repository.
+//! All input is untrusted: parsers return an error or `None`, never panic, and allocate a bounded amount of memory.
+//! Facts about formats name their source: a section of `docs/formats`, or `testdata`, the directory of real server
+//! files at the root of the repository.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 #![cfg_attr(

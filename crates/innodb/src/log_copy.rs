@@ -11,8 +11,8 @@
 //! being written may miss the zero that ends the log before them. Seen on 10.11: a copy that read ahead continued with
 //! such a mini-transaction.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`). MariaDB 10.11
-//! recovered copies made this way, clear and encrypted.
+//! Source: docs/formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`). MariaDB
+//! 10.11 recovered copies made this way, clear and encrypted.
 
 use std::io;
 
@@ -58,8 +58,8 @@ pub enum LogCopyFault {
 }
 
 /// Bytes read at once. The window grows while the copy lags.
-const LEAST_WINDOW: usize = 64 << 10;
-const LARGEST_WINDOW: usize = 4 * MAX_BYTES;
+const MIN_WINDOW: usize = 64 << 10;
+const MAX_WINDOW: usize = 4 * MAX_BYTES;
 
 /// A log that is being copied.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl LogCopy {
         }
         let checkpoint = Checkpoint::newest(log, first)?;
         let checkpoint = checkpoint.ok_or(LogCopyFault::Unusable("it has no checkpoint"))?;
-        let (position, window_bytes) = (checkpoint.lsn.0, LARGEST_WINDOW);
+        let (position, window_bytes) = (checkpoint.lsn.0, MAX_WINDOW);
         Ok(Self { head, geometry, encrypted, checkpoint, recover_from: checkpoint, position, window_bytes })
     }
 
@@ -142,7 +142,7 @@ impl LogCopy {
         }
         // The window may end in the middle of the next mini-transaction.
         let behind = ahead > as_u64(at);
-        self.window_bytes = if behind { self.window_bytes.saturating_mul(4).min(LARGEST_WINDOW) } else { LEAST_WINDOW };
+        self.window_bytes = if behind { self.window_bytes.saturating_mul(4).min(MAX_WINDOW) } else { MIN_WINDOW };
         Ok(())
     }
 
@@ -178,9 +178,9 @@ impl LogCopy {
     #[must_use]
     pub fn file_bytes(copied: u64) -> u64 {
         const BLOCK_BYTES: u64 = 4096;
-        const LEAST_BYTES: u64 = 4 << 20;
+        const MIN_BYTES: u64 = 4 << 20;
         let bytes = as_u64(HEAD_BYTES).saturating_add(copied).saturating_add(1);
-        bytes.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(bytes).max(LEAST_BYTES)
+        bytes.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(bytes).max(MIN_BYTES)
     }
 
     fn read_window<R: ReadAt + ?Sized>(&self, log: &R) -> Result<Vec<u8>, LogCopyFault> {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_many_rounds_becomes_one_without() {
+    fn a_log_that_wrapped_becomes_one_that_does_not() {
         let mut server = Server::new(1000);
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         let mut out = Vec::new();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_half_written_is_waited_for() {
+    fn a_partly_written_mini_transaction_is_not_copied_yet() {
         let mut server = Server::new(1000);
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         let before = server.file.clone();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_behind_what_is_written() {
+    fn nothing_beyond_the_written_lsn_is_copied() {
         let mut server = Server::new(1000);
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         server.write(20);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_is_too_slow_ends() {
+    fn a_copy_that_the_server_overran_fails() {
         let mut server = Server::new(1000);
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         let mut out = Vec::new();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn another_log_under_its_name_ends_it() {
+    fn a_replaced_log_file_ends_the_copy() {
         let mut server = Server::new(1000);
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         server.file.resize(HEAD_BYTES + 2000, 0);

@@ -4,8 +4,8 @@
 //! MySQL marks each 512-byte block. Switching encryption affects new blocks only, so one file can
 //! hold both kinds, and spare files keep old contents. MariaDB marks the whole file in its header.
 //!
-//! Source: formats, "Redo" of MySQL and MariaDB; block counts confirmed on MySQL 9.7,
-//! header formats on MariaDB 10.5, 10.11, 11.4 and 11.8 in testdata.
+//! Source: docs/formats, "Redo" of MySQL and MariaDB; block counts confirmed on MySQL 9.7, header formats on MariaDB
+//! 10.5, 10.11, 11.4 and 11.8 in testdata.
 
 pub mod blocks;
 pub(crate) mod phys;
@@ -232,7 +232,7 @@ pub(crate) const FORMAT_IDS: [u32; 15] = [
     0xf09f_979d,
 ];
 
-/// Determines the format. Format 1 is MySQL 5.7 or MariaDB 10.2: the creator decides. Source: formats, "Redo".
+/// Determines the format. Format 1 is MySQL 5.7 or MariaDB 10.2: the creator decides. Source: docs/formats, "Redo".
 pub(crate) fn format_of(head: &[u8], format_id: u32, creator: Option<&str>) -> RedoFormat {
     let mariadb = creator.is_some_and(|creator| creator.starts_with("MariaDB"));
     match format_id {

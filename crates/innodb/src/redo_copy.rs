@@ -4,8 +4,8 @@
 //! written once; the last one is rewritten as it fills. Recovery treats the copy like the log of a server that crashed
 //! at its end: only one file's header has the checkpoint, and the last block is empty after the end.
 //!
-//! Source: formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). MySQL 9.7 and
-//! 8.0.33 recovered copies made this way, clear and encrypted.
+//! Source: docs/formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). MySQL 9.7
+//! and 8.0.33 recovered copies made this way, clear and encrypted.
 
 use std::fmt;
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_cannot_be_followed_are_refused() {
+    fn unsupported_headers_are_refused() {
         let mut torn = head(0);
         torn[520] ^= 1;
         let mut older = head(0);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_end_is_refused() {
+    fn an_end_outside_the_records_is_refused() {
         let lsn = Lsn(START);
         let cut = |data, first, end| blocks(None).cut(&block(lsn.0, data, first), lsn, Lsn(lsn.0 + end));
         assert_eq!(cut(400, 40, 39), Err(RedoCopyFault::Boundary(Lsn(lsn.0 + 39))));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_block_of_its_place_is_taken() {
+    fn only_the_complete_block_at_its_lsn_is_accepted() {
         let lsn = Lsn(START);
         let full = block(lsn.0, 512, 12);
         assert_eq!(blocks(None).check_full(&full, lsn), Ok(()));

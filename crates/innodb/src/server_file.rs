@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn auxiliary_tables_are_told_from_tables_with_similar_names() {
+    fn auxiliary_tables_are_distinguished_from_tables_with_similar_names() {
         assert_eq!(full_text_table_id("fts_000000000000042c_00000000000000a6_index_1"), Some(0x42c));
         assert_eq!(full_text_table_id("FTS_0000000000000025_CONFIG"), Some(0x25));
         for table in ["fts_orders", "fts_short", "fts_000000000000042cx", "fts_+00000000000042c_deleted", "t"] {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_begin_as_the_names_do() {
+    fn patterns_start_like_the_names() {
         let patterns = [
             (pattern::SYSTEM, SYSTEM),
             (pattern::TEMPORARY, TEMPORARY),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn undo_tablespaces_are_known_by_their_numbers() {
+    fn undo_tablespaces_are_recognised_by_their_numbers() {
         assert!(["undo_001", "undo127", "spare.ibu"].into_iter().all(is_undo));
         assert!(!["undo", "undo_log.txt", "undo_1", "undo001.bak"].into_iter().any(is_undo));
         assert!(is_mariadb_undo("undo001") && !is_mariadb_undo("undo_001"));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_files_are_known_by_both_ends() {
+    fn the_other_files_are_recognised_by_prefix_and_suffix() {
         assert!(is_doublewrite("#ib_16384_0.dblwr") && is_doublewrite("#ib_16384_0.bdblwr"));
         assert!(!is_doublewrite("#ib_redo7") && !is_doublewrite("t.dblwr"));
         assert_eq!(["ibdata1", "ibdata12", "ibdata", "ibdata+1"].map(system_number), [Some(1), Some(12), None, None]);

@@ -233,9 +233,9 @@ fn rows_are_readable_in_opened_and_decompressed_pages() {
     }
 }
 
-/// Source: formats, "Page encryption".
+/// Source: docs/formats, "Page encryption".
 #[test]
-fn published_vector() {
+fn the_published_vector_decrypts() {
     let space = Space::load("mariadb1011-16k-encrypted.ibd").unwrap();
     let data = CryptData::parse(&space.file[..16384], 10390).unwrap();
     assert_eq!(data, CryptData::from_page0(&space.file, &space.page0).unwrap());
@@ -276,7 +276,7 @@ fn crypt_data_is_found_on_every_page_size() {
 }
 
 #[test]
-fn a_flipped_bit_anywhere_is_seen_without_a_key() {
+fn a_flipped_bit_anywhere_is_detected_without_a_key() {
     for space in Space::all() {
         let Some(page) = space.encrypted().last() else { continue };
         let n = page.len();
@@ -285,7 +285,7 @@ fn a_flipped_bit_anywhere_is_seen_without_a_key() {
         let zip = matches!(space.layout, Layout::Legacy { row_compressed: true });
         let legacy = matches!(space.layout, Layout::Legacy { .. });
         for at in [0, 5, 18, 24, 25, 26, 30, 33, 38, 60, n / 2, n - 9, n - 8, n - 1] {
-            // Not covered by the checksums of the older format: formats, "Checksums".
+            // Not covered by the checksums of the older format: docs/formats, "Checksums".
             let uncovered =
                 legacy && (at < 4 || (26..30).contains(&at) || at >= n - 8) || zip && (16..24).contains(&at);
             if uncovered && !(zip && at >= n - 8) || packed && at >= stored {
@@ -299,7 +299,7 @@ fn a_flipped_bit_anywhere_is_seen_without_a_key() {
 }
 
 #[test]
-fn damage_under_a_good_ciphertext_checksum_is_seen_with_the_key() {
+fn damage_under_a_valid_ciphertext_checksum_is_detected_with_the_key() {
     let cbc = Space::load("mariadb1011-16k-encrypted.ibd").unwrap();
     let legacy = Space::load("mariadb1011-16k-legacy-encrypted.ibd").unwrap();
     let counted = Space::load("mariadb1011-ctr-8k-legacy-encrypted.ibd").unwrap();
@@ -390,7 +390,7 @@ fn clear_pages_are_not_opened() {
 }
 
 #[test]
-fn bookkeeping_of_the_older_format_is_no_key_version() {
+fn other_fields_of_the_older_format_are_no_key_version() {
     let mut page = vec![0; 16384];
     page[26..34].fill(1);
     for (page_type, version) in [(17854, 0), (8, 0), (17855, 0x0101_0101)] {
@@ -419,7 +419,7 @@ fn the_algorithm_is_known_or_an_error() {
 }
 
 #[test]
-fn the_result_has_exactly_the_length_asked_for() {
+fn the_result_has_exactly_the_requested_length() {
     for (algorithm, payload, image) in compressed_images() {
         for len in [0, image.len() - 1, image.len() + 1, 2 * image.len()] {
             let result = algorithm.decompress(&payload, &mut vec![0; len]);
@@ -468,7 +468,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_pages_are_refused_or_come_back(
+    fn hostile_pages_are_refused_or_seal_to_the_same_bytes(
         len in 0_usize..600,
         fill in prop::collection::vec(any::<u8>(), 64),
         compression in 0_u8..8,
@@ -500,7 +500,7 @@ thread_local! {
 }
 
 #[test]
-fn the_older_checksum_is_that_of_the_page_with_zeros_behind_the_compressed_bytes() {
+fn the_older_checksum_covers_zeros_after_the_compressed_bytes() {
     for name in ["", "-stale"] {
         let space = Space::load(&format!("mariadb1011-16k-legacy-encrypted-page-compressed{name}.ibd")).unwrap();
         for page in space.encrypted() {
@@ -513,7 +513,7 @@ fn the_older_checksum_is_that_of_the_page_with_zeros_behind_the_compressed_bytes
 }
 
 #[test]
-fn what_an_earlier_version_left_behind_a_compressed_page_is_kept_and_not_judged() {
+fn leftovers_after_a_compressed_page_are_kept_and_not_judged() {
     for (name, stored) in [("encrypted", 1536), ("legacy-encrypted", 1304)] {
         let space = Space::load(&format!("mariadb1011-16k-{name}-page-compressed-stale.ibd")).unwrap();
         let page = space.encrypted().last().unwrap();

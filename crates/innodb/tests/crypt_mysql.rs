@@ -52,7 +52,7 @@ fn every_page_of_every_sample_seals_to_the_same_bytes() {
 }
 
 #[test]
-fn the_vectors_of_the_format_description_hold() {
+fn the_vectors_of_the_format_description_decrypt() {
     let bytes = sample("tablespace/mysql97-16k-encrypted.ibd");
     let (key, _) = key_of("mysql97-16k-encrypted.ibd", &bytes).unwrap();
     let mut page = bytes[5 * 16384..6 * 16384].to_vec();
@@ -70,7 +70,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// MySQL's encryption by the second implementation, block by block as described in the format.
-fn seal_by_the_book(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
+fn reference_seal(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
     let cipher = aes::Aes256::new(key.into());
     let chain = |data: &mut [u8]| {
         let mut last = iv;
@@ -90,7 +90,7 @@ fn seal_by_the_book(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
     }
 }
 
-fn open_by_the_book(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
+fn reference_open(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
     let cipher = aes::Aes256::new(key.into());
     let chain = |data: &mut [u8]| {
         let mut last = iv;
@@ -120,16 +120,16 @@ proptest! {
         let aes = Aes::new(&key).unwrap();
         let (mut ours, mut book) = (data.clone(), data.clone());
         aes.mysql_seal(&iv, &mut ours).unwrap();
-        seal_by_the_book(&key, iv, &mut book);
+        reference_seal(&key, iv, &mut book);
         prop_assert_eq!(&ours, &book);
         aes.mysql_open(&iv, &mut ours).unwrap();
-        open_by_the_book(&key, iv, &mut book);
+        reference_open(&key, iv, &mut book);
         prop_assert_eq!(&ours, &data);
         prop_assert_eq!(&book, &data);
     }
 
     #[test]
-    fn lockstep_is_the_same_as_one_by_one(
+    fn lockstep_gives_the_same_bytes_as_one_by_one(
         key in any::<[u8; 32]>(),
         runs in proptest::collection::vec((any::<[u8; 16]>(), proptest::collection::vec(any::<u8>(), 0..400)), 0..140),
     ) {
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn opening_hostile_pages_never_panics_and_sealing_turns_it_back(
+    fn opening_hostile_pages_never_panics_and_sealing_reverts_it(
         page in proptest::collection::vec(any::<u8>(), 0..5000),
         page_type in prop_oneof![Just(15_u16), Just(16), Just(17), any::<u16>()],
         control in any::<[u8; 8]>(),

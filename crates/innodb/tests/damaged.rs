@@ -1,4 +1,4 @@
-//! Files damaged in one way each.
+//! Scans of damaged files; each file has one kind of damage.
 
 mod common;
 
@@ -25,14 +25,14 @@ fn scan_all(bytes: &[u8]) -> TablespaceScan {
 }
 
 #[test]
-fn zero_length_is_its_error() {
+fn an_empty_file_is_an_error_of_its_own() {
     let none: &[u8] = &[];
     assert!(matches!(scan(&none, Depth::All, &ScanOptions::default()), Err(ScanError::EmptyFile)));
     assert!(matches!(redo::scan(&none, u64::MAX), Err(ScanError::EmptyFile)));
 }
 
 #[test]
-fn all_zero_cannot_be_identified() {
+fn a_file_of_zeros_cannot_be_identified() {
     let zero = vec![0; 6 * PAGE];
     assert_eq!(Page0::parse(&zero), Err(PageFault::Empty));
     let error = scan(&zero, Depth::All, &ScanOptions::default()).unwrap_err();
@@ -239,7 +239,7 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
 }
 
 #[test]
-fn a_random_page_is_not_encrypted_where_a_checksum_tells() {
+fn a_random_page_is_not_encrypted_where_a_checksum_shows_that() {
     for name in ["mariadb1011-16k-legacy-clear.ibd", "mariadb1011-16k-clear.ibd"] {
         let mut bytes = sample(&format!("tablespace/{name}"));
         let random: Vec<u8> = encrypted()[4 * PAGE + 38..5 * PAGE].iter().rev().copied().collect();
@@ -269,7 +269,7 @@ fn a_random_page_of_an_encrypted_table_of_mariadb_is_not_encrypted() {
 }
 
 #[test]
-fn a_torn_page_of_an_aria_table_is_no_clear_one() {
+fn a_torn_page_of_an_aria_table_is_not_clear() {
     const ARIA_PAGE: usize = 8192;
     let table = aria::recognise_table(&sample("aria/encrypted.MAI")).unwrap();
     let whole = sample("aria/encrypted.MAD");
@@ -378,7 +378,7 @@ fn a_redo_log_whose_header_is_lost_is_neither_encrypted_nor_clear() {
 }
 
 #[test]
-fn zeros_behind_a_short_encrypted_binary_log_do_not_make_it_clear() {
+fn zeros_after_a_short_encrypted_binary_log_do_not_make_it_clear() {
     let whole = sample("binlog/mysql97-encrypted-7-events");
     let encryption = |appended: &[u8]| {
         let log = [&whole[..700], appended].concat();
@@ -389,7 +389,7 @@ fn zeros_behind_a_short_encrypted_binary_log_do_not_make_it_clear() {
 }
 
 #[test]
-fn random_blocks_behind_a_redo_file_are_not_encrypted() {
+fn random_blocks_after_a_redo_file_are_not_encrypted() {
     let mut spare = vec![0; 65536];
     let encrypted = encrypted();
     // Page ciphertext, from an offset at which no block begins.
@@ -430,7 +430,7 @@ fn a_binary_log_without_its_start_of_encryption_has_no_event_that_can_be_read() 
 }
 
 #[test]
-fn a_record_of_mysql_makes_no_table_of_mariadb_one_of_mysql() {
+fn a_record_of_mysql_does_not_turn_a_table_of_mariadb_into_one_of_mysql() {
     for (name, encrypted) in
         [("mariadb1011-16k-legacy-encrypted.ibd", true), ("mariadb1011-16k-legacy-clear.ibd", false)]
     {

@@ -63,7 +63,7 @@ mod redo {
     }
 
     #[test]
-    fn what_opens_to_something_else_is_damage() {
+    fn a_block_that_decrypts_to_other_content_is_damage() {
         let keys = keys_of("percona80-redo");
         let mut log = sample("redo/percona80-write-ahead");
         log[FIRST_ZERO * BLOCK + 300] ^= 1;
@@ -110,7 +110,7 @@ mod redo {
     }
 
     #[test]
-    fn behind_a_clear_header_of_mariadb_nothing_is_clear() {
+    fn blocks_after_a_clear_header_of_mariadb_are_not_clear() {
         let log = sample("redo/percona80-write-ahead");
         let clear_blocks = [&[0x50][..], &sample("redo/mariadb10.5.23-encrypted")[1..BLOCK]].concat();
         let clear_phys = [b"Phys", &sample("redo/mariadb11.8.6-encrypted")[4..48], &[0; 464]].concat();
@@ -150,14 +150,14 @@ mod record_without_encryption {
     }
 
     #[test]
-    fn damage_in_it_is_seen() {
+    fn damage_in_the_record_is_detected() {
         let mut bytes = sample("tablespace/percona80-16k-clear.ibd");
         bytes[4 * PAGE + 200] ^= 1;
         assert_eq!(checks(&tablespace(&bytes, &NoKeys)), [(Some(4), Check::Checksum)]);
     }
 
     #[test]
-    fn under_the_removed_scheme_pages_are_counted_as_they_are() {
+    fn pages_of_the_removed_scheme_are_counted_by_their_state() {
         let mut bytes = sample("tablespace/percona80-16k-clear.ibd");
         bytes[INFO + 3] = 1;
         let report = tablespace(&bytes, &NoKeys);
@@ -211,7 +211,7 @@ mod binary_log {
     }
 
     #[test]
-    fn damage_is_named_by_its_event() {
+    fn damage_is_reported_with_its_event() {
         let (name, _) = LOGS[1];
         let mut bytes = log(name);
         let last = bytes.len() - 1;
@@ -232,7 +232,7 @@ mod temporary_tablespace {
     }
 
     #[test]
-    fn it_is_one_and_its_zeros_are_no_damage() {
+    fn ibtmp1_is_recognised_and_its_zeros_are_no_damage() {
         let found = scan(&ibtmp1(), Depth::All, &ScanOptions::default()).expect("a tablespace");
         assert_eq!((found.kind, found.page0.family), (TablespaceKind::GlobalTemporary, Family::Undetermined));
         assert!(!found.page0.declares_encryption());
@@ -285,7 +285,7 @@ mod system_tablespace {
     }
 
     #[test]
-    fn that_of_5_7_is_clear_and_sound() {
+    fn the_system_tablespace_of_5_7_is_clear_and_sound() {
         let report = tablespace(&sample("tablespace/percona57-ibdata1"), &NoKeys);
         assert_eq!((report.verdict, report.findings.len()), (Verdict::Clear, 0), "{report:#?}");
     }
@@ -320,7 +320,7 @@ mod parallel_doublewrite {
     }
 
     #[test]
-    fn they_are_counted_by_tablespace() {
+    fn copies_are_counted_by_tablespace() {
         let bytes = sample("doublewrite/percona57-parallel");
         let found = doublewrite::scan(&bytes, None, u64::MAX).expect("read");
         assert_eq!((found.page_bytes, found.copies.slots, found.copies.empty), (16384, 240, 128));
@@ -371,7 +371,7 @@ mod parallel_doublewrite {
 
 /// A real record of MySQL 5.7.12 and newer; the others are synthetic.
 #[test]
-fn encrypted_tables_of_5_7_open() {
+fn encrypted_tables_of_5_7_are_decrypted() {
     for name in ["percona57-16k-encrypted.ibd", "percona57-16k-encrypted-kbs8.ibd", "percona57-16k-encrypted-zlib.ibd"]
     {
         let bytes = sample(&format!("tablespace/{name}"));

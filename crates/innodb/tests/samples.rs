@@ -101,7 +101,7 @@ const TABLESPACES: &[Row] = {
 };
 
 #[test]
-fn pages_of_every_tablespace() {
+fn pages_of_every_tablespace_are_counted() {
     for (name, family, logical, physical, expected) in TABLESPACES {
         let found = scan_all(name);
         assert_eq!(found.page0.family, *family, "{name}");
@@ -136,7 +136,7 @@ fn every_tablespace_sample_is_in_the_table() {
 }
 
 #[test]
-fn encryption_information_of_mysql() {
+fn encryption_information_of_mysql_is_parsed() {
     for (name, magic, key, uuid) in [
         ("mysql97-16k-encrypted.ibd", MySqlMagic::V3, 2, Some(UUID)),
         ("synthetic-lCA-serverid951.ibd", MySqlMagic::V1, 2, None),
@@ -155,7 +155,7 @@ fn encryption_information_of_mysql() {
 }
 
 #[test]
-fn crypt_data_of_mariadb() {
+fn crypt_data_of_mariadb_is_parsed() {
     for (name, scheme, key_id, version, mode) in [
         ("mariadb1011-16k-encrypted.ibd", 1, 1, 1, MariaDbMode::On),
         ("mariadb1011-16k-encrypted-key34.ibd", 1, 34, 1, MariaDbMode::On),
@@ -172,7 +172,7 @@ fn crypt_data_of_mariadb() {
 }
 
 #[test]
-fn kinds_and_checksums() {
+fn kinds_and_checksums_of_tablespaces_are_found() {
     for (name, kind, checksum) in [
         ("mysql97-16k-encrypted.ibd", TablespaceKind::FilePerTable, Checksum::Crc32),
         ("mysql97-16k-encrypted-general.ibd", TablespaceKind::General, Checksum::Crc32),
@@ -242,7 +242,7 @@ fn head_and_sample_read_less() {
 }
 
 #[test]
-fn open_files_and_bytes_give_the_same() {
+fn open_files_and_bytes_give_the_same_result() {
     let path = common::testdata().join("tablespace/mysql97-16k-encrypted.ibd");
     let file = std::fs::File::open(path).unwrap();
     let from_file = scan(&file, Depth::All, &ScanOptions::default()).unwrap();
@@ -263,7 +263,7 @@ fn results_survive_json() {
 }
 
 #[test]
-fn blocks_of_every_redo_log() {
+fn blocks_of_every_redo_log_are_counted() {
     use RedoFormat::{MariaDbBlocks, MariaDbEncrypted, MariaDbPhys, MySql};
     for (name, format, encrypted, [total, cipher, clear, empty]) in [
         ("mysql97-mixed", MySql, None, [508, 70, 401, 37]),
@@ -286,7 +286,7 @@ fn blocks_of_every_redo_log() {
 }
 
 #[test]
-fn redo_header_of_mysql() {
+fn the_redo_header_of_mysql_is_parsed() {
     let found = redo::scan(&sample("redo/mysql97-mixed"), u64::MAX).unwrap();
     assert_eq!(found.creator.as_deref(), Some("MySQL 9.7.4"));
     assert_eq!((found.format_id, found.start_lsn), (6, Some(Lsn(0x0133_1000))));
@@ -429,7 +429,7 @@ fn doublewrite_file(slot: usize, pages: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn doublewrite_slots_by_tablespace() {
+fn doublewrite_slots_are_counted_by_tablespace() {
     let encrypted = sample("tablespace/mysql97-16k-encrypted.ibd");
     let zip = sample("tablespace/mysql97-16k-encrypted-kbs8.ibd");
     let clear = sample("tablespace/mysql97-16k-clear.ibd");
@@ -454,7 +454,7 @@ fn doublewrite_slots_by_tablespace() {
 }
 
 #[test]
-fn doublewrite_page_size_is_found() {
+fn the_page_size_of_a_doublewrite_file_is_detected() {
     for (name, size) in [("4k", 4096), ("8k", 8192), ("32k", 32768), ("64k", 65536)] {
         let bytes = sample(&format!("tablespace/mysql97-{name}-encrypted.ibd"));
         let found = doublewrite::scan(&bytes, None, u64::MAX).unwrap();
@@ -463,7 +463,7 @@ fn doublewrite_page_size_is_found() {
 }
 
 #[test]
-fn doublewrite_area_inside_the_system_tablespace() {
+fn the_doublewrite_area_of_the_system_tablespace_is_found() {
     let mut file = sample("tablespace/mysql97-ibdata1-change-buffer");
     let clear = sample("tablespace/mysql97-16k-clear.ibd");
     let encrypted = sample("tablespace/mysql97-16k-encrypted.ibd");

@@ -1,4 +1,4 @@
-//! Finds the bits of a page whose change no check detects: exactly those that docs/verify.md lists.
+//! Checks that exactly the bits of a page that docs/verify.md lists can change without any check failing.
 
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
 
@@ -11,7 +11,7 @@ use innodb::verify::tablespace::{Options, PageBuffers, Part, TablespaceVerifier}
 
 /// Bytes of the page whose change is not detected for at least one of their eight bits: all bytes at both ends of the
 /// page, some between.
-fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
+fn undetected(name: &str, page: usize) -> Vec<Range<usize>> {
     let mut bytes = sample(&format!("tablespace/{name}"));
     let keys = keys_of(name);
     let verifier = TablespaceVerifier::begin(&bytes.as_slice(), &Options::new(&keys)).expect("page 0 is readable");
@@ -49,7 +49,7 @@ fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
 /// compressed rows also the LSN. The padding after a compressed page's data and in the last byte of a deflate stream is
 /// not covered either.
 #[test]
-fn nothing_but_what_no_checksum_covers_may_change() {
+fn only_bytes_without_a_checksum_may_change_unnoticed() {
     const END: usize = 16384;
     let control: &[Range<usize>] = &[26..34];
     let sealed: &[Range<usize>] = &[26..28, 30..34];
@@ -74,6 +74,6 @@ fn nothing_but_what_no_checksum_covers_may_change() {
         ("mariadb1011-16k-legacy-encrypted-kbs8.ibd", 3, &[]),
         ("mariadb1011-16k-legacy-encrypted-page-compressed.ibd", 3, &[197..END]),
     ] {
-        assert_eq!(unnoticed(name, page), expected, "{name} page {page}");
+        assert_eq!(undetected(name, page), expected, "{name} page {page}");
     }
 }

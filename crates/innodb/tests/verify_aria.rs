@@ -136,7 +136,7 @@ fn sealing_what_was_opened_gives_the_same_bytes() {
 }
 
 #[test]
-fn without_the_key() {
+fn without_the_key_nothing_encrypted_is_judged() {
     for (keys, verdict, found) in [
         (&NoKeys as &dyn KeySource, Verdict::Unverifiable, vec![]),
         (&keys().emptied(), Verdict::MissingKey, vec![(None, Check::Key)]),
@@ -158,7 +158,7 @@ fn without_the_key() {
 }
 
 #[test]
-fn damage_of_data_pages() {
+fn damage_of_data_pages_is_found() {
     use Verdict::{Damaged, Truncated, WrongKey};
     assert_data(flip(5000), Damaged, &[(Some(0), Check::Checksum)]);
     for page in 1..4_usize {
@@ -252,7 +252,7 @@ fn the_other_file_of_a_table_tells_that_its_key_is_right() {
 }
 
 #[test]
-fn a_page_in_the_clear_in_an_encrypted_table() {
+fn a_clear_page_in_an_encrypted_table_is_found() {
     let (index, mut data) = (index(), data());
     let table = recognise_table(&index).unwrap();
     let end = table.header_bytes as usize;
@@ -283,7 +283,7 @@ fn a_data_file_is_not_damaged_by_the_header_of_its_index_file() {
 }
 
 #[test]
-fn damage_of_index_files() {
+fn damage_of_index_files_is_found() {
     use Verdict::{BadKeyInfo, Damaged, Truncated};
     let end = header(&index()).table.header_bytes as usize;
     let record = end - CryptRecord::BYTES;
@@ -380,7 +380,7 @@ fn check_server(server: &harness::Server, keys: &dyn KeySource) -> Units {
 /// Tables with and without log, checksums and pages, with large values, many deletions and sorted indexes: while the
 /// server runs, after it was killed and after it recovered.
 #[test]
-fn tables_of_a_live_server_hold_no_false_damage() {
+fn no_false_damage_is_found_in_tables_of_a_live_server() {
     use harness::{Kind, Server};
     if harness::require(Kind::MariaDb1011).is_none() {
         return;

@@ -120,7 +120,7 @@ fn head(name: &str, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
 
 /// MySQL since 5.7 and MariaDB write a second event at once. MySQL 5.6 does not, and neither does a replica of MariaDB.
 #[test]
-fn a_log_that_ends_behind_its_format_description_is_cut_where_more_must_follow() {
+fn a_log_that_ends_after_its_format_description_is_truncated_if_more_must_follow() {
     for name in [CLEAR, CBC] {
         let bytes = head(name, |_| ());
         let report = verify(&bytes, &keys(name));
@@ -192,7 +192,7 @@ fn sealing_what_was_opened_gives_the_same_bytes() {
 }
 
 #[test]
-fn without_the_key() {
+fn without_the_key_nothing_encrypted_is_judged() {
     for (name, total, sealed) in SAMPLES.into_iter().filter(|(.., sealed)| *sealed > 0) {
         let report = verify(&log(name), &NoKeys);
         assert_eq!((report.verdict, checks(&report)), (Verdict::Unverifiable, vec![]), "{name}");
@@ -210,7 +210,7 @@ fn without_the_key() {
 }
 
 #[test]
-fn damage_of_a_clear_log() {
+fn damage_of_a_clear_log_is_found() {
     use Verdict::{Clear, Damaged, Truncated, Unverifiable};
     assert_damage(CLEAR, flip(1), Damaged, &[(None, Check::Header)]);
     // Format description: version, algorithm of the checksums, the header's length.
@@ -267,7 +267,7 @@ fn damage_of_a_clear_log() {
 
 /// Also without the key: the description event and the chain of lengths are readable.
 #[test]
-fn damage_that_needs_no_key() {
+fn some_damage_is_found_without_the_key() {
     let damaged = |name: &str, at: usize| {
         let mut bytes = log(name);
         bytes[at] ^= 0x41;
@@ -284,7 +284,7 @@ fn damage_that_needs_no_key() {
 }
 
 #[test]
-fn damage_of_a_log_without_checksums() {
+fn damage_of_a_log_without_checksums_is_found_by_positions() {
     let mut bytes = log(CLEAR);
     let spans = events(&bytes);
     bytes[122] = 0;
@@ -319,7 +319,7 @@ fn damage_of_a_log_without_checksums() {
 
 /// A relay log keeps the positions of the source, which may leave events out.
 #[test]
-fn positions_in_a_relay_log() {
+fn positions_in_a_relay_log_are_those_of_the_source() {
     let mut relay = log(CLEAR);
     relay[4 + 17] |= 0x40;
     sum(&mut relay[4..127]);
@@ -334,7 +334,7 @@ fn positions_in_a_relay_log() {
 }
 
 #[test]
-fn damage_of_mysqls_header() {
+fn damage_of_mysqls_header_is_found() {
     use Verdict::{BadKeyInfo, Damaged, MissingKey, Truncated, Unverifiable, WrongKey};
     assert_damage(MYSQL, flip(1), Damaged, &[(None, Check::Header)]);
     assert_damage(MYSQL, flip(4), Unverifiable, &[(None, Check::Unknown)]);
@@ -360,7 +360,7 @@ fn damage_of_mysqls_header() {
 }
 
 #[test]
-fn damage_of_mysqls_sealed_events() {
+fn damage_of_mysqls_encrypted_events_is_found() {
     use Verdict::{Damaged, Truncated};
     assert_damage(MYSQL, flip(513), Damaged, &[(None, Check::Header)]);
     assert_damage(MYSQL, flip(512 + 30), Damaged, &[(Some(0), Check::OpenedChecksum)]);
@@ -381,7 +381,7 @@ fn damage_of_mysqls_sealed_events() {
 }
 
 #[test]
-fn damage_of_mariadbs_sealed_events() {
+fn damage_of_mariadbs_encrypted_events_is_found() {
     use Verdict::{BadKeyInfo, Damaged, MissingKey, Truncated, Unverifiable};
     for name in [CBC, CTR] {
         let spans = events(&log(name));
@@ -434,27 +434,27 @@ fn damage_of_mariadbs_sealed_events() {
 }
 
 #[test]
-fn what_is_no_log() {
+fn other_files_are_no_logs() {
     assert!(matches!(binlog::verify(&Vec::new(), &NoKeys), Err(ScanError::EmptyFile)));
     let refused = binlog::verify(&b"no binary log at all".to_vec(), &NoKeys);
     assert!(matches!(refused, Err(ScanError::NotRecognised { .. })));
 }
 
 /// A log of the given description event and then events of `bytes` each, of which only the headers exist.
-struct Vast {
+struct HugeLog {
     head: Vec<u8>,
     event_bytes: u64,
     events: u64,
     most_read: Cell<usize>,
 }
 
-impl Vast {
+impl HugeLog {
     fn len_of_all(&self) -> u64 {
         self.head.len() as u64 + self.event_bytes * self.events
     }
 }
 
-impl ReadAt for Vast {
+impl ReadAt for HugeLog {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.most_read.set(self.most_read.get().max(buf.len()));
         let count = buf.len().min(self.len_of_all().saturating_sub(offset) as usize);
@@ -485,8 +485,12 @@ impl ReadAt for Vast {
 #[test]
 fn events_of_any_size_are_read_in_bounded_memory() {
     let mut head = log(CLEAR)[..127].to_vec();
-    let vast =
-        |head: &[u8], event_bytes, events| Vast { head: head.to_vec(), event_bytes, events, most_read: Cell::new(0) };
+    let vast = |head: &[u8], event_bytes, events| HugeLog {
+        head: head.to_vec(),
+        event_bytes,
+        events,
+        most_read: Cell::new(0),
+    };
     // Their checksum is read, and is wrong.
     let log = vast(&head, 24 << 20, 2);
     let report = binlog::verify(&log, &NoKeys).unwrap();
@@ -556,7 +560,7 @@ impl KeySource for Keyring {
 
 /// Logs of a running and then killed server that rotated its key and wrote large, compressed and checksum-less events.
 #[test]
-fn logs_of_a_live_server_hold_no_false_damage() {
+fn no_false_damage_is_found_in_logs_of_a_live_server() {
     use harness::{KeyringLocation, Kind, Server};
     if harness::require(Kind::MySql97).is_none() {
         return;

@@ -92,7 +92,7 @@ fn clear_and_encrypted_blocks_side_by_side_are_noted_once() {
 }
 
 #[test]
-fn without_a_key_store_nothing_is_said_of_what_is_encrypted() {
+fn without_a_key_store_encrypted_units_are_not_judged() {
     for name in ALL {
         let report = proof(&log(name), &NoKeys);
         assert_eq!(report.file.verdict, Verdict::Unverifiable, "{name}");
@@ -296,7 +296,7 @@ fn damaged_key_information_is_distinguished_from_a_wrong_key() {
 }
 
 #[test]
-fn another_file_of_the_log_says_which_key_opens_it() {
+fn another_file_of_the_log_names_its_key() {
     let bytes = log(MYSQL);
     let sibling = key_info(&bytes[..2048]).expect("it has a checkpoint and a key");
     assert_eq!((sibling.checkpoint_lsn, sibling.key.master_key_id.0), (Lsn(20_299_107), 2));
@@ -419,7 +419,7 @@ fn a_file_cut_short_is_truncated() {
 }
 
 #[test]
-fn nothing_hostile_makes_it_fail() {
+fn truncated_and_random_logs_cause_no_panic() {
     for name in ALL {
         let bytes = log(name);
         for keep in (0..13000).step_by(97) {

@@ -107,7 +107,7 @@ const CLEAR: &str = "tablespace/mysql97-16k-clear.ibd";
 const PAGE: usize = 16384;
 
 #[test]
-fn the_key_asked_for_is_named() {
+fn the_required_key_is_named() {
     let report = verify(&sample(MYSQL), &keys_of(MYSQL));
     let uuid = "95b2f013-e4cd-11f1-8c02-02fc00000001";
     let Some(RequiredKey::MySql { name, server_uuid, .. }) = report.key else { panic!("{:?}", report.key) };
@@ -155,7 +155,7 @@ fn a_flipped_bit_is_found_in_the_layer_it_is_in() {
 }
 
 #[test]
-fn every_single_flipped_byte_of_a_page_is_noticed() {
+fn every_flipped_byte_of_a_page_is_detected() {
     for name in [MYSQL, MARIADB, LEGACY, CLEAR] {
         let bytes = sample(name);
         let keys = keys_of(name);
@@ -173,7 +173,7 @@ fn every_single_flipped_byte_of_a_page_is_noticed() {
 }
 
 #[test]
-fn swapped_pages_are_where_they_must_not_be() {
+fn swapped_pages_have_the_wrong_position() {
     for name in [MYSQL, MARIADB, LEGACY, CLEAR] {
         let mut bytes = sample(name);
         let (left, right) = bytes.split_at_mut(5 * PAGE);
@@ -195,7 +195,7 @@ fn a_page_of_another_tablespace_is_foreign() {
 }
 
 #[test]
-fn a_page_zeroed_is_allocated_but_empty() {
+fn a_zeroed_page_is_allocated_but_empty() {
     for name in [MYSQL, MARIADB, LEGACY, CLEAR] {
         let mut bytes = sample(name);
         bytes[4 * PAGE..5 * PAGE].fill(0);
@@ -239,7 +239,7 @@ fn an_encrypted_page_in_a_clear_tablespace_is_damage() {
 }
 
 #[test]
-fn a_file_cut_off_is_truncated() {
+fn a_shortened_file_is_truncated() {
     for name in [MYSQL, MARIADB, LEGACY, CLEAR] {
         let bytes = sample(name);
         let pages = verify(&bytes[..bytes.len() - PAGE], &keys_of(name));
@@ -435,7 +435,7 @@ fn the_second_file_of_a_system_tablespace_continues_the_first() {
 }
 
 #[test]
-fn without_page_0_the_other_pages_say_what_is_lost() {
+fn without_page_0_the_other_pages_show_what_is_lost() {
     for (name, verdict) in [(MYSQL, Verdict::BadKeyInfo), (MARIADB, Verdict::BadKeyInfo), (CLEAR, Verdict::Damaged)] {
         for fill in [0, 0xab] {
             let mut bytes = sample(name);
@@ -524,7 +524,7 @@ fn copies_in_a_doublewrite_file_are_opened_with_their_owners_keys() {
 }
 
 #[test]
-fn names_of_keys_are_kept_apart() {
+fn names_of_keys_are_distinguished() {
     let keys = SampleKeys::component("mysql97-4k-component-file.json");
     assert_eq!(verify(&sample(MYSQL), &keys).verdict, Verdict::MissingKey, "another server's keyring");
 }

@@ -139,7 +139,7 @@ fn the_header_of_a_redo_log_opens_with_the_new_master_key_alone() {
 }
 
 #[test]
-fn a_log_tells_whether_recovery_would_write_a_wrapped_key() {
+fn wrapped_keys_that_recovery_would_write_are_found_in_the_log() {
     let mut log = sample("redo/mysql97-mixed");
     let info = key_info(&log[..2048]).unwrap();
     let key = info.key.unwrap(&keys_of("mysql97-mixed")).unwrap();

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_counts_and_rubbish_does_not() {
+    fn text_with_padding_is_decoded_and_invalid_text_refused() {
         let base64 = Base64::new(b"AP8Q/w==").unwrap();
         let mut out = [1; 4];
         base64.decode(&mut out);

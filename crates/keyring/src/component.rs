@@ -47,7 +47,7 @@ mod tests {
     use crate::config::{ComponentConfig, Manifest, inspect_component, inspect_manifest};
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn generated_files_are_parsed_back() {
         for (access, read_only) in [(Access::ReadOnly, true), (Access::ReadWrite, false)] {
             let text = configuration(Path::new("/keys/\"k\""), access).unwrap();
             let expected = ComponentConfig {

@@ -1,6 +1,6 @@
 //! `component_keyring_file`: JSON with keys in clear hexadecimal.
 //!
-//! Source: formats, "Key stores"; confirmed on MySQL 9.7.
+//! Source: docs/formats, "Key stores"; confirmed on MySQL 9.7.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -78,7 +78,7 @@ mod tests {
     use crate::store::InvalidReason;
 
     #[test]
-    fn invalid_and_duplicate_elements_are_named() {
+    fn invalid_and_duplicate_elements_are_reported() {
         let key = "00".repeat(32);
         let text = format!(
             r#"{{"version":"1.0","elements":[

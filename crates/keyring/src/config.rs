@@ -28,11 +28,11 @@ pub const COMPONENT_MANIFEST: &str = "mysqld.my";
 /// File with the variables of `SET PERSIST`. Source: MySQL manual, "Persisted System Variables".
 pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
-const OF_KEYRINGS: &str = "keyring_";
+const KEYRING_PREFIX: &str = "keyring_";
 
 /// `component_keyring_*.cnf`.
 ///
-/// Source: formats, "Key stores", confirmed on MySQL 9.7.
+/// Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentConfig {
     /// Path of the keyring file.
@@ -89,7 +89,7 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
 /// file of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
 /// opened.
 ///
-/// Source: formats, "Key stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
+/// Source: docs/formats, "Key stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
 /// directory, and follows `read_local_config` once.
 ///
 /// # Errors
@@ -169,16 +169,16 @@ pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
 #[must_use]
 pub fn persisted_without_keyrings(before: &[u8]) -> Option<String> {
     let mut value: serde_json::Value = serde_json::from_slice(before).ok()?;
-    take_away_keyrings(&mut value).then(|| value.to_string())
+    remove_keyring_variables(&mut value).then(|| value.to_string())
 }
 
 /// Variables are in groups that differ between versions. Returns whether any was removed.
-fn take_away_keyrings(value: &mut serde_json::Value) -> bool {
+fn remove_keyring_variables(value: &mut serde_json::Value) -> bool {
     let Some(object) = value.as_object_mut() else { return false };
     let before = object.len();
-    object.retain(|name, _| !name.to_ascii_lowercase().starts_with(OF_KEYRINGS));
+    object.retain(|name, _| !name.to_ascii_lowercase().starts_with(KEYRING_PREFIX));
     let gone = object.len() < before;
-    object.values_mut().fold(gone, |gone, below| take_away_keyrings(below) || gone)
+    object.values_mut().fold(gone, |gone, below| remove_keyring_variables(below) || gone)
 }
 
 /// Whether a configuration makes the keyring read-only.
@@ -204,7 +204,7 @@ fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, KeyringErr
     }
     let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     match recognise(bytes, &name, file_bytes) {
-        Some(StoreKind::Manifest) => Err(manifest_given(bytes)),
+        Some(StoreKind::Manifest) => Err(manifest_error(bytes)),
         // A configuration with only a path has no distinctive field.
         None | Some(StoreKind::ComponentConfig) => {
             inspect_component(bytes).config.ok_or(KeyringError::NotConfiguration)
@@ -214,7 +214,7 @@ fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, KeyringErr
 }
 
 /// The error for a manifest; it may name a component whose keys cannot be read.
-fn manifest_given(bytes: &[u8]) -> KeyringError {
+fn manifest_error(bytes: &[u8]) -> KeyringError {
     let components = inspect_manifest(bytes).manifest.and_then(|manifest| manifest.components).unwrap_or_default();
     let mut names = components.split(',').map(|part| part.trim().trim_start_matches(COMPONENT_PREFIX));
     match names.find(|name| name.contains("keyring") && !name.ends_with(component::NAME)) {
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_a_keyring_is_known_and_written_for_another() {
+    fn configuration_files_are_recognised_and_rewritten_for_another_keyring() {
         for (name, names) in [
             (CONFIG, Some(KeyringConfigFile::Configuration)),
             ("component_keyring_kmip.cnf", Some(KeyringConfigFile::OtherConfiguration)),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_variable_that_names_a_keyring_is_taken_away() {
+    fn persisted_variables_of_keyrings_are_removed() {
         assert_eq!(KeyringConfigFile::from_name("mysqld-auto.cnf"), Some(KeyringConfigFile::Persisted));
         let before = br#"{"Version":2,"mysql_dynamic_variables":{"max_connections":{"Value":"99"},
             "keyring_file_data":{"Value":"/the-donors"}},"mysql_static_variables":{"Keyring_vault_config":{}}}"#;
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_named() {
+    fn other_files_are_refused_as_a_configuration() {
         let directory = tempfile::tempdir().unwrap();
         let given = |name: &str, text: &str| {
             let path = directory.path().join(name);

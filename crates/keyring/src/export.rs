@@ -13,7 +13,7 @@ const PART_BYTES: usize = 32;
 
 /// Key and initialisation vector of one exported tablespace.
 ///
-/// Source: formats, "Transfer key"; confirmed on MySQL 8.0 and 9.7.
+/// Source: docs/formats, "Transfer key"; confirmed on MySQL 8.0 and 9.7.
 #[derive(Debug)]
 pub struct ExportKey {
     key: Key,

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_whole() {
+    fn a_file_is_read_completely() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keys");
         for bytes in [0, 1, 4096, 300_000] {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_named() {
+    fn the_error_names_the_type_of_a_special_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
         assert!(matches!(read_file(&path), Err(KeyringError::NotFound)));

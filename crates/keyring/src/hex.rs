@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_of_either_case() {
+    fn digits_of_either_case_are_decoded() {
         let hex = Hex::new(b"00097fA0fFaB").unwrap();
         let mut out = [1; 6];
         hex.decode(&mut out);

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_is_blank() {
+    fn debug_shows_nothing() {
         let mut arena = Arena::new(32).unwrap();
         let (slot, _) = arena.allocate(32).unwrap();
         let key = arena.freeze().key(slot);

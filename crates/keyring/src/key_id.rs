@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// The parts of a key's name.
 ///
-/// Source: formats, "Encryption info on page 0" (`INNODBKey-…`) and "Keyring stores"
-/// (`MySQLReplicationKey_…`), confirmed on MySQL 9.7.
+/// Source: docs/formats, "Encryption info on page 0" (`INNODBKey-…`) and "Keyring stores" (`MySQLReplicationKey_…`),
+/// confirmed on MySQL 9.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum KeyName {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_mysql_keys() {
+    fn names_of_mysql_keys_are_parsed() {
         let uuid = "95b2f013-e4cd-11f1-8c02-02fc00000001";
         assert_eq!(
             KeyName::parse(&format!("INNODBKey-{uuid}-2")),

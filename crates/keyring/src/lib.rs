@@ -8,8 +8,8 @@
 //!
 //! Input is untrusted: nothing panics, and allocations are at most a small multiple of the input.
 //!
-//! Source: formats, "Key stores" and "MariaDB key file". The component file, both versions of the plug-in file, and plain
-//! and encrypted MariaDB files are confirmed on testdata.
+//! Source: docs/formats, "Key stores" and "MariaDB key file". The component file, both versions of the plug-in file,
+//! and plain and encrypted MariaDB files are confirmed on testdata.
 #![deny(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 

@@ -22,8 +22,8 @@ const MAX_PASSWORD_BYTES: usize = 256;
 
 /// The keys of `file_key_management`.
 ///
-/// Source: formats, "MariaDB key file"; confirmed on MariaDB 10.11. From the plug-in's source: the
-/// details of parsing lines, and that the last of several keys with one number counts.
+/// Source: docs/formats, "MariaDB key file"; confirmed on MariaDB 10.11. From the plug-in's source: the details of
+/// parsing lines, and that the last of several keys with one number counts.
 #[derive(Debug)]
 pub struct MariaDbKeys {
     keys: BTreeMap<(u32, u32), Key>,

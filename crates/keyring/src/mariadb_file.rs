@@ -3,8 +3,8 @@
 //! Parsed as the server does, which refuses a whole file for one invalid line. Blanks are permitted only before the
 //! number, everything after the key's digits is ignored, and a NUL ends the file.
 //!
-//! Source: formats, "MariaDB key file"; confirmed on MariaDB 10.11. Lines with a version (Enterprise
-//! Server 11.8) are from its documentation, without a sample.
+//! Source: docs/formats, "MariaDB key file"; confirmed on MariaDB 10.11. Lines with a version (Enterprise Server 11.8)
+//! are from its documentation, without a sample.
 
 use crate::{
     hex::Hex,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_keys_are_named() {
+    fn invalid_lines_are_reported() {
         let key = "00".repeat(32);
         let text = format!("# keys\n  2;{key}\n2;{key}\n3;00\n4;xx\nrubbish\n");
         let summary = crate::inspect(text.as_bytes()).unwrap();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_reads_is_read() {
+    fn lines_that_the_server_accepts_are_parsed() {
         let key = "9f".repeat(16);
         for line in [
             format!("1;{key}"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_refuses_is_invalid() {
+    fn lines_that_the_server_refuses_are_invalid() {
         use InvalidReason::{Data, Length};
         let key = "9f".repeat(16);
         for (line, reason) in [

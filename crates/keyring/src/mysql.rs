@@ -16,7 +16,7 @@ use crate::{
 
 /// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
 ///
-/// Source: formats, "Key stores": name and user together identify a key, and the server's own keys have an empty
+/// Source: docs/formats, "Key stores": name and user together identify a key, and the server's own keys have an empty
 /// user. Confirmed on testdata.
 #[derive(Debug, Default)]
 pub struct MysqlKeyring {

@@ -1,7 +1,7 @@
 //! Tests whether a master key opens a tablespace. The tablespace's key is unwrapped in memory that is wiped; only the
 //! result leaves it.
 //!
-//! Source: formats, "Encryption info on page 0": 64 bytes, AES-256-ECB under the master key; their CRC-32C shows
+//! Source: docs/formats, "Encryption info on page 0": 64 bytes, AES-256-ECB under the master key; their CRC-32C shows
 //! whether the key was right. Confirmed on MySQL 9.7.
 
 use aws_lc_rs::cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey};
@@ -23,7 +23,7 @@ pub fn opens(master: &Key, wrapped: &[u8; WRAPPED_BYTES], checksum: u32) -> Opti
     Some(crc32c(inside.as_slice()) == checksum)
 }
 
-/// CRC-32C (Castagnoli), bit by bit: a table would not pay off for 64 bytes.
+/// CRC-32C (Castagnoli), bit by bit: for 64 bytes a table would not be faster.
 fn crc32c(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let step = |crc: u32, _: u32| (crc >> 1) ^ (POLYNOMIAL & (crc & 1).wrapping_neg());
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_castagnolis() {
+    fn the_checksum_is_crc_32c() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
     }
 }

@@ -1,7 +1,7 @@
 //! Tests whether a key of MariaDB's key file opens a page. Only the result leaves this module.
 //!
-//! Source: formats, "Page encryption"; its vector is a test below. Only the format full_crc32 has known plain text in
-//! the first encrypted block: the space id.
+//! Source: docs/formats, "Page encryption"; its vector is a test below. Only the format full_crc32 has known plain text
+//! in the first encrypted block: the space id.
 
 use aws_lc_rs::cipher::{
     AES_128, AES_192, AES_256, Algorithm, DecryptingKey, DecryptionContext, EncryptingKey, UnboundCipherKey,
@@ -86,7 +86,7 @@ mod tests {
         bytes.try_into().unwrap()
     }
 
-    /// Page 4 of `demo/enc.ibd`, from the formats' vectors.
+    /// Page 4 of `demo/enc.ibd`, a vector of docs/formats.
     fn page() -> PageSample {
         PageSample {
             space_iv: hex("8e10d01aef75db581092f15f8ae03fd8"),

@@ -3,9 +3,9 @@
 //!
 //! The file does not say how its key was derived from the password, so unknown parameters are searched.
 //!
-//! Source: formats, "MariaDB key file": SHA-1 without PBKDF2 confirmed on testdata. The other digests
-//! and PBKDF2 (`file_key_management_digest`, `file_key_management_use_pbkdf2`, MariaDB 12) are documented as `-md` and
-//! `-iter` of `openssl enc`; confirmed on files written by OpenSSL 3.0, not with a server.
+//! Source: docs/formats, "MariaDB key file": SHA-1 without PBKDF2 confirmed on testdata. The other digests and PBKDF2
+//! (`file_key_management_digest`, `file_key_management_use_pbkdf2`, MariaDB 12) are documented as `-md` and `-iter` of
+//! `openssl enc`; confirmed on files written by OpenSSL 3.0, not with a server.
 
 use std::num::NonZeroU32;
 
@@ -117,11 +117,11 @@ impl<'a> OpensslFile<'a> {
     /// Decrypts with `derivation`; `None` if `accept` rejects the content.
     pub(crate) fn open(&self, derivation: Derivation, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
         match derivation.pbkdf2_rounds {
-            None => self.unseal(&self.bytes_to_key(derivation.digest), accept),
+            None => self.decrypt_with(&self.bytes_to_key(derivation.digest), accept),
             Some(rounds) => {
                 let mut pbkdf2 = Pbkdf2::new(derivation.digest, self.password, self.salt);
                 (1..rounds.get()).for_each(|_| pbkdf2.step());
-                self.unseal(&pbkdf2.material(), accept)
+                self.decrypt_with(&pbkdf2.material(), accept)
             }
         }
     }
@@ -138,7 +138,7 @@ impl<'a> OpensslFile<'a> {
         let mut all = Digest::ALL.map(|digest| (digest, Pbkdf2::new(digest, self.password, self.salt)));
         for rounds in 1..=MAX_ROUNDS {
             for (digest, pbkdf2) in &mut all {
-                if let Some(clear) = self.unseal(&pbkdf2.material(), accept) {
+                if let Some(clear) = self.decrypt_with(&pbkdf2.material(), accept) {
                     return Some((clear, Derivation { digest: *digest, pbkdf2_rounds: NonZeroU32::new(rounds) }));
                 }
                 pbkdf2.step();
@@ -167,7 +167,7 @@ impl<'a> OpensslFile<'a> {
     }
 
     /// The content without its padding. The last block is decrypted first: its padding already rejects most wrong keys.
-    fn unseal(&self, material: &Material, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
+    fn decrypt_with(&self, material: &Material, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
         let (key, iv) = material.split_first_chunk::<32>()?;
         let iv = <[u8; BLOCK]>::try_from(iv).ok()?;
         let (blocks, _) = self.sealed.as_chunks::<BLOCK>();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_whole_blocks_is_cut_off() {
+    fn a_file_without_whole_blocks_is_truncated() {
         let bytes = file(VECTORS[0].2);
         for end in [8, 15, 16, 17, 63] {
             assert!(matches!(OpensslFile::new(&bytes[..end], b"secret"), Err(KeyringError::Truncated)), "{end}");
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_by_the_names_of_the_variable() {
+    fn digests_have_the_names_of_the_variable() {
         for digest in Digest::ALL {
             let name = serde_json::to_string(&digest).unwrap();
             assert_eq!(Digest::by_name(&name.trim_matches('"').to_uppercase()), Some(digest));

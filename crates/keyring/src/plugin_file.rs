@@ -1,8 +1,7 @@
-//! `keyring_file` plug-in (MySQL 5.7.11 to 8.3): records of binary lengths, keys XORed
-//! with a public constant.
+//! `keyring_file` plug-in (MySQL 5.7.11 to 8.3): records with binary length fields, keys XORed with a public constant.
 //!
-//! Source: formats, "`keyring_file` plug-in". 64-bit little-endian is confirmed on testdata; other widths and
-//! byte orders are from the plug-in's source.
+//! Source: docs/formats, "`keyring_file` plug-in". 64-bit little-endian is confirmed on testdata; other widths and byte
+//! orders are from the plug-in's source.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use zeroize::Zeroizing;
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_and_order() {
+    fn every_word_size_and_byte_order_is_parsed() {
         for (wide, little) in [(true, true), (true, false), (false, true), (false, false)] {
             let mut file = b"Keyring file version:1.0".to_vec();
             file.extend(record(wide, little));

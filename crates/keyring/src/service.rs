@@ -1,6 +1,6 @@
 //! Fetches keys from a Vault: each at most once, with the minimum of privileges.
 //!
-//! Source: formats, "Keys in a HashiCorp Vault".
+//! Source: docs/formats, "Keys in a HashiCorp Vault".
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, KeyringErro
             Stored::Absent => return Err(KeyringError::Vanished { name: key }),
         }
     }
-    fetched.some(source)
+    fetched.require_keys(source)
 }
 
 /// The keys of MariaDB with all their versions.
@@ -65,7 +65,7 @@ pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Keyri
     for id in ids {
         fetched.add_versions(&vault, &engine, id)?;
     }
-    fetched.some(source)
+    fetched.require_keys(source)
 }
 
 fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, KeyringError> {
@@ -96,7 +96,7 @@ impl Fetched<(u32, u32)> {
             }
             Stored::Withdrawn { how, version } => {
                 let version = version.unwrap_or(1).min(MAX_VERSIONS);
-                self.withdraw(id, version, how);
+                self.add_withdrawn(id, version, how);
                 version
             }
             Stored::Absent => return Err(KeyringError::Vanished { name: format!("key {id}") }),
@@ -104,10 +104,10 @@ impl Fetched<(u32, u32)> {
         for version in (1..newest).rev() {
             match vault.secret(engine, &name, Some(version))? {
                 Stored::Secret(answer) => self.answers.push(((id, version), answer)),
-                Stored::Withdrawn { how, .. } => self.withdraw(id, version, how),
+                Stored::Withdrawn { how, .. } => self.add_withdrawn(id, version, how),
                 // The oldest versions are removed first.
                 Stored::Absent => {
-                    (1..=version).for_each(|version| self.withdraw(id, version, Withdrawn::NotKept));
+                    (1..=version).for_each(|version| self.add_withdrawn(id, version, Withdrawn::NotKept));
                     break;
                 }
             }
@@ -115,14 +115,14 @@ impl Fetched<(u32, u32)> {
         Ok(())
     }
 
-    fn withdraw(&mut self, id: u32, version: u32, how: Withdrawn) {
+    fn add_withdrawn(&mut self, id: u32, version: u32, how: Withdrawn) {
         self.withdrawn.push(WithdrawnKey { name: format!("key {id} version {version}"), how });
     }
 }
 
 impl<N> Fetched<N> {
-    /// A path without any keys is the wrong path.
-    fn some(self, source: &VaultSource) -> Result<Self, KeyringError> {
+    /// Returns [`KeyringError::NoKeysInVault`] if nothing was fetched: the path is wrong then.
+    fn require_keys(self, source: &VaultSource) -> Result<Self, KeyringError> {
         if self.answers.is_empty() && self.withdrawn.is_empty() {
             return Err(KeyringError::NoKeysInVault { path: source.path.clone() });
         }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_servers_own_keys_are_asked_for() {
+    fn only_the_servers_own_keys_are_fetched() {
         let name = |signature: &str| own_key(&BASE64.encode(signature.as_bytes()));
         let key = "INNODBKey-95b2f013-e4cd-11f1-8c02-02fc00000001-2";
         assert_eq!(name(&format!("{}_{key}0_", key.len())).as_deref(), Some(key));

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weak_configuration_in_lines() {
+    fn a_weak_configuration_of_the_plugin_has_issues() {
         let text = b"vault_url = http://u:p@vault.example:8200/v1\n\
             secret_mount_point = mysql\ntoken = s.abcdef\n";
         let vault = crate::inspect(text).unwrap().vault.unwrap();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_configuration_in_json() {
+    fn a_sound_configuration_of_the_component_has_none() {
         let text = br#"{"timeout":15,"vault_url":"https://vault.example:8200",
             "secret_mount_point":"mysql","vault_ca":"/etc/ca.pem","token":""}"#;
         let summary = crate::inspect(text).unwrap();

@@ -1,6 +1,6 @@
 //! Names and values in the three forms of server configuration for a HashiCorp Vault.
 //!
-//! Source: formats, "Keys in a HashiCorp Vault".
+//! Source: docs/formats, "Keys in a HashiCorp Vault".
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use server::{option_group::is_server, option_name};
 
 /// Prefix of the variables of MariaDB's plug-in.
-const OF_MARIADB: &str = "hashicorp_key_management_";
+const MARIADB_PREFIX: &str = "hashicorp_key_management_";
 /// Sealant's own group in an option file.
 const OWN_GROUP: &str = "sealant";
 
@@ -24,7 +24,7 @@ impl<'a> Settings<'a> {
 
     /// Settings of MariaDB's plug-in, in an option file.
     pub(crate) fn of_mariadb(bytes: &'a [u8]) -> Self {
-        lines(bytes, Some(OF_MARIADB))
+        lines(bytes, Some(MARIADB_PREFIX))
     }
 
     /// The value of a name, unless it is empty.

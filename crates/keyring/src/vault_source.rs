@@ -4,7 +4,7 @@
 //! `keyring_vault`, and the variables of MariaDB's `hashicorp_key_management` in an option file. In all of them, names
 //! that begin with `sealant_` belong to Sealant and name files with credentials.
 //!
-//! Source: formats, "Keys in a HashiCorp Vault".
+//! Source: docs/formats, "Keys in a HashiCorp Vault".
 
 use std::{path::PathBuf, time::Duration};
 
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn perconas_two_forms_say_the_same() {
+    fn perconas_two_formats_give_the_same_settings() {
         let json = br#"{"timeout": 7, "vault_url": "https:\/\/vault.example:8200", "secret_mount_point": "mysql/db1",
             "vault_ca": "/etc/ca.pem", "token": "hvs.secret", "secret_mount_point_version": "2"}"#;
         let lines = b"vault_url = https://vault.example:8200\nsecret_mount_point=mysql/db1\ntimeout=7\n\
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn files_with_credentials_count_before_a_token() {
+    fn files_with_credentials_take_precedence_over_a_token() {
         let with =
             |more: &str| percona(format!("vault_url=https://v\nsecret_mount_point=m\ntoken=t\n{more}").as_bytes());
         let role = "sealant_role_id_file=/r\nsealant_secret_id_file=/s\nsealant_approle_mount=db\n";

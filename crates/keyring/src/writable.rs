@@ -122,7 +122,7 @@ impl WritableKeyring {
     /// Adds a new master key under a new UUID; when this returns, it is durable.
     ///
     /// An existing key is never reused: it could come from the server that must not share keys. The number is above all
-    /// others, so a server that counts on from it finds no key under the next name.
+    /// others, so a server that increments it finds no key under the next name.
     ///
     /// # Errors
     /// [`KeyringError::CannotWrite`]; [`KeyringError::CannotAdd`] and [`KeyringError::NotForPlugin`] if the file is of
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_is_of_the_kind_that_its_server_loads() {
+    fn keys_are_added_only_to_the_format_that_the_server_loads() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
         let keyring = WritableKeyring::open(&path).unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_that_is_not_there_is_made() {
+    fn a_missing_keyring_is_created() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
         let keyring = WritableKeyring::open(&path).unwrap();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_there_is_never_taken_and_its_number_neither() {
+    fn existing_keys_and_their_numbers_are_never_reused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
         let uuid = "11111111-2222-3333-4444-555555555555";
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_added_at_the_same_time_are_all_there() {
+    fn keys_added_at_the_same_time_are_all_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("keyring");
         std::thread::scope(|scope| {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_added_to_is_said_at_once() {
+    fn unusable_keyrings_are_refused_when_opened() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let (config, path) = (at("component_keyring_file.cnf"), at("k"));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn uuids_are_random_ones_of_version_4() {
+    fn uuids_are_random_and_of_version_4() {
         let (one, other) = (new_uuid().unwrap(), new_uuid().unwrap());
         assert_ne!(one, other);
         for uuid in [one, other] {

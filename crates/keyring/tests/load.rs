@@ -30,7 +30,7 @@ fn password() -> Vec<u8> {
 }
 
 #[test]
-fn mysql_keys_are_those_of_the_vectors() {
+fn mysql_keys_equal_the_vectors() {
     for name in MYSQL_STORES {
         let keyring = mysql(name);
         let key = |name: &str| keyring.get(name).map(|key| hex(key.as_bytes()));
@@ -51,7 +51,7 @@ fn mysql_keys_are_those_of_the_vectors() {
 }
 
 #[test]
-fn mysql_keys_of_other_page_sizes() {
+fn mysql_keyrings_of_servers_with_other_page_sizes_are_loaded() {
     for size in ["4k", "8k", "32k", "64k"] {
         let keyring = mysql(&format!("keyring/mysql97-{size}-component-file.json"));
         let keys: Vec<_> = keyring.iter().map(|(name, key)| (name.to_owned(), key.as_bytes().len())).collect();
@@ -76,7 +76,7 @@ fn the_master_key_opens_the_tablespace() {
 }
 
 #[test]
-fn mariadb_keys_are_those_of_the_vectors() {
+fn mariadb_keys_equal_the_vectors() {
     let plain = MariaDbKeys::load(&sample("keyring/mariadb1011-keyfile"), None).unwrap();
     let sealed = MariaDbKeys::load(&sample("keyring/mariadb1011-keyfile.enc"), Some(&password())).unwrap();
     assert_eq!(plain.derivation(), None);
@@ -121,7 +121,7 @@ fn the_transfer_key_gives_the_tablespace_key() {
 }
 
 #[test]
-fn other_files_are_named_in_one_sentence() {
+fn other_files_are_refused_in_one_sentence() {
     let given: [(&[u8], StoreKind, &str); 7] = [
         (b"Keyring aws version:1.0", StoreKind::AwsPlugin, "AWS KMS"),
         (br#"{"vault_url":"https://v"}"#, StoreKind::VaultConfig, "Vault"),
@@ -148,7 +148,7 @@ fn other_files_are_named_in_one_sentence() {
 }
 
 #[test]
-fn no_bytes_are_no_keys() {
+fn an_empty_file_has_no_keys() {
     let keyring = MysqlKeyring::load(b"").unwrap();
     assert_eq!((keyring.names().count(), keyring.damage(), keyring.locked()), (0, &[][..], true));
     let empty = MysqlKeyring::load(br#"{"version":"1.0","elements":[]}"#).unwrap();
@@ -157,7 +157,7 @@ fn no_bytes_are_no_keys() {
 }
 
 #[test]
-fn a_cut_keyring_is_never_half_loaded() {
+fn a_truncated_keyring_is_never_partly_loaded() {
     for name in MYSQL_STORES {
         let bytes = sample(name);
         for end in (40..bytes.len()).filter(|end| *end != bytes.len()) {
@@ -168,7 +168,7 @@ fn a_cut_keyring_is_never_half_loaded() {
 }
 
 #[test]
-fn a_flipped_bit_is_found_where_the_format_can_tell() {
+fn a_flipped_bit_is_found_where_the_format_has_a_check() {
     // The records and the checksum itself.
     let whole = sample("keyring/synthetic-plugin-file-v2.0");
     let end = whole.len() - 32 - 3;
@@ -205,7 +205,7 @@ fn a_damaged_element_leaves_the_others() {
 }
 
 #[test]
-fn passwords_of_key_files() {
+fn passwords_of_key_files_are_checked() {
     let sealed = sample("keyring/mariadb1011-keyfile.enc");
     assert!(matches!(MariaDbKeys::load(&sealed, None), Err(KeyringError::NeedsPassword)));
     let known = |password: &[u8], bytes: &[u8]| MariaDbKeys::load_derived(bytes, Some(password), Derivation::default());
@@ -233,7 +233,7 @@ fn a_wrong_password_is_reported_after_all_derivations_are_tried() {
 }
 
 #[test]
-fn lines_of_key_files() {
+fn invalid_lines_of_key_files_are_refused() {
     let load = |text: &str| MariaDbKeys::load(text.as_bytes(), None);
     let key = "ab".repeat(16);
     let invalid = load(&format!("1;{key}\n# two\n3;xyz\n")).unwrap_err();
@@ -275,7 +275,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_bytes(
+    fn random_bytes_cause_no_panic(
         head in prop::sample::select(vec![
             "", "Keyring file version:1.0", "Keyring file version:2.0", "Salted__", "{\"elements\":[", "1;", "\0\0\0\x20",
         ]),
@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn mutated_stores(
+    fn mutated_stores_cause_no_panic(
         name in prop::sample::select(vec![
             MYSQL_STORES[0],
             MYSQL_STORES[1],

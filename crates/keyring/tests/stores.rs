@@ -17,7 +17,7 @@ fn summary(name: &str) -> StoreSummary {
 }
 
 #[test]
-fn kinds_of_all_samples() {
+fn every_sample_has_its_kind() {
     for (name, kind, readable, keys) in [
         ("keyring/mysql97-component-file.json", StoreKind::ComponentFile, true, 5),
         ("keyring/mysql97-4k-component-file.json", StoreKind::ComponentFile, true, 1),
@@ -44,7 +44,7 @@ fn kinds_of_all_samples() {
 }
 
 #[test]
-fn keys_of_mysql_stores() {
+fn mysql_stores_list_their_keys() {
     for name in [
         "keyring/mysql97-component-file.json",
         "keyring/synthetic-plugin-file-v1.0",
@@ -66,7 +66,7 @@ fn keys_of_mysql_stores() {
 }
 
 #[test]
-fn keys_of_mariadb_stores() {
+fn mariadb_stores_list_their_keys() {
     let found = summary("keyring/mariadb1011-keyfile");
     let keys: Vec<_> = found.entries.iter().map(|entry| (entry.id.as_str(), entry.key_bytes)).collect();
     assert_eq!(keys, [("1", Some(32)), ("2", Some(16)), ("34", Some(24))]);
@@ -85,7 +85,7 @@ fn no_key_bytes_leave_the_crate() {
 }
 
 #[test]
-fn truncated_stores() {
+fn truncated_stores_are_damaged() {
     let json = sample("keyring/mysql97-component-file.json");
     assert_eq!(inspect(&json[..json.len() - 1]).unwrap().damage, [Damage::Truncated]);
     for name in ["keyring/synthetic-plugin-file-v1.0", "keyring/synthetic-plugin-file-v2.0"] {
@@ -100,7 +100,7 @@ fn truncated_stores() {
 }
 
 #[test]
-fn flipped_bits() {
+fn flipped_bits_are_damage() {
     let mut file = sample("keyring/synthetic-plugin-file-v2.0");
     file[120] ^= 1;
     let found = inspect(&file).unwrap();
@@ -119,7 +119,7 @@ fn flipped_bits() {
 }
 
 #[test]
-fn configuration_files() {
+fn configuration_files_are_summarised() {
     let manifest = inspect(br#"{"components":"file://component_keyring_file"}"#).unwrap();
     assert_eq!(manifest.manifest.unwrap().components.as_deref(), Some("file://component_keyring_file"));
     assert!(inspect(br#"{"read_local_manifest":true}"#).unwrap().manifest.unwrap().read_local_manifest);
@@ -132,7 +132,7 @@ fn configuration_files() {
 }
 
 #[test]
-fn names_decide_only_without_content() {
+fn the_name_counts_only_if_the_content_is_ambiguous() {
     assert_eq!(recognise(b"", "mysqld.my", 0), Some(StoreKind::Manifest));
     assert_eq!(recognise(b"", "component_keyring_kmip.cnf", 0), Some(StoreKind::ComponentConfig));
     assert_eq!(recognise(b"Keyring aws version:1.0", "x", 23), Some(StoreKind::AwsPlugin));
@@ -141,7 +141,7 @@ fn names_decide_only_without_content() {
 }
 
 #[test]
-fn reading_is_bounded_and_whole() {
+fn a_store_is_read_completely_up_to_the_limit() {
     let bytes = sample("keyring/mysql97-component-file.json");
     let read = keyring::read(&mut &bytes[..], bytes.len() as u64).unwrap();
     assert_eq!(&read[..], &bytes[..]);
@@ -162,12 +162,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+    fn random_bytes_cause_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         let _ = inspect(&bytes);
     }
 
     #[test]
-    fn mutated_stores(
+    fn mutated_stores_cause_no_panic(
         name in prop::sample::select(vec![
             "keyring/mysql97-component-file.json",
             "keyring/synthetic-plugin-file-v1.0",

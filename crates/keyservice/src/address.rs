@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_asked_in_the_clear() {
+    fn plain_http_is_only_for_this_machine() {
         let uri = |address: &str| {
             Address::parse(address).map(|address| address.url("secret/data/x", "")).map_err(|error| error.to_string())
         };
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stay_where_they_are() {
+    fn paths_cannot_leave_their_directory() {
         for bad in ["", "/", "secret/../sys/seal", "secret//x", "a?b", "a%2e", "a b", "./x"] {
             assert!(plain_path(bad).is_err(), "{bad}");
         }

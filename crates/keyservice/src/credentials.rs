@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_credential_is_one_word_of_a_file() {
+    fn a_credential_is_the_only_word_of_its_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("token");
         let word = |text: &str| {

@@ -70,7 +70,7 @@ pub enum Fault {
     /// No answer within the time limit.
     #[error("no answer in time")]
     Timeout,
-    /// The certificate is not one of the authorities given, or is not valid here and now.
+    /// The certificate was not issued by one of the given authorities, or is not valid for this host or at this time.
     #[error("its certificate is not trusted: {0}")]
     Certificate(String),
     /// The connection ended before the end of the answer.

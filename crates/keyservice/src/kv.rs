@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_both_versions() {
+    fn paths_of_both_versions_are_built() {
         let body = |options: &str| format!(r#"{{"data":{{"path":"a/b/","type":"kv","options":{options}}}}}"#);
         let engine = |options: &str| engine_of(body(options).as_bytes(), "a/b/c").unwrap();
         let second = engine(r#"{"version":"2"}"#);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_version_is_read() {
+    fn deleted_and_destroyed_versions_are_distinguished() {
         let body = |deletion: &str, destroyed: bool| {
             let metadata = format!(r#"{{"deletion_time":"{deletion}","destroyed":{destroyed},"version":2}}"#);
             format!(r#"{{"data":{{"data":null,"metadata":{metadata}}}}}"#)
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_whole_or_an_error() {
+    fn a_list_is_complete_or_an_error() {
         assert_eq!(names(br#"{"data":{"keys":["1","2","a/"]}}"#).unwrap(), ["1", "2", "a/"]);
         assert_eq!(names(br#"{"data":{"keys":["1","#), Err(Fault::NotJson));
         assert_eq!(names(br#"{"data":{"keys":[1]}}"#), Err(Fault::NotAList));

@@ -64,7 +64,7 @@ fn faults(bytes: &[u8]) -> [Option<Fault>; 2] {
 }
 
 #[test]
-fn half_an_answer_is_none() {
+fn a_truncated_answer_is_an_error() {
     let list = r#"{"data":{"keys":["1","2","3"]}}"#;
     let whole = answer("200 OK", list);
     let peer = Peer::sends(vec![whole.clone()]);
@@ -81,7 +81,7 @@ fn half_an_answer_is_none() {
 }
 
 #[test]
-fn what_is_no_answer_of_a_vault_is_named() {
+fn other_answers_are_reported_with_their_fault() {
     let html = answer("200 OK", "<html>Welcome</html>");
     assert_eq!(faults(&html), [Some(Fault::NotJson), Some(Fault::NotJson)]);
     let gateway = answer("503 Service Unavailable", "<html>no backend</html>");
@@ -111,7 +111,7 @@ fn silence_ends_with_the_time_limit() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_for_and_only_then_reported() {
+fn a_request_over_the_rate_limit_is_retried_before_it_is_reported() {
     let busy = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let secret = answer("200 OK", r#"{"data":{"data":{"key":"x"},"metadata":{"version":1}}}"#);
     let peer = Peer::sends(vec![busy.to_vec(), busy.to_vec(), secret]);

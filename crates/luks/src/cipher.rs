@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn both_notations() {
+    fn both_notations_are_parsed() {
         let rows = [
             ("aes-xts-plain64", "aes", "xts", "plain64"),
             ("aes-cbc-essiv:sha256", "aes", "cbc", "essiv"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn key_bits_that_count() {
+    fn effective_key_bits_depend_on_mode_and_mac() {
         let rows = [
             ("aes-xts-plain64", 64, 0, 256),
             ("aes-xts-plain64", 64, 32, 128),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_ends() {
+    fn parsing_of_malformed_specifications_terminates() {
         for text in ["", "-", "capi:", "capi:(((((", "capi:)", "a-b-c-d", "capi:x(", ":::", "capi:essiv(,)-"] {
             let _ = Cipher::parse(text);
         }

@@ -1,4 +1,4 @@
-//! Compares what two headers say.
+//! Compares the fields of two headers.
 
 use std::collections::BTreeMap;
 

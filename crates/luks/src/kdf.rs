@@ -26,7 +26,7 @@ pub enum Kdf {
 }
 
 /// Minimum PBKDF2 iterations for a passphrase. Source: OWASP Password Storage Cheat Sheet, 2023.
-fn fewest_iterations(hash: &str) -> u64 {
+fn min_iterations(hash: &str) -> u64 {
     match hash {
         "sha512" => 210_000,
         "sha1" => 1_300_000,
@@ -38,9 +38,9 @@ fn fewest_iterations(hash: &str) -> u64 {
 pub const RANDOM_KEY_ITERATIONS: u32 = 1000;
 
 /// Minimum memory of Argon2 for a passphrase, in KiB.
-const LEAST_MEMORY_KIB: u64 = 64 << 10;
+const MIN_MEMORY_KIB: u64 = 64 << 10;
 /// Minimum passes of Argon2 for a passphrase.
-const FEWEST_PASSES: u64 = 3;
+const MIN_PASSES: u64 = 3;
 
 /// More memory than cryptsetup chooses or accepts (`--pbkdf-memory` ends at 4 GiB).
 const HUGE_MEMORY_KIB: u64 = 4 << 20;
@@ -54,11 +54,11 @@ impl Kdf {
     pub(crate) fn weakness(&self) -> Option<String> {
         match self {
             Self::Pbkdf2 { hash, iterations } => {
-                let fewest = fewest_iterations(hash);
+                let fewest = min_iterations(hash);
                 (*iterations < fewest).then(|| format!("PBKDF2-{hash} with {iterations} of at least {fewest} iterations"))
             }
-            Self::Argon2 { variant, time, memory_kib, .. } => (*memory_kib < LEAST_MEMORY_KIB || *time < FEWEST_PASSES)
-                .then(|| format!("{variant} with {memory_kib} KiB and {time} passes, less than {LEAST_MEMORY_KIB} KiB and {FEWEST_PASSES}")),
+            Self::Argon2 { variant, time, memory_kib, .. } => (*memory_kib < MIN_MEMORY_KIB || *time < MIN_PASSES)
+                .then(|| format!("{variant} with {memory_kib} KiB and {time} passes, less than {MIN_MEMORY_KIB} KiB and {MIN_PASSES}")),
             Self::Other(_) => None,
         }
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_are_those_of_the_hash() {
+    fn the_minimum_of_iterations_depends_on_the_hash() {
         for (hash, least) in [("sha256", 600_000), ("sha512", 210_000), ("sha1", 1_300_000), ("whirlpool", 600_000)] {
             assert!(pbkdf2(hash, least - 1).weakness().is_some(), "{hash}");
             assert!(pbkdf2(hash, least).weakness().is_none(), "{hash}");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_cost_is_named_and_a_usual_one_is_not() {
+    fn a_huge_cost_is_reported_and_a_usual_one_is_not() {
         assert!(argon2(4, 1 << 40).excess().is_some());
         assert!(argon2(u64::MAX, 65_536).excess().is_some());
         assert!(pbkdf2("sha256", u64::MAX).excess().is_some());

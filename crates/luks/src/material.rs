@@ -22,7 +22,7 @@ const BEYOND_BYTES: u64 = 1 << 20;
 ///
 /// For 512 bytes, Pearson's chi-square is half this sum minus 512; for random bytes it is about 255 ± 23. 2224
 /// corresponds to a chi-square of 600, which one random block in 10¹⁵ reaches, and any block with 30 equal bytes.
-const MOST: u64 = 2224;
+const MAX_SQUARES: u64 = 2224;
 
 /// Blocks of key material that are not random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ fn is_noise(block: &[u8; BLOCK_BYTES]) -> bool {
         }
     }
     let squares = counts.iter().map(|count| u64::from(*count).saturating_mul(u64::from(*count)));
-    squares.fold(0, u64::saturating_add) <= MOST
+    squares.fold(0, u64::saturating_add) <= MAX_SQUARES
 }
 
 /// Whether anything but zeros follows the metadata, so that the key slots were stored too. In a header alone, padded
@@ -74,9 +74,9 @@ pub(crate) fn is_stored(source: &dyn ReadAt, volume: &Volume) -> io::Result<bool
         Format::Luks1 => volume.slots.iter().map(|slot| slot.area_offset).min().unwrap_or(volume.metadata_bytes),
         Format::Luks2 => volume.metadata_bytes.saturating_mul(2),
     };
-    let header = (start, volume.header_bytes.min(MOST_SCANNED).saturating_sub(start).saturating_add(BEYOND_BYTES));
+    let header = (start, volume.header_bytes.min(MAX_SCANNED_BYTES).saturating_sub(start).saturating_add(BEYOND_BYTES));
     // A slot may claim any position, so the gaps between slots are not scanned.
-    let areas = volume.slots.iter().map(|slot| (slot.area_offset, slot.area_bytes.min(MOST_SCANNED)));
+    let areas = volume.slots.iter().map(|slot| (slot.area_offset, slot.area_bytes.min(MAX_SCANNED_BYTES)));
     for (at, length) in areas.chain([header]) {
         if holds_anything(source, at, length)? {
             return Ok(true);
@@ -102,7 +102,7 @@ fn holds_anything(source: &dyn ReadAt, start: u64, bytes: u64) -> io::Result<boo
 }
 
 /// Size of all key slots of the largest header; a LUKS1 header may claim that its data begins much later.
-const MOST_SCANNED: u64 = 128 << 20;
+const MAX_SCANNED_BYTES: u64 = 128 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_noise_and_what_people_write_is_not() {
+    fn random_bytes_are_noise_and_text_is_not() {
         assert!((1..20_000).all(|seed| is_noise(&noise(seed))));
         assert!(!is_noise(&[0; BLOCK_BYTES]));
         assert!(!is_noise(&[0xff; BLOCK_BYTES]));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn forty_equal_bytes_in_a_block_are_seen() {
+    fn forty_equal_bytes_in_a_block_are_detected() {
         for seed in 1..2000 {
             let mut block = noise(seed);
             block[100..140].fill(0);

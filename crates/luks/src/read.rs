@@ -103,8 +103,8 @@ fn without_primary(second: CopyState) -> Reading {
     }
 }
 
-/// The copy of a LUKS2 header that is used.
-pub(crate) fn counting_copy(source: &dyn ReadAt) -> Option<Copy> {
+/// The copy of a LUKS2 header that counts: the newer valid one.
+pub(crate) fn copy_in_use(source: &dyn ReadAt) -> Option<Copy> {
     let CopyState::Good(first) = read_copy(source, Position::Primary) else {
         let CopyState::Good(second) = find_secondary(source) else { return None };
         return Some(*second);

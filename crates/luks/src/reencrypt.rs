@@ -51,9 +51,9 @@ pub struct Ready {
     pub dropped: Vec<u32>,
 }
 
-/// Note of a run for the one that resumes it: during the re-encryption cryptsetup keeps only one key.
+/// Record of an unfinished run, for the run that resumes it: during the re-encryption cryptsetup keeps only one key.
 #[derive(Debug, Serialize, Deserialize)]
-struct Begun {
+struct UnfinishedRun {
     /// Number of other keys to add afterwards.
     others: usize,
     /// Backup of the previous header, which these keys open; a file beside the note.
@@ -139,11 +139,11 @@ impl Reencrypt<'_> {
                 return Err(Error::Used { device: self.device.to_owned(), uses });
             }
         }
-        let begun = self.begun(&before.volume)?;
-        let finished = self.resume && begun.is_some() && !before.volume.reencrypting();
-        match &begun {
+        let unfinished_run = self.unfinished_run(&before.volume)?;
+        let finished = self.resume && unfinished_run.is_some() && !before.volume.reencrypting();
+        match &unfinished_run {
             Some(_) if !self.resume => return refused("a re-encryption is not finished; --resume continues it"),
-            Some(begun) => self.prove_others(begun)?,
+            Some(unfinished_run) => self.prove_others(unfinished_run)?,
             None => {}
         }
         if let (false, Err(why)) = (finished, state(&before.volume, self.resume)) {
@@ -162,32 +162,32 @@ impl Reencrypt<'_> {
         Ok(Ready { before, slot, finished, dropped })
     }
 
-    /// The note of an interrupted run, if that run changed anything.
-    fn begun(&self, volume: &Volume) -> Result<Option<Begun>, Error> {
+    /// The record of an interrupted run, if that run changed anything.
+    fn unfinished_run(&self, volume: &Volume) -> Result<Option<UnfinishedRun>, Error> {
         let path = self.note(volume)?;
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io(&path)(error)),
         };
-        let begun: Begun = serde_json::from_slice(&text)
+        let unfinished_run: UnfinishedRun = serde_json::from_slice(&text)
             .map_err(|error| Error::refused(&path, format!("is not the note of a run: {error}")))?;
-        let saved = self.backups.join(&begun.header);
+        let saved = self.backups.join(&unfinished_run.header);
         let before = Header::read(&open(&saved)?, &saved)?.volume;
         let changed = volume.reencrypting() || compare(&before, volume) == Relation::OtherVolumeKey;
-        Ok(changed.then_some(begun))
+        Ok(changed.then_some(unfinished_run))
     }
 
     /// Checks the other keys with the previous header, because during the re-encryption they open nothing.
-    fn prove_others(&self, begun: &Begun) -> Result<(), Error> {
-        if begun.others > self.others.len() && !self.drop_others {
+    fn prove_others(&self, unfinished_run: &UnfinishedRun) -> Result<(), Error> {
+        if unfinished_run.others > self.others.len() && !self.drop_others {
             let why = format!(
                 "was begun with {} other keys, which open nothing meanwhile; name them with --other-key-file, or give --drop-other-keys",
-                begun.others
+                unfinished_run.others
             );
             return Err(Error::refused(self.device, why));
         }
-        let header = self.backups.join(&begun.header);
+        let header = self.backups.join(&unfinished_run.header);
         for other in self.others {
             if self.cryptsetup.opens(&header, other, None)?.is_none() {
                 return Err(Error::refused(self.device, "one of the other keys did not open it before"));
@@ -237,11 +237,11 @@ impl Reencrypt<'_> {
             let saved = self.save(&ready.before)?;
             tell(ReencryptStep::Done(format!("previous header saved in {}", saved.display())));
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
-            let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
-            let begun = begun.map_err(|error| Error::io(&note)(error.into()))?;
+            let unfinished_run = serde_json::to_vec(&UnfinishedRun { others: self.others.len(), header });
+            let unfinished_run = unfinished_run.map_err(|error| Error::io(&note)(error.into()))?;
             // Left by a run that was interrupted before it changed anything.
             remove(&note)?;
-            files::write_atomic(&note, &begun, WriteOptions::SECRET).map_err(Error::io(&note))?;
+            files::write_atomic(&note, &unfinished_run, WriteOptions::SECRET).map_err(Error::io(&note))?;
         }
         let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
         let is_file = fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());
@@ -344,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_that_must_not_do_it() {
+    fn releases_with_known_faults_are_refused() {
         let fault = |a, b, c, resume, device| fault(Version::new(a, b, c), resume, device).is_some();
         assert!(fault(2, 7, 0, false, true) && fault(2, 7, 4, true, true));
         assert!(!fault(2, 7, 4, false, false), "files are re-encrypted offline");

@@ -22,7 +22,7 @@ use crate::cipher::Cipher as Specification;
 const BLOCK_BYTES: usize = 16;
 /// Blocks that go through the cipher together: enough for implementations that process 64 at once, even with small
 /// sectors, and few enough to stay in the first-level cache with their tweaks.
-const TOGETHER: usize = 256;
+const BATCH_BLOCKS: usize = 256;
 
 /// Why sectors cannot be encrypted here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -162,8 +162,8 @@ impl<'d> Sectors<'d> {
     }
 
     /// Number of blocks, in whole sectors, that go through the cipher together.
-    fn together(&self) -> usize {
-        self.each.saturating_mul(TOGETHER.checked_div(self.each).unwrap_or_default().max(1))
+    fn batch_blocks(&self) -> usize {
+        self.each.saturating_mul(BATCH_BLOCKS.checked_div(self.each).unwrap_or_default().max(1))
     }
 }
 
@@ -251,7 +251,7 @@ impl BlockCipherEncClosure for Chain<'_> {
         for (sector, iv) in self.sectors.blocks.chunks_exact_mut(self.sectors.each).zip(&self.ivs) {
             let mut previous = *iv;
             for block in sector {
-                mix(&mut previous, block);
+                xor_block(&mut previous, block);
                 backend.encrypt_block(InOut::from(&mut previous));
                 *block = previous;
             }
@@ -263,16 +263,16 @@ impl BlockCipherDecClosure for Chain<'_> {
     /// Decrypts many blocks at once: the ciphertext that each one needs is already there.
     #[inline(always)]
     fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
-        let (together, each) = (self.sectors.together(), self.sectors.each);
-        let mut sealed = vec![Block::default(); together];
+        let (batch_blocks, each) = (self.sectors.batch_blocks(), self.sectors.each);
+        let mut sealed = vec![Block::default(); batch_blocks];
         let mut ivs = self.ivs.iter();
-        for blocks in self.sectors.blocks.chunks_mut(together) {
+        for blocks in self.sectors.blocks.chunks_mut(batch_blocks) {
             sealed.iter_mut().zip(&*blocks).for_each(|(kept, block)| *kept = *block);
             decrypt_all(backend, blocks);
             for ((sector, sealed), iv) in blocks.chunks_exact_mut(each).zip(sealed.chunks_exact(each)).zip(&mut ivs) {
                 let Some((first, others)) = sector.split_first_mut() else { continue };
-                mix(first, iv);
-                mix_all(others, sealed);
+                xor_block(first, iv);
+                xor_all(others, sealed);
             }
         }
     }
@@ -292,14 +292,14 @@ impl BlockSizeUser for Xts<'_> {
 impl BlockCipherEncClosure for Xts<'_> {
     #[inline(always)]
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
-        self.between(|blocks| encrypt_all(backend, blocks));
+        self.xor_around(|blocks| encrypt_all(backend, blocks));
     }
 }
 
 impl BlockCipherDecClosure for Xts<'_> {
     #[inline(always)]
     fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
-        self.between(|blocks| decrypt_all(backend, blocks));
+        self.xor_around(|blocks| decrypt_all(backend, blocks));
     }
 }
 
@@ -371,32 +371,32 @@ impl<'d> Xts<'d> {
     /// XORs the tweaks into the blocks before and after `turn`. Each tweak is that of the block before times x in
     /// GF(2¹²⁸).
     #[inline(always)]
-    fn between(self, turn: impl Fn(&mut [Block])) {
-        let (together, each) = (self.sectors.together(), self.sectors.each);
-        let mut tweaks = vec![Block::default(); together];
+    fn xor_around(self, turn: impl Fn(&mut [Block])) {
+        let (batch_blocks, each) = (self.sectors.batch_blocks(), self.sectors.each);
+        let mut tweaks = vec![Block::default(); batch_blocks];
         let mut firsts = self.tweaks.iter();
-        for blocks in self.sectors.blocks.chunks_mut(together) {
+        for blocks in self.sectors.blocks.chunks_mut(batch_blocks) {
             for (sector, first) in
                 tweaks.chunks_exact_mut(each).zip(firsts.by_ref().take(blocks.chunks_exact(each).len()))
             {
                 Tweaks::from(u128::from_le_bytes(first.0)).fill(sector);
             }
-            mix_all(blocks, &tweaks);
+            xor_all(blocks, &tweaks);
             turn(blocks);
-            mix_all(blocks, &tweaks);
+            xor_all(blocks, &tweaks);
         }
     }
 }
 
 /// XORs as one array of bytes: compilers vectorise that, but not blocks or integers.
 #[inline(always)]
-fn mix_all(blocks: &mut [Block], with: &[Block]) {
+fn xor_all(blocks: &mut [Block], with: &[Block]) {
     let bytes = Array::slice_as_flattened_mut(blocks).iter_mut();
     bytes.zip(Array::slice_as_flattened(with)).for_each(|(byte, with)| *byte ^= with);
 }
 
 #[inline(always)]
-fn mix(block: &mut Block, with: &Block) {
+fn xor_block(block: &mut Block, with: &Block) {
     block.0.iter_mut().zip(&with.0).for_each(|(byte, with)| *byte ^= with);
 }
 
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_that_go_through_the_cipher_together_are_what_each_is_alone() {
+    fn sectors_encrypted_together_equal_sectors_encrypted_alone() {
         let key: Vec<u8> = (0..64).collect();
         let plain: Vec<u8> = (0..5 * 4096 + 1536).map(|at: u32| ((at * 37) >> 4) as u8).collect();
         let cipher = SectorCipher::new("aes-xts-plain64", &key).unwrap();
@@ -505,7 +505,7 @@ mod tests {
     }
 
     /// Decrypts sealed sectors with another implementation, one at a time.
-    fn opened_by_another(key: &[u8], iv: [u8; 16], sealed: &[u8]) -> Vec<u8> {
+    fn decrypted_by_another(key: &[u8], iv: [u8; 16], sealed: &[u8]) -> Vec<u8> {
         let algorithm = if key.len() == 16 { &AES_128 } else { &AES_256 };
         let key = DecryptingKey::cbc(UnboundCipherKey::new(algorithm, key).unwrap()).unwrap();
         let mut data = sealed.to_vec();
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn cbc_sectors_are_what_another_implementation_opens_with_the_iv_of_dm_crypt() {
+    fn another_implementation_decrypts_cbc_sectors_with_the_iv_of_dm_crypt() {
         let plain: Vec<u8> = (0..8192u32).map(|at| ((at * 31) >> 3) as u8).collect();
         let number = 0x1_0000_0007u64;
         // With sectors of 4096 bytes, the second sector's number is 8 higher.
@@ -534,8 +534,8 @@ mod tests {
                 let cipher = SectorCipher::new(name, &key).unwrap();
                 let mut data = plain.clone();
                 cipher.encrypt(number, 4096, &mut data);
-                assert_eq!(opened_by_another(&key, iv, &data[..4096]), plain[..4096], "{name}");
-                assert_eq!(opened_by_another(&key, next, &data[4096..]), plain[4096..], "{name}");
+                assert_eq!(decrypted_by_another(&key, iv, &data[..4096]), plain[..4096], "{name}");
+                assert_eq!(decrypted_by_another(&key, next, &data[4096..]), plain[4096..], "{name}");
                 cipher.decrypt(number, 4096, &mut data);
                 assert_eq!(data, plain, "{name}");
             }
@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn essiv_is_the_number_under_the_hash_of_the_key() {
+    fn essiv_encrypts_the_sector_number_with_the_hash_of_the_key() {
         let key = vec![3; 32];
         let mut iv = [Array(5u128.to_le_bytes())];
         Aes::new(digest(&SHA256, &key).as_ref()).unwrap().encrypt_with(Each(&mut iv));
@@ -551,13 +551,13 @@ mod tests {
         let cipher = SectorCipher::new("aes-cbc-essiv:sha256", &key).unwrap();
         let mut data = plain.clone();
         cipher.encrypt(5, 512, &mut data);
-        assert_eq!(opened_by_another(&key, iv[0].0, &data), plain);
+        assert_eq!(decrypted_by_another(&key, iv[0].0, &data), plain);
         cipher.decrypt(5, 512, &mut data);
         assert_eq!(data, plain);
     }
 
     #[test]
-    fn ecb_shows_equal_blocks_whatever_its_iv_is_called() {
+    fn ecb_ignores_the_iv_and_repeats_equal_blocks() {
         let mut data = vec![0; 1024];
         SectorCipher::new("aes-ecb-benbi", &[1; 16]).unwrap().encrypt(9, 512, &mut data);
         assert!(data.chunks(16).all(|block| block == &data[..16]) && data[..16] != [0; 16]);
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said_so() {
+    fn unsupported_ciphers_are_refused() {
         let error = |name: &str, bytes: usize| SectorCipher::new(name, &vec![0; bytes]).unwrap_err();
         assert_eq!(error("aes-xts-plain64", 16), SectorFault::HalfKey(128));
         assert_eq!(error("aes-cbc-plain", 24), SectorFault::KeyBits(192));

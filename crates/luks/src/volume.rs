@@ -195,8 +195,12 @@ impl Volume {
     pub fn is_rewritten(&self) -> bool {
         let mut live = self.live();
         let (Some(data), None) = (live.next(), live.next()) else { return false };
-        let noted = |flag: &str| self.segments.iter().find(|segment| segment.has_flag(flag));
-        let (Some(before), Some(after)) = (noted("backup-previous"), noted("backup-final")) else { return false };
+        let reencryption_digests = |flag: &str| self.segments.iter().find(|segment| segment.has_flag(flag));
+        let (Some(before), Some(after)) =
+            (reencryption_digests("backup-previous"), reencryption_digests("backup-final"))
+        else {
+            return false;
+        };
         let state = |segment: &Segment| {
             let key = self.digests.iter().find(|digest| digest.segments.contains(&segment.id)).map(|digest| digest.id);
             (key, segment.kind.clone(), segment.cipher.clone(), segment.sector_bytes)

@@ -53,7 +53,7 @@ fn after(name: &str, change: impl FnOnce(&mut Value)) -> Vec<String> {
 }
 
 #[test]
-fn fields_that_cannot_be() {
+fn impossible_fields_are_refused() {
     type Change = fn(&mut Value);
     let cases: &[(&str, Change)] = &[
         ("an absurd area", |j| j["keyslots"]["0"]["area"]["size"] = json!("99999999999999999999")),
@@ -102,7 +102,7 @@ fn moved_first_part() -> Value {
 }
 
 #[test]
-fn parts_of_the_data_may_stand_in_any_order_and_not_in_each_other() {
+fn segments_may_have_any_order_but_must_not_overlap() {
     type Change = fn(&mut Value);
     let segments = |change: Change| {
         after("luks2-reencrypt-init", |j| {
@@ -147,7 +147,7 @@ fn a_huge_cost_is_reported_and_not_computed() {
 }
 
 #[test]
-fn thresholds_of_key_derivation() {
+fn weak_key_derivations_are_found_at_their_thresholds() {
     let kdf = |kdf: Value| {
         move |j: &mut Value| {
             let salt = j["keyslots"]["0"]["kdf"]["salt"].clone();
@@ -191,7 +191,7 @@ fn ciphers() {
 }
 
 #[test]
-fn states_of_a_re_encryption() {
+fn states_of_a_re_encryption_are_distinguished() {
     let kill = |digest: &'static str| move |j: &mut Value| j["digests"][digest]["keyslots"] = json!([]);
     assert_eq!(after("luks2-reencrypt-part", kill("0")), ["kdf-weak", "reencrypt-stuck", "unbound-slot"][..2]);
     assert_eq!(after("luks2-reencrypt-part", kill("1")), ["kdf-weak", "reencrypt-stuck"]);
@@ -214,7 +214,7 @@ fn states_of_a_re_encryption() {
 }
 
 #[test]
-fn the_newer_copy_counts() {
+fn the_newer_copy_is_used() {
     let (old, mut new) = (metadata("luks2-good"), metadata("luks2-good"));
     new["keyslots"].as_object_mut().expect("slots").remove("1");
     new["digests"]["0"]["keyslots"] = json!(["0"]);

@@ -97,7 +97,7 @@ impl Authority {
         crate::files::make_directory(directory)?;
         let files = Files::for_authority(directory);
         if !replace {
-            files.are_free()?;
+            files.check_free()?;
         }
         let key = PrivateKey::generate(kind)?;
         let subject = subject.map_or_else(default_subject, |subject| Ok(subject.to_owned()))?;
@@ -165,7 +165,7 @@ impl Authority {
     pub fn issue(&self, order: &Order) -> Result<Files, Error> {
         let files = Files::for_name(&self.directory, &order.name);
         if !order.replace {
-            files.are_free()?;
+            files.check_free()?;
         }
         let key = PrivateKey::generate(order.key)?;
         let certificate = self.sign(order, &key)?;
@@ -213,7 +213,7 @@ impl Authority {
         }
         let certificates = read_certificates(&files.certificate)?;
         let Some(old) = certificates.first() else { return Err(Error::NoCertificate { path: files.certificate }) };
-        let order = again(name, old, days);
+        let order = reissue_order(name, old, days);
         if new_key {
             let key = PrivateKey::generate(order.key)?;
             files.write(&self.sign(&order, &key)?, &key, true)?;
@@ -327,7 +327,7 @@ fn san(name: AlternativeName) -> Result<SanType, Error> {
 }
 
 /// The order that an existing certificate corresponds to.
-fn again(name: &Name, old: &Certificate, days: u32) -> Order {
+fn reissue_order(name: &Name, old: &Certificate, days: u32) -> Order {
     let has = |usage: &str| old.ext_key_usage.iter().any(|one| one == usage);
     let usage = match (has("serverAuth"), has("clientAuth")) {
         (true, false) => Usage::Server,
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_issued_is_good_and_has_its_names() {
+    fn issued_certificates_are_valid_and_have_their_names() {
         let (directory, authority) = authority();
         let files = authority.issue(&order("db1.example.org", &["10.0.0.1", "db1"])).unwrap();
         assert_eq!(problems(directory.path(), "db1.example.org"), [""; 0]);
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extended_authority_stands_for_what_it_has_issued() {
+    fn a_renewed_authority_still_verifies_its_certificates() {
         let (directory, authority) = authority();
         authority.issue(&order("db1", &[])).unwrap();
         Authority::extend(directory.path(), 7000).unwrap();
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outlives_its_authority() {
+    fn no_certificate_outlives_its_authority() {
         let directory = tempfile::tempdir().unwrap();
         Authority::create(directory.path(), Some("Short"), KeyType::default(), 20, false).unwrap();
         let files = Authority::open(directory.path()).unwrap().issue(&order("db1", &[])).unwrap();
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn rsa_keys_can_be_had() {
+    fn rsa_keys_are_supported() {
         let (directory, authority) = authority();
         authority.issue(&Order { key: KeyType::Rsa2048, ..order("old", &[]) }).unwrap();
         assert_eq!(problems(directory.path(), "old"), [""; 0]);

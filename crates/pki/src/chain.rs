@@ -145,7 +145,7 @@ pub fn check_chain(
     now: UnixTime,
 ) -> Result<(), Untrusted> {
     if trusted.iter().any(|one| one.as_ref() == end_entity.as_ref()) {
-        return in_time(&parsed(end_entity)?, now);
+        return check_validity(&parsed(end_entity)?, now);
     }
     let anchors: Vec<TrustAnchor<'_>> =
         trusted.iter().filter_map(|one| webpki::anchor_from_trusted_cert(one).ok()).collect();
@@ -161,13 +161,13 @@ pub fn check_chain(
         // The handshake is verified with the key as parsed by the other parser.
         Ok(key) if key.as_ref() == parsed(end_entity)?.public_key().raw => Ok(()),
         Ok(_) => Err(Untrusted::Malformed("its key can be read in two ways".to_owned())),
-        Err(webpki::Error::UnsupportedCertVersion) => version1(&parsed(end_entity)?, trusted, algorithms, now),
+        Err(webpki::Error::UnsupportedCertVersion) => check_version1(&parsed(end_entity)?, trusted, algorithms, now),
         Err(error) => Err(cause(&error)),
     }
 }
 
 /// A version 1 certificate has no extensions: it is valid if one of the trusted certificates has signed it.
-fn version1(
+fn check_version1(
     leaf: &X509Certificate<'_>,
     trusted: &[CertificateDer<'_>],
     algorithms: &[&dyn SignatureVerificationAlgorithm],
@@ -192,8 +192,8 @@ fn version1(
             .filter(|algorithm| algorithm.signature_alg_id().as_ref().windows(hash.len()).any(|part| part == hash))
             .any(|algorithm| algorithm.verify_signature(key, signed, proof).is_ok());
         if valid {
-            in_time(&issuer, now)?;
-            return in_time(leaf, now);
+            check_validity(&issuer, now)?;
+            return check_validity(leaf, now);
         }
         why = Untrusted::BadSignature;
     }
@@ -204,7 +204,7 @@ fn parsed<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, Untrus
     certificate::parse(der).map_err(|error| Untrusted::Malformed(error.to_string()))
 }
 
-fn in_time(certificate: &X509Certificate<'_>, now: UnixTime) -> Result<(), Untrusted> {
+fn check_validity(certificate: &X509Certificate<'_>, now: UnixTime) -> Result<(), Untrusted> {
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     if now < certificate.validity().not_before.timestamp() {
         return Err(Untrusted::NotYetValid);

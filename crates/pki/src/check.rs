@@ -105,7 +105,7 @@ impl Criteria {
         Ok(checked)
     }
 
-    /// The keys of the authority and of certificates may be kept elsewhere.
+    /// Checks a certificate, with its key if the file exists: keys may be stored elsewhere.
     fn with_key(&self, files: &Files, ca: Option<&Path>) -> Result<Checked, Error> {
         let key = files.key.exists().then_some(files.key.as_path());
         let credentials = Credentials::read(&files.certificate, key, ca)?;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_as_bad_as_the_worst_in_it() {
+    fn the_level_of_a_directory_is_that_of_its_worst_certificate() {
         let dir = tempfile::tempdir().unwrap();
         let authority = authority(dir.path());
         let check = |criteria: Criteria| criteria.check(Subject::Authority(dir.path()), None).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_end_soon_are_renewed_and_no_others() {
+    fn only_certificates_that_expire_soon_are_renewed() {
         let dir = tempfile::tempdir().unwrap();
         let authority = authority(dir.path());
         issue(&authority, "db1", 300);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_is_renewed_in_a_directory() {
+    fn due_certificates_of_a_directory_are_renewed() {
         let dir = tempfile::tempdir().unwrap();
         issue(&authority(dir.path()), "db2", 20);
         for (due, renewed) in
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_renewed_does_not_keep_the_others() {
+    fn a_failed_renewal_does_not_stop_the_others() {
         let dir = tempfile::tempdir().unwrap();
         let authority = authority(dir.path());
         issue(&authority, "db2", 20);

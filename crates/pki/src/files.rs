@@ -41,8 +41,8 @@ impl Files {
         Self { certificate: directory.join(format!("{name}.pem")), key: directory.join(format!("{name}.key")) }
     }
 
-    /// Fails if one of them exists.
-    pub(crate) fn are_free(&self) -> Result<(), Error> {
+    /// Returns [`Error::Exists`] if the certificate or its key exists.
+    pub(crate) fn check_free(&self) -> Result<(), Error> {
         match [&self.key, &self.certificate].into_iter().find(|path| path.symlink_metadata().is_ok()) {
             Some(path) => Err(Error::Exists { path: path.clone() }),
             None => Ok(()),
@@ -54,13 +54,13 @@ impl Files {
     pub(crate) fn write(&self, certificate: &str, key: &PrivateKey, replace: bool) -> Result<(), Error> {
         let part = |path: &Path, text: &str, options: WriteOptions| {
             PendingFile::write(path, text.as_bytes(), options.replacing(replace))
-                .map_err(|source| unwritten(path, source))
+                .map_err(|source| write_failed(path, source))
         };
         let new_key = part(&self.key, key.pem(), WriteOptions::SECRET)?;
         let new_certificate = part(&self.certificate, certificate, WriteOptions::PUBLIC)?;
-        let old_key = SavedFile::link(&self.key).map_err(|source| unwritten(&self.key, source))?;
-        new_key.commit().map_err(|source| unwritten(&self.key, source))?;
-        let put = new_certificate.commit().map_err(|source| unwritten(&self.certificate, source));
+        let old_key = SavedFile::link(&self.key).map_err(|source| write_failed(&self.key, source))?;
+        new_key.commit().map_err(|source| write_failed(&self.key, source))?;
+        let put = new_certificate.commit().map_err(|source| write_failed(&self.certificate, source));
         if put.is_err() {
             let undone = match old_key {
                 Some(old) => old.restore(),
@@ -68,7 +68,7 @@ impl Files {
                 None if !replace => fs::remove_file(&self.key),
                 None => Ok(()),
             };
-            undone.map_err(|source| unwritten(&self.key, source))?;
+            undone.map_err(|source| write_failed(&self.key, source))?;
         }
         put
     }
@@ -79,10 +79,10 @@ impl Files {
 }
 
 fn put(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
-    files::write_atomic(path, bytes, options).map_err(|source| unwritten(path, source))
+    files::write_atomic(path, bytes, options).map_err(|source| write_failed(path, source))
 }
 
-fn unwritten(path: &Path, source: io::Error) -> Error {
+fn write_failed(path: &Path, source: io::Error) -> Error {
     match source.kind() {
         ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
         _ => Error::Write { path: path.to_owned(), source },

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn each_problem_is_seen() {
+    fn each_problem_is_reported() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (mut good, foreign) = (made(one.path()), made(other.path()));
         assert_eq!(kinds(&good, &["db1"], 0), []);

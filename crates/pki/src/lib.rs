@@ -3,8 +3,8 @@
 //! - [`Certificate`]: what an X.509 certificate says; [`leads_to`]: whether its chain leads to one that is trusted;
 //! - [`Authority`]: a small private authority in a directory, which issues certificates;
 //! - [`Credentials`]: a certificate, its key and its authority, read from PEM files;
-//! - [`judge()`]: what is wrong, or soon will be, with credentials; pure;
-//! - [`Identity`] and [`Authorities`]: who this side is in TLS, and whom it believes.
+//! - [`judge()`]: finds what is wrong, or soon will be, with credentials; a pure function;
+//! - [`Identity`] and [`Authorities`]: this side's certificate in TLS, and the authorities that it trusts.
 //!
 //! The directory is the authority's only state: `ca.pem`, `ca.key`, and `NAME.pem`, `NAME.key` for each certificate.
 //! Keys are PKCS #8, readable only by their owner, and never replaced unless requested.

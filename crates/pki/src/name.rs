@@ -7,7 +7,7 @@ use rustls_pki_types::DnsName;
 use crate::{CA, Error};
 
 /// Longest common name (RFC 5280, `ub-common-name`).
-const LONGEST: usize = 64;
+const MAX_CHARS: usize = 64;
 
 /// Name of a certificate and of its files: letters, digits, `.`, `-`, `_`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +42,7 @@ impl FromStr for Name {
         match text {
             "" => refuse("it is empty"),
             CA => refuse("that is the authority's own"),
-            _ if text.len() > LONGEST => refuse("it has more than 64 characters"),
+            _ if text.len() > MAX_CHARS => refuse("it has more than 64 characters"),
             _ if text.starts_with(['.', '-']) => refuse("it begins with . or -"),
             _ if !text.chars().all(plain) => refuse("it has characters besides letters, digits, '.', '-' and '_'"),
             _ => Ok(Self(text.to_owned())),

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_goes_by_each_of_its_names() {
+    fn each_name_of_a_certificate_is_accepted() {
         let mut params = CertificateParams::new(vec!["db.example".to_owned()]).unwrap();
         params.subject_alt_names.push(SanType::IpAddress("192.0.2.7".parse().unwrap()));
         params.subject_alt_names.push(SanType::IpAddress("2001:db8::7".parse().unwrap()));

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::CertificateFault;
 
 /// Maximum size of a PEM file; real ones stay below 64 KiB.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads a file of bounded size.
 ///
@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Errors of the system.
 pub fn read_secret(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     let file = File::open(path)?;
-    let length = file.metadata()?.len().min(MOST_BYTES);
+    let length = file.metadata()?.len().min(MAX_BYTES);
     // Full capacity from the start: a vector that grows leaves copies behind.
     let room = usize::try_from(length).unwrap_or_default().saturating_add(64);
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_as_the_library_reads_and_writes_them() {
+    fn keys_are_read_and_written_as_by_the_library() {
         for _ in 0..20 {
             let pair = rcgen::KeyPair::generate().unwrap();
             assert_eq!(*private_key_pem(pair.serialized_der()), pair.serialize_pem().replace("\r\n", "\n"));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_is_found_among_other_things() {
+    fn certificates_and_keys_are_found_among_other_sections() {
         let with = |label: &str| {
             format!(
                 "text\r\n-----BEGIN EC PARAMETERS-----\r\nAAAA\r\n-----END EC PARAMETERS-----\r\n-----BEGIN {label}-----\r\nAQI\r\nD\r\n-----END {label}-----\r\n"
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_without_growing() {
+    fn a_file_is_read_without_reallocation() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
         std::fs::write(&path, vec![7; 200_000]).unwrap();

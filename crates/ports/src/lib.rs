@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_given_once() {
+    fn a_port_is_reserved_once() {
         let ports: [u16; 50] = free_ports().unwrap();
         let different: std::collections::HashSet<_> = ports.iter().collect();
         assert_eq!(different.len(), ports.len());

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_is_killed_with_what_it_started() {
+    fn a_group_is_killed_with_its_children() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & echo started; wait"]).process_group(0).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();

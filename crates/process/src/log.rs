@@ -2,8 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-/// The line of a log that gives the reason: the last one that mentions an error, else the last
-/// line.
+/// The line of a log that most likely gives the reason: the last one that mentions an error, else the last line.
 #[must_use]
 pub fn last_words(mut log: impl BufRead) -> String {
     /// Longer lines are read in several parts.

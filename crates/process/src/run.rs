@@ -122,18 +122,18 @@ mod tests {
     }
 
     #[test]
-    fn input_output_and_code() {
+    fn input_output_and_exit_code_are_passed_on() {
         let ended = shell("cat; echo no >&2; exit 4", Some(b"key"), Duration::from_secs(10)).unwrap();
         assert_eq!((ended.code, ended.stdout.as_str(), ended.error_output()), (Some(4), "key", "no".to_owned()));
     }
 
     #[test]
-    fn one_that_hangs_is_ended() {
+    fn a_program_that_hangs_is_killed() {
         assert!(shell("exec sleep 60", None, Duration::from_millis(50)).is_none());
     }
 
     #[test]
-    fn lines_are_heard_as_they_come() {
+    fn lines_are_passed_on_as_they_arrive() {
         let mut heard = Vec::new();
         let args = ["-c".as_ref(), "echo one; echo two".as_ref()];
         run_with_lines(Path::new("/bin/sh"), &args, None, Duration::from_secs(10), &mut |line| {

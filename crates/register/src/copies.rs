@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_stands_only_as_long_as_its_bytes_and_those_of_its_password_do() {
+    fn a_copy_is_unchanged_only_if_its_bytes_and_its_password_file_are() {
         let directory = tempfile::tempdir().unwrap();
         let (copy, password) = (directory.path().join("copy"), directory.path().join("password"));
         fs::write(&copy, "sealed").unwrap();

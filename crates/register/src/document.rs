@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_an_unfinished_run_left_and_holds_no_other_keys_is_replaced() {
+    fn only_a_backup_of_an_unfinished_run_without_other_keys_may_be_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("b");
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_the_server_removed_is_not_lost_while_a_backup_of_before_holds_it() {
+    fn a_key_that_the_server_removed_is_not_lost_while_an_earlier_backup_has_it() {
         let directory = tempfile::tempdir().unwrap();
         let (file, before) = (directory.path().join("b"), directory.path().join("b.before"));
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();

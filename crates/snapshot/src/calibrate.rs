@@ -19,9 +19,9 @@ use crate::{freeze::HighPriority, sys};
 /// Extents of the fragmented test file.
 const EXTENTS: u32 = 2048;
 /// Number of fragmented files, each cloned once: a second clone would find extents already shared.
-const MANY: usize = 2;
+const FRAGMENTED_FILES: usize = 2;
 /// Number of clones of a file with one extent.
-const ONE: usize = 48;
+const SMALL_CLONES: usize = 48;
 const BLOCK_BYTES: usize = 4096;
 /// Bytes written to measure the write rate.
 const WRITTEN_BYTES: usize = 8 << 20;
@@ -36,7 +36,7 @@ pub(crate) struct Costs {
 }
 
 /// Measured on XFS, used if measuring fails: 36 µs per file, 16 µs per extent, 256 MiB in 0.12 s.
-pub(crate) const USUAL: Costs = Costs {
+pub(crate) const FALLBACK: Costs = Costs {
     per_file: Duration::from_micros(36),
     per_extent: Duration::from_micros(16),
     written_per_second: 256.0 * 1_048_576.0 / 0.12,
@@ -49,7 +49,7 @@ impl Costs {
     }
 
     fn try_measure(directory: &Path) -> io::Result<Self> {
-        let many = (0..MANY).map(|_| fragmented(directory)).collect::<io::Result<Vec<_>>>()?;
+        let many = (0..FRAGMENTED_FILES).map(|_| fragmented(directory)).collect::<io::Result<Vec<_>>>()?;
         let one = unnamed_file(directory)?;
         one.write_all_at(&[1; BLOCK_BYTES], 0)?;
         one.sync_data()?;
@@ -60,7 +60,7 @@ impl Costs {
         sys::write_out(&large)?;
         let written = began.elapsed();
         let extents = sys::extents(many.first().unwrap_or(&one)).unwrap_or_default().max(u64::from(EXTENTS));
-        let per_file = mean((0..ONE).map(|_| clone_of(directory, &one)).collect::<io::Result<_>>()?);
+        let per_file = mean((0..SMALL_CLONES).map(|_| clone_of(directory, &one)).collect::<io::Result<_>>()?);
         let all = mean(many.iter().map(|file| clone_of(directory, file)).collect::<io::Result<_>>()?);
         #[expect(clippy::cast_precision_loss, reason = "a measurement")]
         let written_per_second = WRITTEN_BYTES as f64 / written.as_secs_f64().max(1e-6);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_count_but_a_stall() {
+    fn the_mean_ignores_a_single_stall() {
         let of = |times: &[u64]| mean(times.iter().copied().map(Duration::from_micros).collect());
         assert_eq!(of(&[9, 1, 5]), Duration::from_micros(5));
         assert_eq!(of(&[2, 90_000, 2, 2, 2, 2, 2, 2]), Duration::from_micros(2));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_cloned_nothing_is_measured() {
+    fn without_clones_nothing_is_measured() {
         assert_eq!(Costs::measured_in(Path::new("/proc")), None);
     }
 }

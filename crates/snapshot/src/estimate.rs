@@ -111,15 +111,15 @@ impl Size {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::USUAL;
+    use crate::calibrate::FALLBACK;
 
     #[test]
     fn files_extents_and_dirty_pages_add_up() {
         let size = Size { files: 1000, extents: 10_000, dirty_bytes: 256 << 20, listed: Duration::from_millis(3) };
-        let estimate = size.estimate(Provider::Reflink, &USUAL, true);
+        let estimate = size.estimate(Provider::Reflink, &FALLBACK, true);
         assert_eq!(estimate.freeze_ms, 10.0 + 3.0 + 36.0 + 160.0 + 120.0);
         assert_eq!(estimate.freeze(), Duration::from_millis(329));
-        assert_eq!(size.estimate(Provider::Btrfs, &USUAL, true).freeze_ms, 75.0 + 120.0);
-        assert_eq!(size.estimate(Provider::Btrfs, &USUAL, false).freeze_ms, 0.0);
+        assert_eq!(size.estimate(Provider::Btrfs, &FALLBACK, true).freeze_ms, 75.0 + 120.0);
+        assert_eq!(size.estimate(Provider::Btrfs, &FALLBACK, false).freeze_ms, 0.0);
     }
 }

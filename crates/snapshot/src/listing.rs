@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_process_is_left_out_and_links_out_are_followed() {
+    fn files_of_the_running_process_are_excluded_and_external_links_followed() {
         let directory = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(directory.path()).unwrap().join("data");
         let other = root.with_file_name("other");

@@ -1,8 +1,8 @@
 //! Finds the server process of a data directory.
 //!
-//! A socket or a pid file is only a hint. That the process has this directory open is proven by the
-//! locks that InnoDB and Aria hold on their files, and by its open descriptors. Either can be
-//! hidden from this process, so one of them suffices.
+//! A socket or a pid file is only a hint. The locks that InnoDB and Aria hold on their files, or the open descriptors
+//! of the process, prove that it has this directory open. Either can be hidden from this process, so one of them
+//! suffices.
 
 use std::{
     collections::BTreeSet,
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_hide_the_state() {
+    fn a_process_name_cannot_hide_the_state() {
         assert_eq!(state_in("42 (my) T (sqld) S 1 42"), Some('S'));
         assert_eq!(state_in("42 (mysqld) T 1 42"), Some('T'));
         assert_eq!(state_in("42"), None);

@@ -54,7 +54,7 @@ fn is_sending(process: Pid) -> bool {
     }
     let calls = calls(process);
     // If the calls are hidden from this user, a send is possible (kernel.yama.ptrace_scope).
-    calls.is_none_or(|calls| calls.iter().any(|(call, fd)| SENDING.contains(call) && waiting.contains_key(fd)))
+    calls.is_none_or(|calls| calls.iter().any(|(call, fd)| SEND_CALLS.contains(call) && waiting.contains_key(fd)))
 }
 
 /// Whether the process has loaded Galera's library, under any file name.
@@ -67,20 +67,20 @@ fn has_provider(server: Pid) -> bool {
 /// data for a while: descriptors and sockets.
 fn waiting(process: Pid) -> BTreeMap<u64, u64> {
     let began = Instant::now();
-    let mut found = filled(process);
+    let mut found = with_unsent_data(process);
     while !found.is_empty() && began.elapsed() < TIME_LIMIT {
         thread::sleep(POLL_INTERVAL);
-        let now = filled(process);
+        let now = with_unsent_data(process);
         found.retain(|fd, socket| now.get(fd) == Some(socket));
     }
     found
 }
 
 /// Those that have unsent or unacknowledged data now.
-fn filled(process: Pid) -> BTreeMap<u64, u64> {
+fn with_unsent_data(process: Pid) -> BTreeMap<u64, u64> {
     let connections = connections(process);
     let listening: BTreeSet<u16> =
-        connections.iter().filter(|line| line.state == LISTENS).map(|line| line.local_port).collect();
+        connections.iter().filter(|line| line.state == LISTEN).map(|line| line.local_port).collect();
     let full = |line: &&Connection| line.sends() && line.unsent_bytes > 0 && !listening.contains(&line.local_port);
     let full: BTreeSet<u64> = connections.iter().filter(full).map(|line| line.socket).collect();
     // Rare, so descriptors are examined only then.
@@ -103,7 +103,7 @@ fn blocking(process: Pid) -> BTreeMap<u64, u64> {
 }
 
 /// System calls that send data.
-const SENDING: [i64; 4] = [libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_write, libc::SYS_writev];
+const SEND_CALLS: [i64; 4] = [libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_write, libc::SYS_writev];
 
 /// The system calls in which threads of the process are blocked, and their first arguments; `None`
 /// if they are hidden.
@@ -140,7 +140,7 @@ struct Connection {
 // Source: `net/tcp_states.h` of Linux.
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
-const LISTENS: u8 = 10;
+const LISTEN: u8 = 10;
 
 impl Connection {
     /// Source: proc_pid_net(5) and `get_tcp4_sock` of Linux: number, local and remote address,
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_kernel_are_read() {
+    fn lines_of_proc_files_are_parsed() {
         let line = "   5: 0100007F:9F2E 0100007F:74E6 01 00000010:00000000 00:00000000 00000000     0        0 4711 2 0 20 4 30 10 -1";
         let expected = Connection { local_port: 0x9f2e, state: ESTABLISHED, unsent_bytes: 16, socket: 4711 };
         assert_eq!(Connection::parse(line), Some(expected));
@@ -210,15 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn a_send_that_nobody_takes_shows_until_it_is_taken() {
-        const MUCH: usize = 64 << 20;
+    fn a_blocked_send_is_detected_until_the_peer_reads() {
+        const MANY_BYTES: usize = 64 << 20;
         // More than the peer takes unread, and less than this side buffers.
         let (mut small, mut small_end, _listener) = pair();
         small.write_all(&vec![7; 256 << 10]).unwrap();
         assert!(has(&waiting(getpid()), &small) && !is_sending(getpid()));
         let (mut out, mut taken, _listener) = pair();
         let sender = out.try_clone().unwrap();
-        let sending = thread::spawn(move || out.write_all(&vec![7; MUCH]));
+        let sending = thread::spawn(move || out.write_all(&vec![7; MANY_BYTES]));
         while calls(getpid()).unwrap().iter().all(|(call, _)| *call != libc::SYS_sendto) {
             thread::sleep(POLL_INTERVAL);
         }
@@ -228,14 +228,14 @@ mod tests {
         sender.set_nonblocking(true).unwrap();
         assert!(!has(&waiting(getpid()), &sender));
         sender.set_nonblocking(false).unwrap();
-        std::io::copy(&mut (&mut taken).take(MUCH as u64), &mut std::io::sink()).unwrap();
+        std::io::copy(&mut (&mut taken).take(MANY_BYTES as u64), &mut std::io::sink()).unwrap();
         sending.join().unwrap().unwrap();
         std::io::copy(&mut (&mut small_end).take(256 << 10), &mut std::io::sink()).unwrap();
         assert!(!is_sending(getpid()));
     }
 
     #[test]
-    fn only_galera_is_looked_at() {
+    fn only_processes_with_galera_are_examined() {
         assert!(!has_provider(getpid()));
         assert!(refuse(getpid()).is_ok() && prove(getpid()).is_ok());
     }

@@ -41,7 +41,7 @@ fn prepare(server: &Server, table_options: &str) {
     server.sql(&sql).expect("tables are made");
 }
 
-/// Writers, and optionally one that runs DDL, until dropped.
+/// Clients that write, and optionally one that runs DDL; stopped on drop.
 struct Load {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -68,10 +68,10 @@ impl Load {
         self.acknowledged.iter().map(|reported| reported.load(Ordering::SeqCst)).collect()
     }
 
-    fn goes_on(&self, by: u64) {
+    fn wait_for_commits(&self, by: u64) {
         let then = self.acknowledged().iter().sum::<u64>();
-        let goes_on = || self.acknowledged().iter().sum::<u64>() >= then + by;
-        harness::wait_until("the server commits", harness::limit(120), goes_on);
+        let wait_for_commits = || self.acknowledged().iter().sum::<u64>() >= then + by;
+        harness::wait_until("the server commits", harness::limit(120), wait_for_commits);
     }
 }
 
@@ -164,7 +164,7 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     let server = case.builder.clone().start().expect("it starts");
     prepare(&server, case.table_options);
     let load = Load::start(&server, 3, false);
-    load.goes_on(300);
+    load.wait_for_commits(300);
     // Or no page was written, and there was no checkpoint.
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let control = Options { recover_from: Checkpoint::Newest, ..options(&server, case) };
@@ -248,12 +248,12 @@ fn refused(server: &Server, options: &Options) -> Error {
     take_of(server, options).expect_err("it is refused")
 }
 
-fn copies_hold(case: &Case) {
+fn check_copies(case: &Case) {
     let server = case.builder.clone().start().expect("it starts");
     prepare(&server, case.table_options);
     let load = Load::start(&server, 3, case.definitions);
     for round in 0..rounds(case.rounds) {
-        load.goes_on(300);
+        load.wait_for_commits(300);
         let acknowledged = load.acknowledged();
         let copy = take_of(&server, &options(&server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
         let followed = copy.followed().expect("it was followed").clone();
@@ -320,84 +320,84 @@ fn encrypted_mysql(kind: Kind, keyring: &Path) -> Case {
 }
 
 #[test]
-fn mariadb_1011() {
+fn mariadb_1011_is_copied_under_load() {
     if require(Kind::MariaDb1011).is_some() {
-        copies_hold(&Case { definitions: false, ..Case::new(mariadb(Kind::MariaDb1011)) });
+        check_copies(&Case { definitions: false, ..Case::new(mariadb(Kind::MariaDb1011)) });
     }
 }
 
 #[test]
-fn mariadb_1011_whose_definitions_change() {
+fn mariadb_1011_is_copied_during_ddl() {
     if require(Kind::MariaDb1011).is_some() {
-        copies_hold(&Case { definitions: true, ..Case::new(mariadb(Kind::MariaDb1011)) });
+        check_copies(&Case { definitions: true, ..Case::new(mariadb(Kind::MariaDb1011)) });
     }
 }
 
 #[test]
-fn mariadb_1011_encrypted_whose_definitions_change() {
+fn encrypted_mariadb_1011_is_copied_during_ddl() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let keys = directory.path().join("keys.txt");
     std::fs::write(&keys, "1;770a8a65da156d24ee2a093277530142\n").expect("room");
-    copies_hold(&Case { definitions: true, ..Case::new(encrypted(Kind::MariaDb1011, &keys)) });
+    check_copies(&Case { definitions: true, ..Case::new(encrypted(Kind::MariaDb1011, &keys)) });
 }
 
 #[test]
-fn mariadb_118_whose_definitions_change() {
+fn mariadb_118_is_copied_during_ddl() {
     if require(Kind::MariaDb118).is_some() {
-        copies_hold(&Case { definitions: true, ..Case::new(mariadb(Kind::MariaDb118)) });
+        check_copies(&Case { definitions: true, ..Case::new(mariadb(Kind::MariaDb118)) });
     }
 }
 
 #[test]
-fn mysql_97() {
+fn mysql_97_is_copied_under_load() {
     if require(Kind::MySql97).is_some() {
-        copies_hold(&Case { rounds: 1, ..Case::new(mysql(Kind::MySql97)) });
+        check_copies(&Case { rounds: 1, ..Case::new(mysql(Kind::MySql97)) });
     }
 }
 
 #[test]
-fn mysql_97_whose_definitions_change() {
+fn mysql_97_is_copied_during_ddl() {
     if require(Kind::MySql97).is_some() {
-        copies_hold(&Case { definitions: true, rounds: 1, ..Case::new(mysql(Kind::MySql97)) });
+        check_copies(&Case { definitions: true, rounds: 1, ..Case::new(mysql(Kind::MySql97)) });
     }
 }
 
 #[test]
-fn mysql_97_encrypted_whose_definitions_change() {
+fn encrypted_mysql_97_is_copied_during_ddl() {
     if require(Kind::MySql97).is_none() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let case = encrypted_mysql(Kind::MySql97, &directory.path().join("keyring"));
-    copies_hold(&Case { definitions: true, ..case });
+    check_copies(&Case { definitions: true, ..case });
 }
 
 #[test]
-fn mysql_80() {
+fn mysql_80_is_copied_under_load() {
     if require(Kind::MySql80).is_some() {
-        copies_hold(&Case { rounds: 1, ..Case::new(mysql(Kind::MySql80)) });
+        check_copies(&Case { rounds: 1, ..Case::new(mysql(Kind::MySql80)) });
     }
 }
 
 #[test]
-fn mysql_97_that_is_recovered_from_the_newest_checkpoint_is_wrong() {
+fn a_copy_of_mysql_97_recovered_from_the_newest_checkpoint_is_wrong() {
     if require(Kind::MySql97).is_some() {
         a_copy_from_the_newest_checkpoint_is_wrong(&Case::new(mysql(Kind::MySql97)));
     }
 }
 
 #[test]
-fn mariadb_1011_that_is_recovered_from_the_newest_checkpoint_is_wrong() {
+fn a_copy_of_mariadb_1011_recovered_from_the_newest_checkpoint_is_wrong() {
     if require(Kind::MariaDb1011).is_some() {
         a_copy_from_the_newest_checkpoint_is_wrong(&Case::new(mariadb(Kind::MariaDb1011)));
     }
 }
 
 #[test]
-fn mysql_97_encrypted_without_its_keyring() {
+fn an_encrypted_redo_log_of_mysql_97_needs_the_keyring() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -415,7 +415,7 @@ fn mysql_97_encrypted_without_its_keyring() {
     let load = Load::start(&server, 3, false);
     let mut copy = None;
     harness::wait_until("the log begins with clear blocks", harness::limit(120), || {
-        load.goes_on(300);
+        load.wait_for_commits(300);
         copy = Some((load.acknowledged(), take_of(&server, &no_keys)));
         !matches!(copy, Some((_, Err(Error::Redo { .. }))))
     });
@@ -428,7 +428,7 @@ fn mysql_97_encrypted_without_its_keyring() {
 }
 
 #[test]
-fn mysql_97_that_may_not_be_copied_says_why() {
+fn mysql_97_reports_why_it_cannot_be_copied() {
     if require(Kind::MySql97).is_none() {
         return;
     }

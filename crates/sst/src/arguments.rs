@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_has_to_be_there() {
+    fn missing_required_arguments_are_refused() {
         for bad in ["--role donor --datadir /d", "--role x --address h --datadir /d", "--address h --datadir /d", ""] {
             assert!(parse(bad).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! Credentials of the joiner, as its donor's server passes them on: in the environment (MariaDB
+//! Credentials from the joiner's request, which the donor's server passes to this program: in the environment (MariaDB
 //! 10.11) or on standard input (MariaDB 11.8). Source: `wsrep_sst_common` of both.
 
 use std::io::Read;

@@ -119,7 +119,7 @@ fn full(
     let received = report_while(&progress, server_pipe, || session.receive(&progress));
     let received = received.inspect_err(|error| {
         // A partial transfer must not keep the disk full.
-        if matches!(error, TransferError::Space { .. }) || is_full(error) {
+        if matches!(error, TransferError::Space { .. }) || is_disk_full(error) {
             let _ = remove_tree(&layout.staging());
         }
     })?;
@@ -145,7 +145,7 @@ fn position_of(received: &Received) -> Result<Position, SstError> {
     said.and_then(Position::parse).ok_or(SstError::Position { from: "the donor" })
 }
 
-fn is_full(error: &TransferError) -> bool {
+fn is_disk_full(error: &TransferError) -> bool {
     matches!(error, TransferError::Target { source, .. }
         if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_cut_off_before_its_end_is_gone_on_from() {
+    fn only_a_transfer_interrupted_before_its_commit_is_resumed() {
         let directory = tempfile::tempdir().unwrap();
         let staging = directory.path().join("in");
         let inner = staging.join(transfer::plan::STAGING);

@@ -23,13 +23,13 @@ pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
 
 /// Returns the position if the server has stopped writing, and removes the marker.
 pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
-    const MOST_BYTES: u64 = 4096;
+    const MAX_BYTES: u64 = 4096;
     if datadir.join(FAILED).exists() {
         clear(datadir)?;
         return Err(SstError::NotFlushed);
     }
     let path = datadir.join(FLUSHED);
-    let text = match regular::read(&path, Links::Refused, MOST_BYTES) {
+    let text = match regular::read(&path, Links::Refused, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(SstError::file(&path, "cannot be read"))?,
     };
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_marker_counts_once_it_is_whole() {
+    fn the_marker_counts_once_it_is_complete() {
         let directory = tempfile::tempdir().unwrap();
         let datadir = directory.path();
         let text = "1b2f8a4e-c0de-11f0-9c2d-0242ac120002:514 0";

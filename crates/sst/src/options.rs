@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_wins_over_files() {
+    fn the_command_line_takes_precedence_over_files() {
         let text = "[mysqld]\ninnodb_undo_directory=/file\naria-log-dir-path = /aria\n[sst]\ntca=/one\ntca=/two\n\
                     encrypt=0\n[sst2]\ntkey=/key\n";
         let more = "--defaults-group-suffix 2 --mysqld-args --innodb-undo_directory=undo";
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_spelled_as_the_server_takes_them() {
+    fn every_spelling_that_the_server_accepts_is_parsed() {
         let text = "[MYSQLD]\nloose_innodb_undo_directory=/undo\ntmpdir=/one\n[SST]\ntca=/ca\n[MariaDB-X]\n\
                     aria_log_dir_path=/aria\n";
         let more = "--defaults-group-suffix -X --mysqld-args --innodb-log-group-home-dir /redo --wsrep_on \

@@ -75,7 +75,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(10);
 
     #[test]
-    fn a_closed_pipe_or_an_ended_process_shows() {
+    fn a_closed_pipe_or_an_ended_process_is_detected() {
         let (reader, writer) = pipe().unwrap();
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         std::thread::scope(|scope| {

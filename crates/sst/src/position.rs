@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_is_nothing_else() {
+    fn other_texts_are_no_positions() {
         const UUID: &str = "1b2f8a4e-c0de-11f0-9c2d-0242ac120002";
         for good in [format!("{UUID}:514"), format!("{UUID}:-1 0"), format!("{UUID}:9223372036854775807 4294967295")] {
             assert_eq!(Position::parse(&format!(" {good}\n")).unwrap().to_string(), good);

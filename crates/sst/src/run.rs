@@ -35,9 +35,9 @@ pub fn run(
     }
 }
 
-/// Waits in a thread for the end of the server, and then calls `gone` unless the transfer is over. The server does not
-/// tell this program that it is no longer needed, and one that stays would keep the port from the next attempt.
-/// `output` is the pipe to the server.
+/// Waits in a thread for the end of the server, and then calls `gone` unless the transfer is over. A server that stops
+/// does not notify this program, which would otherwise keep the port that the next attempt needs. `output` is the pipe
+/// to the server.
 pub fn watch(
     arguments: &Arguments,
     output: impl AsFd + Send + 'static,

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_nobody_vouches_for_is_not_used_and_that_is_said() {
+    fn a_certificate_without_an_authority_is_ignored_and_logged() {
         for section in ["[SST]\ntkey=/k\ntcert=/c\nencrypt=3\n", "[sst]\nssl-key=/k\nssl-cert=/c\n"] {
             let (found, said) = parse_section(section);
             assert!(matches!(found, Ok(None)), "{section}");

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_and_what_is_rare_is_told_as_it_is() {
+    fn names_are_described_and_rare_errors_are_quoted() {
         let expected = ServerName::try_from("db1.example").unwrap().to_owned();
         let presented = ["DnsName(\"db2.example\")", "IpAddress(192.0.2.1)"].map(str::to_owned).to_vec();
         let other = Error::InvalidCertificate(CertificateError::NotValidForNameContext { expected, presented });

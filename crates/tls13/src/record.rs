@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_seals_more_than_its_limit() {
+    fn no_key_encrypts_more_records_than_its_limit() {
         let (mut key, mut out) = (key(), [0; 100]);
         assert!(!key.is_worn());
         key.seal(APPLICATION_DATA, b"", &mut out).unwrap();

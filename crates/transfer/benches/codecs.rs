@@ -31,7 +31,7 @@ type Failure = Box<dyn Error>;
 /// Length of the data that is opened repeatedly.
 const FILE_BYTES: usize = 8 * CHUNK_BYTES;
 /// Duration of the measurement of each direction.
-const LEAST: Duration = Duration::from_millis(600);
+const MIN_TIME: Duration = Duration::from_millis(600);
 
 fn main() -> Result<(), Failure> {
     // Arguments that cargo itself passes start with dashes.
@@ -85,7 +85,7 @@ fn same_bytes(payload: &[u8], file: &[u8]) -> usize {
 fn rate(mut work: impl FnMut(usize)) -> f64 {
     work(1);
     let (began, mut chunks) = (Instant::now(), 0_u32);
-    while began.elapsed() < LEAST {
+    while began.elapsed() < MIN_TIME {
         (1..FILE_BYTES / CHUNK_BYTES).for_each(&mut work);
         chunks += (FILE_BYTES / CHUNK_BYTES - 1) as u32;
     }

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_is_of_the_directory_that_it_lies_in() {
+    fn a_manifest_describes_the_directory_that_contains_it() {
         let of = |manifest| directory_of(Path::new(manifest), None);
         assert_eq!([of("/d/sealant-manifest"), of("sealant-manifest")], [Path::new("/d"), Path::new(".")]);
         assert_eq!(directory_of(Path::new("/d/m"), Some(Path::new("/e"))), Path::new("/e"));

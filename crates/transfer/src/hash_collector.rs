@@ -112,7 +112,7 @@ mod tests {
     const BYTES: u64 = 2 * CHUNK_BYTES as u64;
 
     #[test]
-    fn a_file_is_known_when_its_last_chunk_was_read() {
+    fn a_file_has_a_hash_once_its_last_chunk_was_read() {
         let hash_of = |hash_collector: &HashCollector| {
             let path = RelativePath::parse(b"f").unwrap();
             let entry = Entry { path, kind: Kind::File { bytes: BYTES }, mode: 0, uid: 0, gid: 0, modified: (0, 0) };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_hashes_are_remembered_than_fit_and_small_files_come_first() {
+    fn the_number_of_remembered_hashes_is_limited_and_small_files_come_first() {
         let hash_collector = HashCollector::for_round(100);
         let large = 1 << 40;
         (0..1000).for_each(|chunk| hash_collector.add(0, large, chunk, Hash([1; 32])));

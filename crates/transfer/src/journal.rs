@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_reads_back_but_for_what_is_torn() {
+    fn complete_records_read_back_and_torn_ones_are_skipped() {
         let mut file = tempfile::tempfile().unwrap();
         let journal = Journal::new(file.try_clone().unwrap());
         let [a, b] = [b"a", b"b"].map(|path| RelativePath::parse(path).unwrap());

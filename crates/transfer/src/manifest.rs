@@ -187,9 +187,9 @@ mod tests {
     }
 
     /// Endless repetition of some bytes.
-    struct Again(&'static [u8]);
+    struct Repeated(&'static [u8]);
 
-    impl Read for Again {
+    impl Read for Repeated {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
             buf.iter_mut().zip(self.0.iter().cycle()).for_each(|(to, from)| *to = *from);
             Ok(buf.len() - buf.len() % self.0.len())
@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(Manifest::read(&mut text.as_slice()).unwrap(), longest);
         }
         let read = |text: Vec<u8>, rest: &'static [u8]| {
-            let endless = text.as_slice().chain(Again(rest));
+            let endless = text.as_slice().chain(Repeated(rest));
             Manifest::read(&mut Endless(BufReader::new(endless), 0))
         };
         assert!(matches!(read(Vec::new(), b"x"), Err(ManifestFault::Line(1))));

@@ -258,7 +258,7 @@ impl FromStr for Token {
 }
 
 fn exact<const N: usize>(text: &str) -> Result<[u8; N], CodeFault> {
-    unbase32(text)?.as_slice().try_into().map_err(|_| CodeFault::Version)
+    decode_base32(text)?.as_slice().try_into().map_err(|_| CodeFault::Version)
 }
 
 fn take<const N: usize>(bytes: &[u8]) -> Option<([u8; N], &[u8])> {
@@ -288,7 +288,7 @@ impl FromStr for PairingCode {
         if digits.len() > MAX_CHARS {
             return Err(CodeFault::Checksum);
         }
-        Self::decode(&unbase32(digits)?)
+        Self::decode(&decode_base32(digits)?)
     }
 }
 
@@ -310,7 +310,7 @@ fn base32(bytes: &[u8]) -> Zeroizing<String> {
     text
 }
 
-fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeFault> {
+fn decode_base32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeFault> {
     let mut bytes = Zeroizing::new(Vec::new());
     let (mut value, mut bits) = (0_u32, 0_u32);
     for digit in text.chars() {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_of_one_side_one_secret_one_connection() {
+    fn a_proof_is_valid_for_one_side_one_secret_and_one_connection() {
         let (secret, other) = (Secret::generate().unwrap(), Secret::generate().unwrap());
         let proof = secret.proof(Side::Sender, &[1; 32]);
         assert!(secret.is_proven(Side::Sender, &[1; 32], &proof));
@@ -415,7 +415,7 @@ mod tests {
 
         #[test]
         fn any_bytes_survive_base32(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            prop_assert_eq!(unbase32(&base32(&bytes)).unwrap().to_vec(), bytes);
+            prop_assert_eq!(decode_base32(&base32(&bytes)).unwrap().to_vec(), bytes);
         }
     }
 }

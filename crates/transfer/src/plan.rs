@@ -207,7 +207,7 @@ impl Plan {
         };
         let mut directories = vec![PathBuf::new()];
         while let Some(directory) = directories.pop() {
-            plan.look_into(&directory, selection, &mut directories)?;
+            plan.scan_directory(&directory, selection, &mut directories)?;
         }
         plan.entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         Ok(plan)
@@ -289,7 +289,7 @@ impl Plan {
         (planned.identity, self.began)
     }
 
-    fn look_into(
+    fn scan_directory(
         &mut self,
         directory: &Path,
         selection: &Selection,
@@ -341,7 +341,7 @@ impl Plan {
             Kind::File { bytes: metadata.len() }
         } else if metadata.is_symlink() {
             let target = fs::read_link(&absolute).map_err(unreadable)?;
-            if leads_out(path, &target) {
+            if is_outside(path, &target) {
                 self.external_links.push(absolute.clone());
             }
             Kind::Link { target: target.as_os_str().as_bytes().to_vec() }
@@ -496,7 +496,7 @@ fn stat(path: &Path) -> Result<Option<Metadata>, TransferError> {
 }
 
 /// Whether the target of a link, as written, is outside of the tree.
-fn leads_out(link: &Path, target: &Path) -> bool {
+fn is_outside(link: &Path, target: &Path) -> bool {
     use std::path::Component;
     let mut depth = link.components().count().saturating_sub(1);
     for component in target.components() {
@@ -554,8 +554,8 @@ mod tests {
             (vec![entry("sealant-manifest", file())], Some(0)),
             (vec![entry(".sealant-staging", Kind::Directory)], Some(0)),
         ];
-        for (entries, unsound) in cases {
-            assert_eq!(first_invalid(&entries), unsound, "{entries:?}");
+        for (entries, invalid_file) in cases {
+            assert_eq!(first_invalid(&entries), invalid_file, "{entries:?}");
         }
     }
 
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_that_may_change_do() {
+    fn only_files_marked_as_changing_may_change() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir(root.join("mysql")).unwrap();
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_a_source_when_it_is_finished() {
+    fn an_unfinished_target_is_refused_as_a_source() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::write(root.join("ibdata1"), "1").unwrap();
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_takes_whole_directories_away() {
+    fn a_selection_excludes_whole_directories() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir_all(root.join("db")).unwrap();
@@ -641,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_match_nothing_are_known() {
+    fn patterns_that_match_nothing_are_reported() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir(root.join("db")).unwrap();
@@ -657,7 +657,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_seen() {
+    fn changes_since_the_plan_are_detected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         fs::write(&path, "one").unwrap();

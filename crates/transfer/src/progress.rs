@@ -51,7 +51,7 @@ pub struct Progress {
 pub enum Limit {
     /// Not known yet.
     Unknown,
-    /// Reading on the donor.
+    /// Reading from the donor's disk.
     Source,
     /// This host's processors.
     Processor,
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_show_hours_only_if_there_are_any() {
+    fn times_show_hours_only_if_there_are_any() {
         assert_eq!((clock(112), clock(3723)), ("01:52".to_owned(), "1:02:03".to_owned()));
     }
 

@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_of_numbers_is_one(steps in proptest::collection::vec((0..4_u8, 0..40_u64, 0..6_u64), 0..60)) {
+        fn runs_behave_like_a_set(steps in proptest::collection::vec((0..4_u8, 0..40_u64, 0..6_u64), 0..60)) {
             let (mut runs, mut set) = (Runs::default(), BTreeSet::new());
             for (what, number, more) in steps {
                 match what {

@@ -26,7 +26,7 @@ pub enum Event<'e> {
         /// The pairing code, unless certificates are used.
         code: Option<String>,
     },
-    /// Scan of the source is complete.
+    /// The scan of the source is complete.
     Plan {
         /// Number of files.
         files: usize,
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_what_was_there_already_and_what_compressed() {
+    fn the_line_shows_kept_bytes_and_compression() {
         let plain =
             Summary { bytes: 4 << 20, wire_bytes: 4 << 20, seconds: 2.0, tree: "abc".to_owned(), ..Summary::default() };
         assert_eq!(plain.to_string(), "4.0 MiB in 2.0 s, 2.0 MiB/s; tree abc");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_does_not_know_is_not_in_its_report() {
+    fn the_report_of_a_sender_omits_unknown_fields() {
         let json = serde_json::to_string(&Summary::of_progress(&Progress::default())).unwrap();
         assert!(json.contains(SCHEMA) && !json.contains("master_keys") && !json.contains("suite"), "{json}");
     }

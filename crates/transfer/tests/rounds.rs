@@ -92,7 +92,7 @@ fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
+fn the_copy_is_that_of_the_last_round() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir_all(root.join("db")).expect("a directory");
@@ -150,7 +150,7 @@ fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
 }
 
 #[test]
-fn a_source_of_which_nothing_is_left_arrives_empty() {
+fn a_source_that_was_emptied_arrives_empty() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir_all(root.join("db")).expect("a directory");
@@ -167,7 +167,7 @@ fn a_source_of_which_nothing_is_left_arrives_empty() {
 }
 
 #[test]
-fn a_file_that_changes_in_the_last_round_ends_it() {
+fn a_file_that_changes_in_the_last_round_aborts_the_transfer() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir(&root).expect("a directory");
@@ -184,7 +184,7 @@ fn a_file_that_changes_in_the_last_round_ends_it() {
 }
 
 #[test]
-fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
+fn the_next_attempt_resumes_an_interrupted_round() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into] = ["source", "target"].map(|name| directory.path().join(name));
     fs::create_dir(&root).expect("a directory");
@@ -208,7 +208,7 @@ fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
 /// Three addresses of this host with one port: on the first another service answers, on the second a receiver with
 /// another key.
 #[test]
-fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
+fn other_services_at_addresses_of_the_code_are_skipped() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [root, into, other] = ["source", "target", "other"].map(|name| directory.path().join(name));
     fs::create_dir(&root).expect("a directory");

@@ -151,8 +151,8 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     documented("key of an older MariaDB redo log", &key(&blocks).0);
 }
 
-/// Four unrelated bytes, and a mini-transaction of one record, `fa` and ten bytes, with its sequence byte, nonce and
-/// checksum: the one in docs/formats.
+/// Four unrelated bytes, then the mini-transaction of docs/formats: one record (`fa` and ten bytes), sequence byte,
+/// nonce and checksum.
 const MINI_TRANSACTION: [u8; 28] = [
     0, 0, 0, 0, 0xfa, 0xdf, 0x52, 0x15, 0x19, 0xe9, 0xa5, 0x09, 0x7c, 0xc4, 0x16, 0x01, 0, 0, 0, 0, 0, 0, 0xb8, 0xf8,
     0x64, 0x6e, 0xc6, 0x38,

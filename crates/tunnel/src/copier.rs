@@ -45,9 +45,9 @@ pub(crate) trait Side {
     /// Records that the local connection no longer accepts data. Returns the message for the other end.
     fn local_gone(&mut self) -> Option<Kind>;
 
-    /// Handles a request of the other end, which has ended its sending side, for the next session. Returns whether it
-    /// is allowed at this end.
-    fn next_asked(&mut self) -> bool;
+    /// Handles the other end's request for the next session. Returns whether this end accepts it: only the far end
+    /// does, after the near end has ended its sending side.
+    fn next_requested(&mut self) -> bool;
 }
 
 /// The sender of the last packet of a session.
@@ -226,7 +226,7 @@ impl<'p, S: Side> Copier<'p, S> {
             Kind::Fin => self.from_link = FromLink::Ended,
             // The far end has closed the server connection, or the near end asks for that.
             Kind::Detached | Kind::Reset => self.ended = true,
-            Kind::Attach if link_ended && self.side.next_asked() => {}
+            Kind::Attach if link_ended && self.side.next_requested() => {}
             // The next session will use another far end; this session continues.
             Kind::Leaving | Kind::Ping | Kind::Pong => {}
             _ => self.refused = Some(self.link.protocol("it sent a message that is not allowed in a session")),
@@ -349,7 +349,7 @@ pub(crate) mod tests {
     pub(crate) const QUIT: &[u8] = &[1, 0, 0, 0, 1];
 
     #[test]
-    fn a_client_is_done_only_when_nothing_is_under_way() {
+    fn a_client_is_done_after_com_quit_without_a_pending_command() {
         let mut last = LastSender::Client;
         last.client(QUIT);
         assert_eq!(last, LastSender::Client, "before the greeting");

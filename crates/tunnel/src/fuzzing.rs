@@ -16,7 +16,7 @@ use crate::{
     metrics::Counters, near::ClientSession, wire::Wire,
 };
 
-/// A server's first packet, and text for operators.
+/// Parses a server's first packet, and makes text of a peer printable.
 pub fn greeting(bytes: &[u8]) {
     let mut first = bytes.to_vec();
     let error = greeting::is_error(&first);
@@ -28,12 +28,12 @@ pub fn greeting(bytes: &[u8]) {
     assert!(greeting::is_error(&refusal));
 }
 
-/// A login, from either side, in pieces of `piece` bytes.
+/// Passes a login, from either side, in pieces of `piece` bytes.
 pub fn login(bytes: &[u8], piece: usize) {
     far::login_of(bytes, piece.max(1));
 }
 
-/// Logins at a server's socket; the input interleaves the bytes of client and server.
+/// Follows logins at a server's socket; the input interleaves the bytes of client and server.
 pub fn password(bytes: &[u8]) {
     let _ = far::watch_of(bytes);
 }

@@ -49,7 +49,7 @@ pub(crate) fn challenge(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The capabilities in a greeting's body; none if it is malformed.
-pub(crate) fn offers(body: &[u8]) -> u32 {
+pub(crate) fn server_capabilities(body: &[u8]) -> u32 {
     parsed(body).map_or(0, |greeting| greeting.capabilities)
 }
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_bit_of_tls_changes() {
+    fn only_the_tls_bit_changes() {
         let (before, mut after) = (greeting(), greeting());
         hide_tls(&mut after);
         let changed: Vec<_> = before.iter().zip(&after).enumerate().filter(|(_, (a, b))| a != b).collect();
@@ -113,14 +113,14 @@ mod tests {
     fn both_halves_of_the_capabilities_are_read() {
         let rest = [&[0xff, 0xdf, 21], [0; 10].as_slice(), b"ijklmnopqrst\0", b"plugin\0"].concat();
         let packet = [greeting(), rest].concat();
-        assert_eq!(offers(&packet[HEADER_BYTES..]), 0xdfff_ffff);
+        assert_eq!(server_capabilities(&packet[HEADER_BYTES..]), 0xdfff_ffff);
         assert_eq!(challenge(&packet[HEADER_BYTES..]).unwrap().len(), CHALLENGE_BYTES);
-        assert_eq!(offers(&greeting()[HEADER_BYTES..]), 0, "they are not all there");
+        assert_eq!(server_capabilities(&greeting()[HEADER_BYTES..]), 0, "they are not all there");
         assert_eq!(challenge(&greeting()[HEADER_BYTES..]), None, "it is not all there");
     }
 
     #[test]
-    fn a_refusal_is_an_error_packet() {
+    fn a_refusal_is_sent_as_an_error_packet() {
         let packet = refusal(0, "no far end answers");
         assert!(is_error(&packet) && !is_error(&greeting()));
         assert_eq!(packet[0] as usize, packet.len() - 4);
@@ -129,10 +129,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(mut bytes: Vec<u8>) {
+        fn no_bytes_cause_a_panic(mut bytes: Vec<u8>) {
             hide_tls(&mut bytes);
             prop_assert!(!offers_tls(&mut bytes));
-            let _ = (is_error(&bytes), offers(&bytes));
+            let _ = (is_error(&bytes), server_capabilities(&bytes));
         }
     }
 }

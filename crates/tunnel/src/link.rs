@@ -248,7 +248,7 @@ impl Link {
                     take(kind, payload);
                 }
                 (record::APPLICATION_DATA, None) => self.idle()?,
-                _ => self.of_tls(kind, content.to_vec().as_slice())?,
+                _ => self.handle_tls_message(kind, content.to_vec().as_slice())?,
             }
         }
         Ok(used)
@@ -263,7 +263,7 @@ impl Link {
     }
 
     /// Processes a message of the TLS protocol itself.
-    fn of_tls(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
+    fn handle_tls_message(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
         self.idle()?;
         match (kind, content) {
             (record::ALERT, [_, 0]) => Err(self.closed()),
@@ -309,7 +309,7 @@ impl Link {
         let room = self.outgoing.room(content.len() + record::OVERHEAD_BYTES);
         let sealed = self.keys.sending.seal(kind, content, room);
         if sealed.is_err() {
-            self.outgoing.give_room_back(content.len() + record::OVERHEAD_BYTES);
+            self.outgoing.truncate_by(content.len() + record::OVERHEAD_BYTES);
         }
         sealed.map(drop).map_err(|source| self.tls(source))
     }

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// `sun_path` has 108 bytes, the last of which is a zero.
-const LONGEST_PATH_BYTES: usize = 107;
+const MAX_PATH_BYTES: usize = 107;
 /// Queue of connections to accept. Bursts of a thousand must fit.
 const BACKLOG: u32 = 4096;
 
@@ -185,7 +185,7 @@ pub(crate) fn listen_on(address: SocketAddr) -> Result<StdTcpListener, Error> {
 
 fn unix(path: &Path, access: SocketAccess) -> Result<Listener, Error> {
     let bytes = path.as_os_str().len();
-    if bytes > LONGEST_PATH_BYTES {
+    if bytes > MAX_PATH_BYTES {
         return Err(Error::PathTooLong { path: path.to_owned(), bytes });
     }
     remove_stale_socket(path)?;
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_socket_is_for_its_group() {
+    async fn a_socket_has_the_requested_mode_and_group() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
         // Only root can change its group to one that root is not in.
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_of_the_made_socket_keeps_its_owner() {
+    fn a_file_that_replaced_the_new_socket_keeps_its_owner() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let (_socket, _file) = bind_closed(&at("s")).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dead_socket_makes_way_and_a_living_one_does_not() {
+    async fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
         drop(StdUnixListener::bind(&path).unwrap());

@@ -67,7 +67,7 @@ impl Local {
     }
 
     /// Whether a client has disconnected without sending anything.
-    pub(crate) fn has_gone(&self) -> bool {
+    pub(crate) fn has_disconnected(&self) -> bool {
         matches!(self, Self::Wire(wire) if wire.has_ended())
     }
 

@@ -12,7 +12,7 @@ thread_local! {
     static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A buffer of any content and length.
+/// A buffer whose content and length are undefined.
 fn borrow() -> Vec<u8> {
     KEPT.with(|kept| kept.borrow_mut().pop()).unwrap_or_default()
 }
@@ -53,7 +53,7 @@ impl Outgoing {
         self.memory.get(self.begin..self.end).unwrap_or_default()
     }
 
-    /// Appends space of any content; it counts as filled.
+    /// Appends `bytes` bytes of undefined content for the caller to overwrite.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.memory.is_empty() {
             self.memory = borrow();
@@ -67,7 +67,7 @@ impl Outgoing {
     }
 
     /// Removes unused space from the end.
-    pub(crate) fn give_room_back(&mut self, bytes: usize) {
+    pub(crate) fn truncate_by(&mut self, bytes: usize) {
         self.end = self.end.saturating_sub(bytes).max(self.begin);
     }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_go_out_in_their_order() {
+    fn bytes_are_written_in_order() {
         let mut outgoing = Outgoing::default();
         outgoing.room(3).copy_from_slice(b"abc");
         outgoing.room(2).copy_from_slice(b"de");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_goes_from_one_to_the_next() {
+    fn buffers_are_reused_by_the_next_session() {
         let mut first = empty();
         first.extend_from_slice(&[7; 1000]);
         let at = first.as_ptr();

@@ -19,13 +19,13 @@ pub(crate) const MAX_TEXT_BYTES: usize = 512;
 
 /// The far end's Hello: the version, and the maximum number of server connections kept ready,
 /// big-endian.
-pub(crate) fn welcome(ahead: u16) -> [u8; 3] {
+pub(crate) fn far_hello(ahead: u16) -> [u8; 3] {
     let [high, low] = ahead.to_be_bytes();
     [VERSION, high, low]
 }
 
 /// The maximum in a far end's Hello; `None` if it is of another version.
-pub(crate) fn welcomed(payload: &[u8]) -> Option<u16> {
+pub(crate) fn parse_far_hello(payload: &[u8]) -> Option<u16> {
     match payload {
         [VERSION, high, low] => Some(u16::from_be_bytes([*high, *low])),
         _ => None,
@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_welcome_says_how_many_may_wait() {
-        assert!([0, 16, 300, u16::MAX].into_iter().all(|ahead| welcomed(&welcome(ahead)) == Some(ahead)));
-        assert_eq!((welcomed(&[VERSION]), welcomed(&[VERSION - 1, 0, 0])), (None, None));
+    fn a_hello_states_the_maximum_of_ready_connections() {
+        assert!([0, 16, 300, u16::MAX].into_iter().all(|ahead| parse_far_hello(&far_hello(ahead)) == Some(ahead)));
+        assert_eq!((parse_far_hello(&[VERSION]), parse_far_hello(&[VERSION - 1, 0, 0])), (None, None));
     }
 
     #[test]
-    fn kinds_are_what_they_are_on_the_wire() {
+    fn kinds_have_their_numbers_on_the_wire() {
         for byte in 0..=255 {
             assert!(Kind::from_byte(byte).is_none_or(|kind| kind as u8 == byte));
         }

@@ -69,7 +69,7 @@ pub(crate) fn count(counter: &AtomicU64) {
 }
 
 /// Subtracts one.
-pub(crate) fn discount(gauge: &AtomicU64) {
+pub(crate) fn decrement(gauge: &AtomicU64) {
     gauge.fetch_sub(1, Relaxed);
 }
 
@@ -95,7 +95,7 @@ impl<'c> Counted<'c> {
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        discount(self.0);
+        decrement(self.0);
     }
 }
 

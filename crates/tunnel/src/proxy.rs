@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_those_of_the_standard() {
+    fn headers_are_those_of_the_specification() {
         let (from, to) = ("192.0.2.7:40000".parse().unwrap(), "192.0.2.9:3306".parse().unwrap());
         assert_eq!(header(ProxyVersion::V1, from, to), b"PROXY TCP4 192.0.2.7 192.0.2.9 40000 3306\r\n");
         let binary = header(ProxyVersion::V2, from, to);

@@ -10,7 +10,7 @@ const DEAD_AFTER: Duration = Duration::from_secs(20);
 
 /// Enables the detection of dead peers, even without traffic. Options that cannot be set are
 /// skipped.
-pub(crate) fn watch_peer(stream: &TcpStream) {
+pub(crate) fn enable_keepalive(stream: &TcpStream) {
     let _ = sockopt::set_socket_keepalive(stream, true);
     let _ = sockopt::set_tcp_keepidle(stream, DEAD_AFTER / 2);
     let _ = sockopt::set_tcp_keepintvl(stream, DEAD_AFTER / 4);

@@ -1,8 +1,8 @@
 //! A plain local connection: to a client, or to a server's unix socket.
 //!
-//! The runtime's own streams register for reading and writing alike, but a unix socket becomes
-//! writable each time its peer reads: a useless wake-up with every packet. This stream writes
-//! without registering, and registers only if the system takes no more.
+//! tokio's own streams register for reading and writing together, but a unix socket becomes writable each time its peer
+//! reads: a useless wake-up with every packet. This stream writes without registering, and registers only while the
+//! socket buffer is full.
 
 use std::{
     io,
@@ -76,7 +76,7 @@ impl AsyncRead for Wire {
             match recv(&self.socket, room, RecvFlags::empty()) {
                 Ok((count, _)) => {
                     buffer.advance(count);
-                    // Fewer bytes than the buffer has room for: there are no more. The end of the stream is still
+                    // The read did not fill the buffer, so there is no more data. The end of the stream is still
                     // signalled.
                     if count < length {
                         ready.clear_ready();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_end_that_came_with_the_last_bytes_is_seen() {
+    async fn an_end_of_stream_with_the_last_bytes_is_noticed() {
         let (mut wire, mut other) = pair();
         assert!(!wire.has_ended());
         other.write_all(b"last").unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_system_does_not_take_waits_until_it_does() {
+    async fn bytes_beyond_the_socket_buffer_wait_until_it_is_writable() {
         let (mut wire, mut other) = pair();
         let sent: Vec<u8> = (0..4_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
         let expected = sent.clone();

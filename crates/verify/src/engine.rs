@@ -1,4 +1,4 @@
-//! A run: threads take work from one queue until all files are verified.
+//! Runs a verification: threads take work from one queue until all files are verified.
 //!
 //! All threads share the work on a large tablespace, a run of pages at a time. At most the configured number of threads
 //! compute; the others wait for the disk meanwhile.
@@ -117,7 +117,7 @@ impl fmt::Display for Progress {
 /// Bytes that are read and verified at a time: few enough to stay in a core's cache in between.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Additional threads, which wait for the disk while others compute.
-const WAITING: usize = 2;
+const EXTRA_THREADS: usize = 2;
 const EMPTY: &str = "the file is empty";
 /// Number of pages that [`Depth::FirstPages`] reads; the root of the first index, page 3 or 4, is among them.
 const FIRST_PAGES: u64 = 8;
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
     pub(crate) fn work(&'a self, files: Vec<usize>) {
         let queue = Queue { files: files.into(), shared: VecDeque::new(), beginning: 0 };
         let work = Work { queue: Mutex::new(queue), changed: Condvar::new() };
-        let threads = self.settings.jobs.get().saturating_add(WAITING);
+        let threads = self.settings.jobs.get().saturating_add(EXTRA_THREADS);
         thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| self.worker(&work));
@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
                 let permit = self.permits.take();
                 let mut report = logs::verify(kind, file, &reader, self.keys, &self.logs, &self.spaces, live);
                 drop(permit);
-                if let (Ok(report), Some(detail)) = (&mut report, misplaced::other(kind, &file.path)) {
+                if let (Ok(report), Some(detail)) = (&mut report, misplaced::why_file(kind, &file.path)) {
                     report.misplace(detail);
                 }
                 self.finish(file, Some(kind), None, report);
@@ -461,7 +461,7 @@ impl<'a> Run<'a> {
         {
             pending_redo::mark_unproven(&mut report);
         }
-        if let Some(detail) = misplaced::why(self.plan, shared.index, &file.path, page0) {
+        if let Some(detail) = misplaced::why_tablespace(self.plan, shared.index, &file.path, page0) {
             report.misplace(detail);
         }
         self.finish(file, Some(FileKind::Tablespace), Some(kind), Ok(report));

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_is_not_there_is_named() {
+    fn a_missing_store_is_reported() {
         let stores = KeyStores { keyrings: vec![PathBuf::from("/no/such/keyring")], ..KeyStores::default() };
         assert!(stores.read(None).unwrap_err().to_string().starts_with("/no/such/keyring: "));
     }

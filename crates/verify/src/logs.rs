@@ -57,7 +57,7 @@ struct SystemLsns {
 const TRIES: u32 = 5;
 /// Number of mini-transactions after the checkpoint of a MariaDB that was shut down: the one that completes the
 /// checkpoint.
-const AT_REST: u64 = 1;
+const MINI_TRANSACTIONS_AT_REST: u64 = 1;
 
 impl Logs {
     pub(crate) fn read(plan: &Plan) -> Self {
@@ -118,7 +118,9 @@ impl Logs {
         let mut logs = group.redo.iter().filter_map(|index| plan.files.get(*index));
         logs.any(|log| {
             let report = Reader::open(&log.path).ok().and_then(|reader| redo::verify(&reader, &NoKeys, None).ok());
-            report.is_some_and(|report| is_by_mini_transactions(report.format) && report.file.units.total > AT_REST)
+            report.is_some_and(|report| {
+                has_mini_transactions(report.format) && report.file.units.total > MINI_TRANSACTIONS_AT_REST
+            })
         })
     }
 
@@ -210,7 +212,7 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
             {
                 report.file = without_header();
             }
-            if let Some((ring, number)) = ring.filter(|_| !is_by_mini_transactions(report.format)) {
+            if let Some((ring, number)) = ring.filter(|_| !has_mini_transactions(report.format)) {
                 ring.check(number, file.bytes, &mut report.file);
             }
             Ok(report.file)
@@ -289,7 +291,7 @@ fn is_followed_by_another(redo: &Path, logs: &Logs) -> bool {
     path.is_some_and(|path| logs.without_start.contains(&path))
 }
 
-const fn is_by_mini_transactions(format: RedoFormat) -> bool {
+const fn has_mini_transactions(format: RedoFormat) -> bool {
     matches!(format, RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted)
 }
 

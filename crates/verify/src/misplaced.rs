@@ -14,9 +14,9 @@ use innodb::{
 
 use crate::plan::{Group, Plan, Subject, name};
 
-/// Why the file cannot be in its place. `None` if nothing contradicts its name, and for a damaged page 0, whose space
-/// id may be wrong.
-pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Option<String> {
+/// Reason why this tablespace cannot belong to its file name. `None` if nothing contradicts the name, and for a damaged
+/// page 0, whose space id may be wrong.
+pub(crate) fn why_tablespace(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Option<String> {
     if !page0.checksum.is_ok() {
         return None;
     }
@@ -41,8 +41,8 @@ pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Opti
     }
 }
 
-/// Like [`why`], for files that are not tablespaces but have the name of one.
-pub(crate) fn other(kind: FileKind, path: &Path) -> Option<String> {
+/// Like [`why_tablespace`], for files that are not tablespaces but have the name of one.
+pub(crate) fn why_file(kind: FileKind, path: &Path) -> Option<String> {
     let what = match kind {
         FileKind::Binlog | FileKind::BinlogEncrypted => "a binary log",
         FileKind::Redo => "a redo log",
@@ -80,10 +80,10 @@ mod tests {
         let kinds =
             [FileKind::Redo, FileKind::Binlog, FileKind::BinlogEncrypted, FileKind::AriaIndex, FileKind::AriaLog];
         for kind in kinds {
-            assert!(other(kind, Path::new("demo/t.ibd")).is_some(), "{kind:?}");
-            assert!(other(kind, Path::new("ibdata1")).is_some(), "{kind:?}");
-            assert_eq!(other(kind, Path::new("backup-of-a-log")), None);
+            assert!(why_file(kind, Path::new("demo/t.ibd")).is_some(), "{kind:?}");
+            assert!(why_file(kind, Path::new("ibdata1")).is_some(), "{kind:?}");
+            assert_eq!(why_file(kind, Path::new("backup-of-a-log")), None);
         }
-        assert_eq!(other(FileKind::Tablespace, Path::new("demo/t.ibd")), None);
+        assert_eq!(why_file(FileKind::Tablespace, Path::new("demo/t.ibd")), None);
     }
 }

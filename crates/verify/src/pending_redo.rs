@@ -17,11 +17,11 @@ use crate::plan::name;
 /// Minimum length of an undo tablespace after truncation.
 ///
 /// Source: `srv0srv.h` (`SRV_UNDO_TABLESPACE_SIZE_IN_PAGES`).
-const SHORTEST_UNDO_BYTES: u64 = 10 << 20;
+const MIN_UNDO_BYTES: u64 = 10 << 20;
 
 /// Whether pending redo can explain everything that is wrong with a tablespace.
 pub(crate) fn can_explain(report: &FileReport, path: &Path, bytes: u64) -> bool {
-    let shortened = is_undo(path) && bytes >= SHORTEST_UNDO_BYTES;
+    let shortened = is_undo(path) && bytes >= MIN_UNDO_BYTES;
     let harmless = |check: Check| match check {
         Check::AllocatedZero => true,
         Check::FileSize => shortened,

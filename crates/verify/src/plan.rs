@@ -137,7 +137,7 @@ impl Plan {
     fn add_found(&mut self, path: &Path, depth: u32, walk: &mut Walk) {
         match fs::symlink_metadata(path) {
             // A running server has dropped the file in the meantime.
-            Err(error) if leads_nowhere(&error) => {}
+            Err(error) if is_dangling(&error) => {}
             Err(error) => self.fail(path, &error),
             Ok(metadata) if metadata.is_symlink() => self.link(path, depth, walk),
             Ok(metadata) => self.visit(path, &metadata, false, depth, walk),
@@ -165,8 +165,8 @@ impl Plan {
         let may_be_data = classify(&[], name(link), false, 0).is_some();
         let target = fs::canonicalize(link).and_then(|target| Ok((fs::metadata(&target)?, target)));
         match target {
-            Err(error) if leads_nowhere(&error) && !may_be_data => {}
-            Err(error) if leads_nowhere(&error) => self.refuse(link, "a symbolic link whose target does not exist"),
+            Err(error) if is_dangling(&error) && !may_be_data => {}
+            Err(error) if is_dangling(&error) => self.refuse(link, "a symbolic link whose target does not exist"),
             Err(error) => self.fail(link, &error),
             // The target is found there itself.
             Ok((_, target)) if walk.roots.iter().any(|root| target.starts_with(root)) => {}
@@ -247,7 +247,7 @@ fn continue_first(system: &[usize], files: &mut [PlannedFile]) {
 }
 
 /// Whether the target of a path does not exist, or its links form a cycle.
-fn leads_nowhere(error: &io::Error) -> bool {
+fn is_dangling(error: &io::Error) -> bool {
     let in_a_circle = rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
     in_a_circle || matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_system_tablespaces() {
+    fn system_tablespaces_are_recognised_by_name() {
         assert!(is_system(Path::new("/d/ibdata12")));
         assert!(!is_system(Path::new("/d/ibdata1.bak")));
     }
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_named_by_the_user_is_always_something() {
+    fn a_file_named_by_the_user_always_has_a_kind() {
         assert_eq!(classify(b"text", "notes.txt", true, 4), Some(Subject::Unidentified));
         assert_eq!(classify(b"text", "notes.txt", false, 4), None);
         assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(Subject::TablespaceWithoutHeader));

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_asked_for_only_where_none_was_given() {
+    fn the_hint_asks_for_keys_only_if_none_was_given() {
         let mut encrypted = report(&[Verdict::Unverifiable]);
         assert!(encrypted.hint(false).is_none(), "a log without a header needs no key");
         encrypted.files[0].key = Some(RequiredKey::MariaDb { key_id: 1, versions: Vec::new() });

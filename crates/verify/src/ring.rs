@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_file_is_cut() {
+    fn the_shorter_file_is_truncated() {
         let files = [(0, 4096, true), (1, 8192, false)];
         assert_eq!((verdict(&files, 0, 4096), verdict(&files, 1, 8192)), (Verdict::Truncated, Verdict::Clear));
     }
 
     #[test]
-    fn bytes_behind_one_file_do_not_cut_the_other() {
+    fn extra_bytes_in_one_file_do_not_make_the_other_truncated() {
         const MIB: u64 = 1 << 20;
         let files = [(0, 4 * MIB + 16384, true), (1, 4 * MIB, false)];
         assert_eq!(verdict(&files, 0, 4 * MIB + 16384), Verdict::Damaged);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checkpoint_belongs_into_the_first_file() {
+    fn the_checkpoint_must_be_in_the_first_file() {
         let sound = [(0, 8192, true), (1, 8192, false)];
         assert_eq!((verdict(&sound, 0, 8192), verdict(&sound, 1, 8192)), (Verdict::Clear, Verdict::Clear));
         let exchanged = [(0, 8192, false), (1, 8192, true), (2, 8192, false)];

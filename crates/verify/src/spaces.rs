@@ -15,7 +15,7 @@ pub(crate) struct Spaces {
 }
 
 /// Maximum number of tablespaces kept for one space id; a tree of backups can have many.
-const MAX_OF_ONE_NUMBER: usize = 64;
+const MAX_PER_SPACE_ID: usize = 64;
 
 impl Spaces {
     pub(crate) const fn new(keys_given: bool) -> Self {
@@ -25,7 +25,7 @@ impl Spaces {
     pub(crate) fn add(&self, space: SpaceId, owner: Owner) {
         if let Ok(mut owners) = self.owners.lock() {
             let owners = owners.entry(space).or_default();
-            if owners.len() < MAX_OF_ONE_NUMBER {
+            if owners.len() < MAX_PER_SPACE_ID {
                 owners.push(owner);
             }
         }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_locks_of_the_workspace_and_of_fuzz_targets_are_free_of_them() {
+    fn the_lock_files_of_workspace_and_fuzz_targets_have_no_advisories() {
         let top = crate::top();
         let reasons = reasons(&crate::read(&top.join("deny.toml")).unwrap()).unwrap();
         let all = locked(&top).unwrap();

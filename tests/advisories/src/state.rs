@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_say_who_is_affected() {
+    fn version_ranges_decide_which_crates_are_affected() {
         let line = "RUSTSEC-2020-0071\ttime\tvulnerability\t>=0.2.23\t=0.2.0 | =0.2.1";
         let advisory = Advisory::parse(line).unwrap();
         assert_eq!(advisory.line(), line);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_database_becomes_a_line() {
+    fn an_advisory_file_becomes_a_line() {
         let file = "```toml\n[advisory]\nid = \"RUSTSEC-2000-0001\"\npackage = \"x\"\ndate = \"2000-01-01\"\n\
                     informational = \"unsound\"\n[versions]\npatched = [\">= 1.2.3, < 1.3.0\", \">= 1.3.4\"]\n```\n# Words\n";
         let advisory = of_file(file).unwrap().unwrap();

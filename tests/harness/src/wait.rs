@@ -91,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scale_is_at_least_one() {
+    fn the_time_scale_is_at_least_one() {
         let scales = ["1", "2.5", "0.5", "-3", "NaN", "inf", "fast", ""].map(parse);
         assert_eq!(scales, [Some(1.0), Some(2.5), None, None, None, None, None, None]);
     }
 
     #[test]
-    fn it_returns_what_came_or_the_last_state() {
+    fn waiting_returns_the_awaited_or_the_last_state() {
         let mut looks = 0;
         let mut look = || {
             looks += 1;

@@ -34,7 +34,7 @@ fn custom_builds_start_answer_and_stop() {
 }
 
 #[test]
-fn a_build_that_is_missing_is_asked_for_by_its_variable() {
+fn a_missing_build_is_reported_with_its_variable() {
     for missing in Kind::custom_builds().filter_map(|kind| kind.locate().err()) {
         let message = missing.to_string();
         assert!(message.contains("set SEALANT_"), "{message}");
@@ -105,7 +105,7 @@ fn harnesses(test: &str, count: usize, set: impl Fn(&mut Command)) -> Vec<Child>
 
 #[test]
 fn no_two_processes_get_the_same_port() {
-    let mut harnesses = harnesses("ports_of_a_harness", 4, |_| {});
+    let mut harnesses = harnesses("helper_process_that_reserves_ports", 4, |_| {});
     let mut taken = Vec::new();
     for harness in &mut harnesses {
         let lines = BufReader::new(harness.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -127,7 +127,7 @@ const PORTS_OF_A_HARNESS: usize = 300;
 
 #[test]
 #[ignore = "runs inside no_two_processes_get_the_same_port"]
-fn ports_of_a_harness() {
+fn helper_process_that_reserves_ports() {
     for _ in 0..PORTS_OF_A_HARNESS {
         println!("port {}", free_port().unwrap());
     }
@@ -136,13 +136,13 @@ fn ports_of_a_harness() {
 }
 
 #[test]
-fn processes_make_one_template_between_them() {
+fn several_processes_make_a_single_template() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
     let cache = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(harness::cache().join("servers"), cache.path().join("servers")).unwrap();
-    let harnesses = harnesses("server_of_a_harness", 3, |harness| {
+    let harnesses = harnesses("helper_process_that_starts_a_server", 3, |harness| {
         harness.env("SEALANT_CACHE", cache.path());
     });
     // A second process that tries fails: it cannot take the place of the first.
@@ -156,8 +156,8 @@ fn processes_make_one_template_between_them() {
 }
 
 #[test]
-#[ignore = "runs inside processes_make_one_template_between_them"]
-fn server_of_a_harness() {
+#[ignore = "runs inside several_processes_make_a_single_template"]
+fn helper_process_that_starts_a_server() {
     Server::builder(Kind::MariaDb1011).start().unwrap();
 }
 
@@ -216,7 +216,7 @@ fn a_killed_harness_leaves_no_server() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
-    let mut harness = harnesses("server_of_a_harness_to_be_killed", 1, |_| {}).remove(0);
+    let mut harness = harnesses("helper_process_that_is_killed_while_its_server_runs", 1, |_| {}).remove(0);
     let lines = BufReader::new(harness.stdout.take().unwrap()).lines();
     let pid = lines.map_while(Result::ok).find_map(|line| line.split_once("server pid ")?.1.parse().ok()).unwrap();
     assert!(runs(pid));
@@ -227,7 +227,7 @@ fn a_killed_harness_leaves_no_server() {
 
 #[test]
 #[ignore = "runs inside a_killed_harness_leaves_no_server"]
-fn server_of_a_harness_to_be_killed() {
+fn helper_process_that_is_killed_while_its_server_runs() {
     let server = Server::builder(Kind::MariaDb1011).start().unwrap();
     println!("server pid {}", server.pid().unwrap());
     // It is killed; if the test process is killed before, it ends, too.
@@ -334,7 +334,7 @@ fn a_galera_node_starts_and_another_joins_it() {
 }
 
 #[test]
-fn certificates_have_the_faults_they_were_ordered_with() {
+fn certificates_have_the_requested_faults() {
     let dir = tempfile::tempdir().unwrap();
     let authority = Authority::create(dir.path()).unwrap();
     let good = Profile::default;

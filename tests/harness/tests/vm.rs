@@ -5,7 +5,7 @@ use harness::vm::Machine;
 
 #[test]
 #[ignore = "three emulated boots; `make soak` runs it, and the tests of luks boot more often"]
-fn a_machine_maps_a_disk_reboots_and_loses_its_power() {
+fn a_virtual_machine_maps_a_disk_reboots_and_loses_power() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.disk(32).unwrap();
     let script = "set -e

@@ -16,7 +16,7 @@ pub fn copy_by_sealant<'a>(name: impl Into<String>, job: CopyJob<'a>, sealant: S
 pub fn copy_by_peer<'a>(name: impl Into<String>, job: CopyJob<'a>, peer: &'static CopyPeer) -> Arm<'a> {
     match job.server.filter(|_| peer.from_server) {
         Some(server) => {
-            checked(name.into(), job, &server.tree, peer.copy, |copy| Ok(server.lacking(&Tree::scan(copy)?)))
+            checked(name.into(), job, &server.tree, peer.copy, |copy| Ok(server.missing_data(&Tree::scan(copy)?)))
         }
         None => arm(name.into(), job, peer.copy),
     }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_of_fio_is_read() {
+    fn the_json_of_fio_is_parsed() {
         let text = br#"fio: note: something
             {"fio version": "fio-3.33", "jobs": [{"read": {"io_bytes": 1000, "bw_bytes": 2000, "bw": 1}}]}"#;
         let read = parse(text).unwrap();

@@ -15,7 +15,7 @@ pub(crate) struct MariaBackup<'a> {
     pub(crate) server: &'a RunningServer,
 }
 
-/// The programs.
+/// Programs that must be installed.
 pub(crate) const PROGRAMS: &[&str] = &["mariadb-backup", "mbstream", "openssl"];
 const STREAM: &str = "backup.xb.enc";
 

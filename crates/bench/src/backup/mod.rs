@@ -42,7 +42,7 @@ pub(crate) trait BackupTool {
     }
 }
 
-/// A directory for one tool: its repository, and its other files.
+/// The directory of one tool: its repository, keys and configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,

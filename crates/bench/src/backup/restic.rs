@@ -9,11 +9,11 @@ use std::{
 use super::{BackupTool, Workspace};
 use crate::{Error, copy::Pipeline};
 
-/// `restic` with a repository of its own key.
+/// `restic`, whose repository is encrypted with a password.
 #[derive(Debug)]
 pub(crate) struct Restic;
 
-/// The program.
+/// Programs that must be installed.
 pub(crate) const PROGRAMS: &[&str] = &["restic"];
 
 impl BackupTool for Restic {

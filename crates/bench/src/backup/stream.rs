@@ -11,7 +11,7 @@ pub(crate) struct TarZstdAge {
     pub(crate) key: AgeKey,
 }
 
-/// The programs.
+/// Programs that must be installed.
 pub(crate) const PROGRAMS: &[&str] = &["tar", "zstd", "age"];
 const ARCHIVE: &str = "backup.tar.zst.age";
 

@@ -21,7 +21,7 @@ use crate::Error;
 pub struct RunningServer {
     /// Unix socket, reachable from every network namespace.
     pub socket: PathBuf,
-    /// User to log in as.
+    /// Account of the backup.
     pub user: String,
     /// The only option file that `mariabackup` reads; without it, none.
     pub defaults_file: Option<PathBuf>,
@@ -53,7 +53,7 @@ impl RunningServer {
     }
 
     /// Describes what a backup lacks. Its bytes may differ from the server's: it is complete only after it is prepared.
-    pub(crate) fn lacking(&self, backup: &Tree) -> Option<String> {
+    pub(crate) fn missing_data(&self, backup: &Tree) -> Option<String> {
         let arrived = backup.tablespaces();
         let whole = |name: &Path, bytes: u64| arrived.get(name).is_some_and(|length| *length >= bytes);
         let lost = self.tree.tablespaces().into_iter().find(|(name, bytes)| !whole(name, *bytes));
@@ -133,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_has_every_tablespace_whole_and_says_up_to_where() {
+    fn a_backup_must_have_every_tablespace_and_its_metadata() {
         let dir = tempfile::tempdir().unwrap();
         let server = serving(tree(&dir.path().join("server"), &[("db/t.ibd", 10), ("db/t.frm", 1)]));
         let backup = dir.path().join("backup");
-        let grown = |name, bytes| server.lacking(&tree(&backup, &[(name, bytes)]));
+        let grown = |name, bytes| server.missing_data(&tree(&backup, &[(name, bytes)]));
         let lost = Some("db/t.ibd is missing or shorter in the backup".to_owned());
         assert_eq!(grown("db/t.frm", 1), lost);
         assert_eq!(grown("db/t.ibd", 9), lost);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_differs_is_named() {
+    fn every_kind_of_difference_is_described() {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("source");
         make(&source);

@@ -1,4 +1,4 @@
-//! The disk to measure on, and whether the kernel supports device-mapper.
+//! Opens the block device or image to measure on, and tests whether the kernel supports device-mapper.
 
 use std::ffi::OsStr;
 use std::fs;

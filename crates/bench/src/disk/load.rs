@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_of_a_run_is_read() {
+    fn the_json_of_a_run_is_parsed() {
         let percentile = r#"{"percentile":{"50.000000":1000000,"99.000000":2000000,"99.900000":3000000}}"#;
         let text = format!(r#"note {{"jobs":[{{"mixed":{{"io_bytes":5,"runtime":250,"clat_ns":{percentile}}}}}]}}"#);
         let read = parse(text.as_bytes(), Pattern::Mixed).unwrap();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_idle_is_not_counted() {
+    fn idle_time_is_not_counted() {
         assert_eq!(busy_ticks("cpu  1 2 4 1000 1000 8 16 1000 1000 0\ncpu0 1 1 1\n"), 31.0);
     }
 }

@@ -14,7 +14,7 @@ pub struct CipherSet {
     pub key_bits: u32,
 }
 
-/// The text names no cipher set.
+/// The text is neither `2014` nor `today` nor `CIPHER:BITS`.
 #[derive(Debug, thiserror::Error)]
 #[error("not a cipher set: use 2014, today, or CIPHER:BITS such as aes-xts-plain64:512")]
 pub struct UnknownSet;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_and_faults() {
+    fn xts_halves_its_key_and_impossible_sizes_are_faults() {
         let [set] = CipherSet::parse_all("default:128").unwrap().try_into().unwrap();
         assert!(set.is_xts() && set.cipher == "aes-xts-plain64" && set.fault().is_some());
         let faulty = |sets: Vec<CipherSet>| sets.iter().filter(|set| set.fault().is_some()).count();

@@ -146,12 +146,12 @@ mod tests {
             "ECB has no IV, but the cipher names one; cryptsetup: Check that kernel supports aes-ecb-plain cipher";
         assert_eq!(reason(&set, text), wanted);
         assert_eq!(reason(&CipherSet::of_today()[0], "No."), "cryptsetup: No");
-        let absent = "Cannot initialize device-mapper. Is dm_mod kernel module loaded?";
-        assert_eq!(reason(&set, absent), "ECB has no IV, but the cipher names one");
+        let not_installed = "Cannot initialize device-mapper. Is dm_mod kernel module loaded?";
+        assert_eq!(reason(&set, not_installed), "ECB has no IV, but the cipher names one");
     }
 
     #[test]
-    fn only_a_refusal_is_of_the_set() {
+    fn only_a_refusal_by_cryptsetup_is_blamed_on_the_set() {
         let set = &CipherSet::of_today()[0];
         let missing = Error::Luks(luks::Error::Missing);
         assert!(matches!(Refusal::from_error(set, 512, missing), Err(Error::Luks(luks::Error::Missing))));

@@ -29,7 +29,7 @@ pub enum WireArm {
 pub struct Arms {
     /// Servers, each with its own copy of the data.
     pub servers: Vec<ServerArm>,
-    /// Connections to the server without encryption.
+    /// Connections to the server whose data is in clear text.
     pub wires: Vec<WireArm>,
 }
 
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arms_come_with_what_they_are_compared_with() {
+    fn the_baseline_of_an_arm_is_always_included() {
         assert_eq!(Arms::named(&[]).servers.len() + Arms::named(&[]).wires.len(), Arms::all_names().count());
         let tls = Arms::named(&["tls".to_owned()]);
         assert_eq!((tls.servers, tls.wires), (vec![ServerArm::Clear], vec![WireArm::Socket, WireArm::Tls]));

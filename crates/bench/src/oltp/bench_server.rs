@@ -16,7 +16,7 @@ use server::{
 
 use super::{
     arms::ServerArm,
-    keys::keyed,
+    keys::encryption_setup,
     load::{Load, Wire},
     tables::TableSet,
     usage::Usage,
@@ -73,7 +73,7 @@ impl<'a> BenchServer<'a> {
         for path in [&directory, &directory.join("tmp")] {
             fs::create_dir(path).map_err(Error::file(path))?;
         }
-        let mut custom = keyed(setup.server, setup.mariadb, &directory)?;
+        let mut custom = encryption_setup(setup.server, setup.mariadb, &directory)?;
         custom.options.extend(setup.server_options(&directory));
         custom.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
         // MariaDB encrypts existing data, here the system tablespace, in the background.
@@ -188,7 +188,7 @@ impl<'a> BenchServer<'a> {
     fn prove(&self) -> Result<(), Error> {
         let begin = Instant::now();
         loop {
-            let wrong = self.wrongly_encrypted()?;
+            let wrong = self.first_wrongly_encrypted()?;
             let Some(wrong) = wrong else { break };
             if begin.elapsed() > SETTLE_LIMIT {
                 return Err(self.failed(&format!("{wrong} is not encrypted as its arm requires")));
@@ -202,7 +202,7 @@ impl<'a> BenchServer<'a> {
     }
 
     /// A tablespace whose encryption differs from what the arm requires.
-    fn wrongly_encrypted(&self) -> Result<Option<String>, Error> {
+    fn first_wrongly_encrypted(&self) -> Result<Option<String>, Error> {
         let query = dialect::query(&self.identity.version, "tablespaces");
         let query = query.ok_or_else(|| self.failed("does not say which tablespaces are encrypted"))?;
         let rows = query.run(&mut self.administrator.borrow_mut()).map_err(|error| self.failed(&error.to_string()))?;

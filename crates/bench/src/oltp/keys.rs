@@ -25,7 +25,7 @@ use crate::{Error, tls::Custom};
 const KEYS: u32 = 2;
 
 /// Options and files for a server with encryption. `directory` must be private.
-pub(super) fn keyed(server: &Path, mariadb: bool, directory: &Path) -> Result<Custom, Error> {
+pub(super) fn encryption_setup(server: &Path, mariadb: bool, directory: &Path) -> Result<Custom, Error> {
     let plugins = Installation::around(server).plugins.unwrap_or_default();
     if mariadb {
         mariadb_keys(server, &plugins, directory)
@@ -35,13 +35,13 @@ pub(super) fn keyed(server: &Path, mariadb: bool, directory: &Path) -> Result<Cu
         let installation = keyring_plugin_options(&directory.join("keyring"));
         Ok(Custom { installation, ..Custom::default() })
     } else {
-        Err(no_keys(server, component::NAME))
+        Err(keys_failed(server, component::NAME))
     }
 }
 
 fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
     if !plugins.join(MARIADB_PLUGIN_LIBRARY).is_file() {
-        return Err(no_keys(server, MARIADB_PLUGIN));
+        return Err(keys_failed(server, MARIADB_PLUGIN));
     }
     let (file, password_file) = (directory.join("keys.enc"), directory.join("keys.password"));
     let password = keyring::new_password()?;
@@ -63,7 +63,7 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, 
         }
     }
     let configuration = component::configuration(&directory.join("keyring"), component::Access::ReadWrite);
-    let configuration = configuration.ok_or_else(|| no_keys(server, "a directory whose name is UTF-8"))?;
+    let configuration = configuration.ok_or_else(|| keys_failed(server, "a directory whose name is UTF-8"))?;
     write_private(&links.join(component::CONFIGURATION), configuration.as_bytes())?;
     write_private(&programs.join(keyring::COMPONENT_MANIFEST), component::manifest().as_bytes())?;
     let program = copy_of(server, &programs)?;
@@ -84,6 +84,6 @@ fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_atomic(path, bytes, WriteOptions::SECRET).map_err(Error::file(path))
 }
 
-fn no_keys(server: &Path, what: &str) -> Error {
+fn keys_failed(server: &Path, what: &str) -> Error {
     Error::Program { program: server.display().to_string(), reason: format!("cannot encrypt: it has no {what}") }
 }

@@ -65,7 +65,7 @@ pub(super) struct Done {
 
 /// Results of one client.
 #[derive(Default)]
-struct ClientDone {
+struct ClientResult {
     latencies: Latencies,
     operations: u64,
     statements: u64,
@@ -73,7 +73,7 @@ struct ClientDone {
 }
 
 /// Deadlock, lock wait timeout, row changed since the last read: sysbench repeats these operations, too.
-const REPEATED: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WAIT_TIMEOUT, error_code::CHECKREAD];
+const RETRIED_ERRORS: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WAIT_TIMEOUT, error_code::CHECKREAD];
 
 impl Load<'_> {
     /// Runs the load. Clients connect and prepare their statements before the measured time begins.
@@ -111,8 +111,8 @@ impl Load<'_> {
         Session::new(connection, self.workload, self.tables, seed)
     }
 
-    fn client(&self, mut session: Session, barrier: &Barrier, tickets: &AtomicU64) -> io::Result<ClientDone> {
-        let mut done = ClientDone::default();
+    fn client(&self, mut session: Session, barrier: &Barrier, tickets: &AtomicU64) -> io::Result<ClientResult> {
+        let mut done = ClientResult::default();
         barrier.wait();
         let begin = Instant::now();
         while let Some(due) = self.next(begin, tickets) {
@@ -158,16 +158,16 @@ fn operate(session: &mut Session) -> io::Result<u64> {
     loop {
         match session.operate() {
             Ok(()) => return Ok(restarts),
-            Err(error) if is_repeated(&error) => session.roll_back()?,
+            Err(error) if is_retried(&error) => session.roll_back()?,
             Err(error) => return Err(error),
         }
         restarts += 1;
     }
 }
 
-fn is_repeated(error: &io::Error) -> bool {
+fn is_retried(error: &io::Error) -> bool {
     let server = error.get_ref().and_then(|error| error.downcast_ref::<ServerError>());
-    server.is_some_and(|error| REPEATED.contains(&error.code))
+    server.is_some_and(|error| RETRIED_ERRORS.contains(&error.code))
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_begin_at_a_fixed_rate_whoever_is_late() {
+    fn operations_begin_at_a_fixed_rate_even_if_earlier_ones_are_late() {
         let (stopped, tickets) = (AtomicBool::new(false), AtomicU64::new(0));
         let begin = Instant::now();
         let open = load(Pace::Open(4), &stopped);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_ends_with_its_time() {
+    fn a_closed_loop_ends_after_its_time_span() {
         let (stopped, tickets) = (AtomicBool::new(false), AtomicU64::new(0));
         let closed = load(Pace::Closed, &stopped);
         assert!(closed.next(Instant::now(), &tickets).is_some());

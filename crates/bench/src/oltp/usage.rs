@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_proc_says_is_read() {
+    fn proc_files_are_parsed() {
         let stat = "12 (my (sql) d) S 1 12 12 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 40 0 1 1 1";
         assert_eq!(cpu(stat), Some((3.0, 0.5)));
         assert_eq!(field("rchar: 1\nread_bytes: 4096\nwrite_bytes: 8192\n", "write_bytes"), Some(8192));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_used_something() {
+    fn this_process_has_used_cpu_time() {
         let before = Usage::read(std::process::id()).unwrap();
         let begin = std::time::Instant::now();
         while begin.elapsed() < std::time::Duration::from_millis(100) {}

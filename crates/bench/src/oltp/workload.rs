@@ -254,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_the_form_that_sysbench_gives_them() {
+    fn texts_have_the_format_of_sysbench() {
         let (c, pad) = (column_c(&mut Random(1)), column_pad(&mut Random(1)));
         assert_eq!((c.len(), pad.len()), (119, 59));
         assert!(c.split('-').all(|group| group.len() == 11 && group.bytes().all(|byte| byte.is_ascii_digit())));
     }
 
     #[test]
-    fn names_are_those_of_sysbench() {
+    fn workloads_have_the_names_of_sysbench() {
         assert_eq!(Workload::named("oltp_read_write"), Some(Workload::ReadWrite));
         assert_eq!(Workload::named("read_write"), None);
     }

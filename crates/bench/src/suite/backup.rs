@@ -152,7 +152,7 @@ impl BackupSuite<'_> {
                 used.extend(needs);
                 all.push(peer);
             }
-            lacking => collected.missing.push(format!("{} (needs {})", peer.name, lacking.join(", "))),
+            missing_data => collected.missing.push(format!("{} (needs {})", peer.name, missing_data.join(", "))),
         };
         add(STREAM_PROGRAMS, contender("tar-zstd-age", Box::new(TarZstdAge { key: key.clone() }), false));
         add(RESTIC_PROGRAMS, contender("restic", Box::new(Restic), true));

@@ -204,7 +204,7 @@ impl DiskSuite<'_> {
                     Ok(volume) => volumes.push((format!("{set}, {bytes}"), volume)),
                     Err(error) => refused.push(Refusal::from_error(set, bytes, error)?),
                 }
-                self.go_on()?;
+                self.check_stopped()?;
             }
         }
         Ok((volumes, refused))
@@ -231,13 +231,13 @@ impl DiskSuite<'_> {
                 Arm::self_timed(name.as_str(), move || free_disk.fio.run(volume.open(cryptsetup)?.path(), pattern))
             });
             let name = format!("disk: {}", pattern.title());
-            let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.go_on());
+            let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.check_stopped());
             collected.run(experiment, &settings, &pairs, watch)?;
         }
         Ok(())
     }
 
-    fn go_on(&self) -> Result<(), Error> {
+    fn check_stopped(&self) -> Result<(), Error> {
         if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_disk_nothing_is_planned_and_a_stop_ends_it() {
+    fn without_a_disk_nothing_is_planned_and_a_stop_ends_the_run() {
         let stopped = AtomicBool::new(false);
         let suite = DiskSuite {
             sets: vec![set("aes-xts-plain64:512")],
@@ -317,8 +317,8 @@ mod tests {
             cryptsetup: None,
             stopped: &stopped,
         };
-        assert!(suite.plan(None).is_none() && suite.go_on().is_ok());
+        assert!(suite.plan(None).is_none() && suite.check_stopped().is_ok());
         stopped.store(true, Ordering::Relaxed);
-        assert!(matches!(suite.go_on(), Err(Error::Interrupted)));
+        assert!(matches!(suite.check_stopped(), Err(Error::Interrupted)));
     }
 }

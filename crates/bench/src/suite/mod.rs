@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_machine_and_a_debug_build_are_named() {
+    fn a_busy_machine_and_a_debug_build_are_noted() {
         let here = Environment::now(Path::new("."));
         let quiet = Environment { optimised: true, load: Some(0.0), ..here.clone() };
         assert!(conditions(&quiet).is_empty());

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_server_is_refused() {
+    fn paths_of_other_servers_are_refused() {
         let (scratch, stopped) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
         let inner = scratch.path().join("db");
         fs::create_dir(&inner).unwrap();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_do_not_fit_are_named_before() {
+    fn too_little_memory_or_disk_is_reported_before_the_run() {
         let stopped = AtomicBool::new(false);
         let scale_of_memory = Scale { pool_bytes: 1 << 50, ..scale() };
         let large = OltpSuite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stay_within_the_scratch_directory() {
+    fn options_with_paths_and_ports_are_refused() {
         for option in ["--datadir=x", "--log_bin=x", "--loose-socket=s", "--tmpdir=/tmp", "innodb=1", "--port=3306"] {
             assert!(matches!(check_option(option), Err(Error::ServerOption { .. })), "{option}");
         }

@@ -20,7 +20,7 @@ use crate::{Environment, Error, Installation, Node, Sample, Samples, Subject, Te
 const JOINED: &str = "from the start of the joiner to Synced";
 const STALLED: &str = "longest commit on the donor meanwhile";
 /// The part of the stall that the method causes; a change of members stalls the cluster with any method.
-const STOOD: &str = "the donor stood still for the copy, as it says";
+const BLOCKED: &str = "the donor stood still for the copy, as it says";
 const ESTIMATED: &str = "sealant snapshot estimate before the join";
 
 /// Parameters of the measurement.
@@ -145,7 +145,7 @@ impl SstSuite<'_> {
     /// Adds the experiments that have samples, and the conditions.
     fn judge(&self, collected: &mut Collected, tree: &Tree) {
         let samples = &collected.samples;
-        let known = [JOINED, STALLED, STOOD, ESTIMATED].into_iter();
+        let known = [JOINED, STALLED, BLOCKED, ESTIMATED].into_iter();
         let known = known.filter(|name| samples.iter().any(|sample| sample.experiment == *name));
         let of = |name| Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
         collected.experiments = known.map(of).collect();
@@ -188,7 +188,7 @@ struct Joined {
 impl Joined {
     fn times(&self) -> impl Iterator<Item = (&'static str, Duration)> {
         let known = [(JOINED, Some(self.took)), (STALLED, Some(self.longest))];
-        let known = known.into_iter().chain([(STOOD, self.stood), (ESTIMATED, self.estimated)]);
+        let known = known.into_iter().chain([(BLOCKED, self.stood), (ESTIMATED, self.estimated)]);
         known.filter_map(|(experiment, time)| Some((experiment, time?)))
     }
 }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_take_turns_in_being_first() {
+    fn the_method_that_runs_first_alternates() {
         let suite = suite(Path::new("x"), &[]);
         assert_eq!(suite.order(0), [Method::Rsync, Method::Sealant]);
         assert_eq!(suite.order(1), [Method::Sealant, Method::Rsync]);

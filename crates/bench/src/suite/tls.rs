@@ -67,7 +67,7 @@ impl TlsSuite<'_> {
 /// Certificates of the server with their keys, by kind of key.
 type ServerPairs = Vec<(&'static str, KeyPairFiles)>;
 
-/// The server that is measured, with its certificates and clients.
+/// The measured server, with its certificates and clients.
 struct TestBed<'a> {
     suite: &'a TlsSuite<'a>,
     directory: &'a Path,
@@ -178,14 +178,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tunnel_is_compared_with_all_and_all_with_plain() {
+    fn the_tunnel_is_compared_with_all_routes_and_all_routes_with_plain_tcp() {
         let names = [PLAIN, "TLS 1.3", TUNNEL].map(str::to_owned);
         let pair = |of: &str, to: &str| (of.to_owned(), to.to_owned());
         assert_eq!(pairs(&names), [pair(TUNNEL, PLAIN), pair(TUNNEL, "TLS 1.3"), pair("TLS 1.3", PLAIN)]);
     }
 
     #[test]
-    fn sizes_are_named_as_they_were_asked_for() {
+    fn sizes_are_formatted_as_the_user_gave_them() {
         assert_eq!([1, 3_000, 3_000_000, 1_000_000_000].map(decimal), ["1 bytes", "3 kB", "3 MB", "1 GB"]);
     }
 

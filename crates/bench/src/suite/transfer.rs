@@ -58,7 +58,7 @@ impl TransferSuite<'_> {
     /// Chooses the peers; `is_served` says whether a running server was given.
     ///
     /// # Errors
-    /// [`Error`] if one that was asked for cannot.
+    /// [`Error`] if a requested peer cannot be used.
     pub fn choose(&self, is_served: bool) -> Result<Peers, Error> {
         if self.peers_without_aes && !cfg!(target_arch = "x86_64") {
             return Err(Error::NoAesSwitch);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_arm_of_ours_is_compared_with_all_behind_it() {
+    fn each_of_our_arms_is_compared_with_all_later_arms() {
         let compress = ["none".to_owned(), "lz4".to_owned()];
         let suite =
             TransferSuite { compress: &compress, peers_without_aes: true, ..suite(Path::new("x"), Path::new("y")) };
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_have_to_go_with_the_link_and_the_server() {
+    fn peers_must_match_the_link_and_the_server() {
         let peers = Peers { there: vec![CopyPeer::by_name("cp").unwrap()], missing: Vec::new() };
         assert!(matches!(peers.check(true, None), Err(Error::NoPeerOfServer)));
         let over_a_link = peers.check(false, "1Gbit".parse().ok()).unwrap_err();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_made_outside_of_the_source_and_only_of_something() {
+    fn an_empty_source_and_copies_inside_the_source_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let empty = suite(directory.path(), directory.path()).tree().unwrap_err();
         assert!(matches!(empty, Error::NothingToCopy { .. }), "{empty}");

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_was_asked_for_has_to_be_there() {
+    fn a_requested_program_must_exist() {
         let keys = Keys::default();
         let suite = VerifySuite { inno: Some(OsStr::new("/no/such/inno")), ..suite(&[], &keys) };
         let error = suite.peers().unwrap_err().to_string();

@@ -57,12 +57,12 @@ pub fn connections<'a>(route: Route<'a>, span: Duration) -> Arm<'a> {
     })
 }
 
-/// Queries one row, repeatedly, for `span`.
+/// Selects one row, repeatedly, for `span`.
 pub fn queries<'a>(route: Route<'a>, span: Duration) -> Arm<'a> {
     query_arm(route, span, "SELECT 1".to_owned(), |_| 1)
 }
 
-/// Queries about `bytes` bytes, repeatedly, for `span`.
+/// Runs a query with a result of about `bytes` bytes, repeatedly, for `span`.
 pub fn results<'a>(route: Route<'a>, span: Duration, bytes: u64) -> Arm<'a> {
     let rows = bytes.div_ceil(ROW_BYTES);
     // The table has a thousand rows.

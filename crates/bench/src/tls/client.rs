@@ -24,8 +24,8 @@ use server::greeting::{UTF8MB4_GENERAL_CI, capability};
 /// Timeout for an answer of the server.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const BUFFER_BYTES: usize = 32 << 10;
-/// What this client sets in every login.
-const CAPABILITIES: u32 = capability::LONG_PASSWORD
+/// Capabilities that this client announces in every login.
+const LOGIN_CAPABILITIES: u32 = capability::LONG_PASSWORD
     | capability::TRANSACTIONS
     | capability::PROTOCOL_41
     | capability::SECURE_CONNECTION
@@ -210,11 +210,11 @@ impl Client {
         let plugin = plugin_of(&client.packet)?;
         let mut sequence = 1;
         if let Security::Tls(settings) = security {
-            client.write(&mut sequence, &head(CAPABILITIES | capability::SSL))?;
+            client.write(&mut sequence, &head(LOGIN_CAPABILITIES | capability::SSL))?;
             client = client.secured(settings)?;
         }
         let tls = if matches!(security, Security::Tls(_)) { capability::SSL } else { 0 };
-        let mut response = head(CAPABILITIES | tls);
+        let mut response = head(LOGIN_CAPABILITIES | tls);
         response.extend_from_slice(user.as_bytes());
         // The end of the name, and an empty answer: that of an empty password.
         response.extend_from_slice(&[0, 0]);
@@ -343,7 +343,7 @@ impl Client {
 
     /// Closes the connection.
     pub fn quit(mut self) {
-        // COM_QUIT; errors do not matter, the server may have gone.
+        // COM_QUIT. An error is ignored: the server may already have closed the connection.
         let _ = self.write(&mut 0, &[1]);
     }
 

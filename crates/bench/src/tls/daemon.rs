@@ -26,16 +26,16 @@ use crate::{
     tls::client::{Address, Client, Security},
 };
 
-/// Name of the account.
+/// Name of the clients' account.
 pub(crate) const USER: &str = "bench";
-/// Name of the administrator, who has no password: only the owner of the directory reaches the socket, and
-/// `localhost` is no name of a connection by TCP.
+/// Name of the administrator's account, which has no password: only the owner of the directory can reach the socket,
+/// and a TCP connection never matches an account at `localhost`.
 pub(crate) const ADMINISTRATOR: &str = "administrator";
-/// The database that the account may write.
+/// The database that [`USER`] may write.
 pub(crate) const OLTP_DATABASE: &str = "oltp";
 /// Length of each of the thousand rows of `bench.noise`.
 pub(super) const ROW_BYTES: u64 = 1000;
-/// MariaDB adds this ending to a name without one.
+/// The name has this suffix because MariaDB appends `.err` to a name without one.
 const ERROR_LOG: &str = "log.err";
 /// Output of the server before it opens its error log.
 const EARLY_LOG: &str = "early.log";

@@ -29,8 +29,8 @@ impl Oltp {
     /// [`Error::Program`] if sysbench is not there.
     pub fn new(clients: u32) -> Result<Self, Error> {
         let program = process::find("sysbench");
-        let absent = || Error::Program { program: "sysbench".to_owned(), reason: "not in PATH".to_owned() };
-        Ok(Self { program: program.ok_or_else(absent)?, clients })
+        let not_installed = || Error::Program { program: "sysbench".to_owned(), reason: "not in PATH".to_owned() };
+        Ok(Self { program: program.ok_or_else(not_installed)?, clients })
     }
 
     /// Creates its tables.
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_sysbench_says_is_read() {
+    fn the_output_of_sysbench_is_parsed() {
         let output = "SQL statistics:\n    transactions:                        1234   (617.00 per sec.)\n\
                     General statistics:\n    total time:                          2.0004s\n";
         assert_eq!((transactions(output), total_time(output)), (Some(1234), Some(2.0004)));

@@ -131,7 +131,7 @@ pub fn stunnel_pair(
     round_trip: Duration,
 ) -> Result<Proxy, Error> {
     let program = process::find("stunnel").or_else(|| process::find("stunnel4"));
-    let program = program.ok_or_else(|| absent("stunnel"))?;
+    let program = program.ok_or_else(|| not_installed("stunnel"))?;
     let mut starting = Starting { directory, children: Vec::new() };
     let (far, near) = (port()?, port()?);
     let mut start = |name: &str, pair: &KeyPairFiles, listen: u16, to: SocketAddr, more: &str| {
@@ -160,9 +160,9 @@ pub fn stunnel_pair(
 /// # Errors
 /// Those of [`tunnel_pair`].
 pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -> Result<Proxy, Error> {
-    let found = |name: &str| process::find(name).ok_or_else(|| absent(name));
+    let found = |name: &str| process::find(name).ok_or_else(|| not_installed(name));
     let (ssh, keygen) = (found("ssh")?, found("ssh-keygen")?);
-    let sshd = process::find_admin("sshd").ok_or_else(|| absent("sshd"))?;
+    let sshd = process::find_admin("sshd").ok_or_else(|| not_installed("sshd"))?;
     let location = |name: &str| directory.join(name);
     for name in ["ssh-host", "ssh-user"] {
         if !location(name).exists() {
@@ -217,6 +217,6 @@ fn port() -> Result<u16, Error> {
     ports::free_port().map_err(Error::file("a port of the loopback interface"))
 }
 
-fn absent(program: &str) -> Error {
+fn not_installed(program: &str) -> Error {
     Error::Program { program: program.to_owned(), reason: "not in PATH".to_owned() }
 }

@@ -50,7 +50,7 @@ impl FormatDescription {
         bytes.take(HEADER_BYTES)?;
         bytes.u16()?;
         if !knows_checksums(&version_text(bytes.take(VERSION_BYTES)?)) {
-            return Ok(FormatSum::NoRoom);
+            return Ok(FormatSum::NoSpace);
         }
         let (rest, _) = bytes.rest().split_last_chunk::<CHECKSUM_BYTES>().ok_or(Fault::Short { what })?;
         let code = rest.last().ok_or(Fault::Short { what })?;
@@ -78,7 +78,7 @@ impl FormatDescription {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FormatSum {
     /// No space: the server is too old for checksums.
-    NoRoom,
+    NoSpace,
     /// Space for a checksum that is not computed.
     Unused,
     /// A CRC-32.
@@ -89,7 +89,7 @@ impl FormatSum {
     /// Verifies the checksum, and returns the event without it.
     pub(crate) fn strip(self, event: &[u8]) -> Result<&[u8], Fault> {
         match self {
-            Self::NoRoom => Ok(event),
+            Self::NoSpace => Ok(event),
             Self::Unused => {
                 let short = Fault::Short { what: "format description" };
                 event.split_last_chunk::<CHECKSUM_BYTES>().map(|(covered, _)| covered).ok_or(short)
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_servers_know_no_checksums() {
+    fn old_servers_have_no_checksums() {
         for (version, knows) in [
             ("5.5.62-log", false),
             ("5.6.0", false),

@@ -1,4 +1,4 @@
-//! Events that a replica cannot handle.
+//! Incident events: the log may lack changes, so a replica cannot continue.
 
 use crate::{Fault, bytes::Bytes};
 

@@ -1,4 +1,4 @@
-//! Statements.
+//! Query events: statements, with their session variables.
 
 use std::borrow::Cow;
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_statement_takes_the_place_of_the_first() {
+    fn a_statement_is_replaced_with_length_and_checksum() {
         let body = [&[7, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0][..], b"shop\0", b"DROP TABLE t"].concat();
         let mut event = vec![1, 0, 0, 0, 2, 9, 0, 0, 0];
         let bytes = u32::try_from(HEADER_BYTES + body.len()).unwrap();

@@ -1,4 +1,4 @@
-//! The next log file.
+//! The rotate event, which names the next log file.
 
 use crate::{Fault, bytes::Bytes};
 

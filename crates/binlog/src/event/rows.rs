@@ -43,7 +43,7 @@ pub struct Rows<'e> {
     /// 1 end of the statement, 2 foreign keys are not checked, 4 unique keys are not checked, 8 all columns are
     /// present, 16 MySQL 9.6: foreign keys are handled by the SQL layer.
     pub flags: u16,
-    /// Additional data of the server: partitions, or NDB's information.
+    /// Additional data of the server: partition ids, or NDB's information.
     pub extra: &'e [u8],
     /// Columns of the before images; for inserted rows, of the after images.
     first: Columns<'e>,

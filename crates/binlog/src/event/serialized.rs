@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_the_library() {
+    fn numbers_of_the_library_are_parsed() {
         // Examples of MySQL's readme: 65535 takes three bytes.
         let read = |bytes: &[u8]| unsigned(&mut Bytes::new(bytes, "test"));
         assert_eq!(read(&[0]), Ok(0));

@@ -7,7 +7,7 @@ const NONCE_BYTES: usize = 12;
 
 /// Parameters of the encryption of all following events in the file.
 ///
-/// Source: formats, "Binary / relay log".
+/// Source: docs/formats, "Binary / relay log".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartEncryption {
     /// Scheme, 1.

@@ -1,4 +1,4 @@
-//! Prepared XA transactions.
+//! The event that prepares an XA transaction, and names of such transactions.
 
 use crate::{Fault, bytes::Bytes};
 

@@ -40,7 +40,7 @@ mod tests {
     use crate::{bytes::Bytes, event::PreviousGtids};
 
     #[test]
-    fn what_is_encoded_is_read() {
+    fn encoded_sets_read_back() {
         const A: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
         for text in ["", "A:1-5", "A:1-5:7,B:9", "A:1-5:tag_1:2,B:1:t:3-4"] {
             let text = text.replace('A', A).replace('B', &A.replace('3', "4"));

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_beyond_4_gib_are_counted_on() {
+    fn positions_beyond_4_gib_are_unwrapped() {
         assert_eq!(unwrapped(4, 300), 300);
         assert_eq!(unwrapped(u64::from(u32::MAX), 100), (1 << 32) + 100);
         assert_eq!(unwrapped((1 << 32) + 100, 200), (1 << 32) + 200);

@@ -122,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_source() {
+    fn the_example_of_the_source_is_printed() {
         // 1234567890.1234 in DECIMAL(14,4).
         assert_eq!(text(&[0x81, 0x0d, 0xfb, 0x38, 0xd2, 0x04, 0xd2], 14, 4), "1234567890.1234");
         assert_eq!(text(&[0x7e, 0xf2, 0x04, 0xc7, 0x2d, 0xfb, 0x2d], 14, 4), "-1234567890.1234");
     }
 
     #[test]
-    fn small_ones() {
+    fn small_decimals_are_printed() {
         assert_eq!(text(&[0x80], 1, 0), "0");
         assert_eq!(text(&[0x80, 0x05], 3, 2).as_str(), "0.05");
         assert_eq!(text(&[0x7f, 0xfa], 3, 2).as_str(), "-0.05");

@@ -1,4 +1,4 @@
-//! The values of rows, bit for bit as the server has them.
+//! The values of rows, decoded without loss.
 //!
 //! Source: `Field_*::pack` and `unpack` of MySQL and MariaDB, which write the row images.
 

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn times_below_zero() {
+    fn negative_times_are_parsed() {
         // Source: the comment at my_time_packed_from_binary: values around -1 second with two digits.
         assert_eq!(time(&[0x80, 0, 0, 0], 2), "00:00:00.00");
         assert_eq!(time(&[0x7f, 0xff, 0xff, 0xff], 2), "-00:00:00.01");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn old_times() {
+    fn times_of_the_older_format_are_parsed() {
         let old = |stored: &[u8]| Time::read_old(&mut Bytes::new(stored, "test")).unwrap().to_string();
         assert_eq!(old(&8_385_959_u32.to_le_bytes()[..3]), "838:59:59");
         assert_eq!(old(&(-8_385_959_i32).to_le_bytes()[..3]), "-838:59:59");

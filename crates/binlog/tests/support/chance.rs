@@ -1,4 +1,4 @@
-//! Random numbers, the same at each run.
+//! Pseudo-random numbers, the same in each run.
 
 /// SplitMix64.
 pub(crate) struct Chance(pub(crate) u64);

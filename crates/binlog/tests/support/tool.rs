@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use harness::{Kind, Server};
 
-/// The program of a server line; of one without it, that of a newer one.
+/// The program of a server series; if it has none, that of a newer series.
 fn program(kind: Kind) -> Option<std::path::PathBuf> {
     let with_tool = match kind {
         Kind::MySql56 | Kind::MySql57 => Kind::MySql80,

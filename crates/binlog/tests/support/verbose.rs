@@ -11,7 +11,7 @@ use binlog::{
 };
 use files::ReadAt;
 
-/// Whose tool is imitated.
+/// The family whose tool is imitated: their output differs in details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     MySql,

@@ -38,7 +38,7 @@ pub(crate) fn statements(kind: Kind, rounds: u64) -> String {
     sql + PARTITIONS + CONTEXT
 }
 
-/// What `PARTIAL_JSON` logs as changes.
+/// Updates that `PARTIAL_JSON` logs as changes of JSON values.
 const JSON_CHANGES: &str = r#"
 CREATE TABLE IF NOT EXISTS changes (id INT PRIMARY KEY, a JSON, b INT, c JSON);
 REPLACE INTO changes VALUES (1, '{"a": 1, "b": [1, 2, 3], "filler": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}', 1, '[1, 2, 3, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]'),
@@ -57,7 +57,7 @@ UPDATE parts SET id = id + 10;
 DELETE FROM parts;
 ";
 
-/// Events beside rows: what statements depend on, transactions of several statements, XA.
+/// Statements that log other events than rows: session context, transactions of several statements, XA.
 const CONTEXT: &str = "
 CREATE TABLE IF NOT EXISTS plain (id INT AUTO_INCREMENT PRIMARY KEY, t TEXT, d DOUBLE);
 CREATE TABLE IF NOT EXISTS `quoted``name` (a INT);
@@ -130,7 +130,7 @@ pub(crate) fn selected(kind: Kind) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Text of one byte and of two bytes of length.
+/// Text columns with length fields of one byte and of two bytes.
 fn texts_twice(chance: &mut Chance) -> Table {
     let columns = vec![
         ("VARCHAR(255) CHARACTER SET latin1", strings(&["''", "'a'", "REPEAT('b', 255)"])),

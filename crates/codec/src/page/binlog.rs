@@ -54,7 +54,7 @@ impl Scheme for BinlogStream {
     }
 
     fn open(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
-        vec![if self.apply(offset, chunk) { Mark::Opened } else { Mark::AsItIs }]
+        vec![if self.apply(offset, chunk) { Mark::Opened } else { Mark::Unchanged }]
     }
 
     fn seal(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_the_key_does_not_open_has_none() {
+    fn a_log_that_the_key_does_not_decrypt_has_no_cipher() {
         let mut log = log("7");
         assert!(SpaceKeys::from_head(&log, &WrongKeys(keys()), KeyFileKeys::Keep, || None).is_none());
         assert!(SpaceKeys::from_head(&log, &innodb::keys::NoKeys, KeyFileKeys::Keep, || None).is_none());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_descriptions_and_keys_are_refused() {
+    fn invalid_descriptions_and_keys_are_refused() {
         let log = log("7");
         let cipher = cipher_of(&log);
         let payload = |head: [u8; 5]| [&head[..], &log].concat();

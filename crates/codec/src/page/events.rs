@@ -75,7 +75,7 @@ impl Scheme for LogEvents {
             let run = chunk.get_mut(from..)?;
             Part::new(from, from + self.events.open_run(offset.saturating_add(from as u64), run))
         });
-        vec![part.map_or(Mark::AsItIs, Mark::Part)]
+        vec![part.map_or(Mark::Unchanged, Mark::Part)]
     }
 
     fn seal(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
@@ -180,7 +180,7 @@ mod tests {
 
     /// MariaDB 11.4 omits positions inside transactions; relay logs keep those of the source.
     #[test]
-    fn events_that_do_not_name_their_end_are_found_too() {
+    fn events_that_do_not_state_their_end_are_found() {
         for (mut log, keys, mode) in logs() {
             let key = EventsKey::from_log(&log, &keys).unwrap();
             let (from, events) = (sealed_from(&log), key.events(mode).unwrap());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_lengths_are_not_tried_for_ever() {
+    fn the_search_for_forged_lengths_is_bounded() {
         for (log, keys, mode) in logs() {
             let cipher = cipher_of(&log, &keys);
             let (from, offset) = (sealed_from(&log), 1 << 20);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_the_key_does_not_open_travels_as_it_is() {
+    fn a_log_that_the_key_does_not_decrypt_is_sent_unchanged() {
         let [(log, keys, _), ..] = logs();
         assert!(space(&log, &NoKeys).is_none());
         assert!(SpaceKeys::from_head(&log, &keys, KeyFileKeys::Keep, || None).is_none());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_whose_end_is_damaged_or_missing_travels_exactly() {
+    fn a_log_whose_end_is_damaged_or_missing_is_restored_exactly() {
         for (log, keys, _) in logs() {
             let cipher = cipher_of(&log, &keys);
             for end in [log.len() - 1, log.len() - 20, sealed_from(&log) + 10] {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_descriptions_and_keys_are_refused() {
+    fn invalid_descriptions_and_keys_are_refused() {
         let [(log, keys, _), ..] = logs();
         let cipher = cipher_of(&log, &keys);
         let seal = |units: u16, from: usize, end: usize, chunk_bytes: usize| {
@@ -279,7 +279,7 @@ mod tests {
     proptest! {
         /// Decrypting and encrypting any part of any bytes gives identical bytes.
         #[test]
-        fn any_part_of_anything_is_sealed_to_the_identical_bytes(
+        fn any_part_of_any_bytes_is_sealed_to_the_identical_bytes(
             mut bytes in proptest::collection::vec(any::<u8>(), 1..3000),
             lengths in proptest::collection::vec(0_u32..200, 0..40),
             offset in any::<u64>(),

@@ -1,4 +1,4 @@
-//! Invalid claims of a hostile sender about units, and files that only look like another kind.
+//! Tests with invalid descriptions of units by a hostile sender, and with files that only look like another kind.
 
 use std::{fs, path::PathBuf};
 
@@ -56,7 +56,7 @@ fn units() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     /// No description makes encryption panic, and encrypted units decrypt to be encrypted again.
     #[test]
-    fn whatever_a_sender_says_is_sealed_or_refused(
+    fn any_description_of_a_sender_is_sealed_or_refused(
         material in material(),
         units in units(),
         number in prop_oneof![Just(0_u16), Just(1), Just(2), 1..64_u16, any::<u16>()],
@@ -129,7 +129,7 @@ fn all_samples() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn damaged_and_foreign_files_travel_exactly() {
+fn damaged_and_foreign_files_are_restored_exactly() {
     let all_keys = all_keys();
     let mut opening = 0;
     for (name, bytes) in all_samples() {
@@ -203,7 +203,7 @@ impl KeySource for Rotated {
 }
 
 #[test]
-fn pages_of_several_key_versions_travel_exactly() {
+fn pages_of_several_key_versions_are_restored_exactly() {
     const PAGE_BYTES: usize = 16 << 10;
     for mode in Mode::ALL {
         let keys = Rotated(mariadb_keys("mariadb1011-keyfile"));

@@ -29,7 +29,7 @@ use super::{
 /// Bytes at the start of a file that identify its kind and key.
 pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
 
-/// Whether to send keys of a key file from which nothing is derived: MariaDB encrypts its binary logs with key 1
+/// Whether to send keys of a key file that encrypt logs directly. MariaDB derives no key per binary log: it uses key 1
 /// itself, which decrypts everything that the server ever encrypted with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFileKeys {

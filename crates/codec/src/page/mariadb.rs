@@ -92,7 +92,7 @@ impl Scheme for MariaDbPages {
         let Pages { bytes, layout, space_id } = self.pages;
         let open = |page: &mut [u8]| {
             let opened = mariadb::open_untested(page, layout, self.mode, space_id, &self.key);
-            if opened.is_ok() { Mark::Opened } else { Mark::AsItIs }
+            if opened.is_ok() { Mark::Opened } else { Mark::Unchanged }
         };
         pages.chunks_exact_mut(bytes).map(open).collect()
     }

@@ -118,7 +118,7 @@ impl Scheme for LogBlocks {
     }
 
     fn open(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
-        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::AsItIs };
+        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::Unchanged };
         blocks.chunks_exact_mut(BLOCK_BYTES).map(open).collect()
     }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_the_key_does_not_open_travels_as_it_is() {
+    fn a_log_that_the_key_does_not_decrypt_is_sent_unchanged() {
         let (mut log, keys) = log();
         assert!(space(&log, &NoKeys).is_none());
         let sealed = space(&log, &keys).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_descriptions_and_keys_are_refused() {
+    fn invalid_descriptions_and_keys_are_refused() {
         let (log, keys) = log();
         let cipher = cipher_of(&log, &keys);
         let key = cipher.encode();

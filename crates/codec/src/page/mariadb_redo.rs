@@ -82,7 +82,7 @@ impl Scheme for MiniTransactions {
             let end = from + run::open(&self.cipher, self.layout, chunk.get_mut(from..)?);
             Part::new(from, end)
         });
-        vec![part.map_or(Mark::AsItIs, Mark::Part)]
+        vec![part.map_or(Mark::Unchanged, Mark::Part)]
     }
 
     fn seal(&self, _: u64, marks: &[Mark], chunk: &mut [u8]) {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_break_ends_what_is_opened() {
+    fn an_invalid_mini_transaction_ends_the_opened_part() {
         for (mut log, keys, _) in logs() {
             let cipher = cipher_of(&log, &keys);
             let broken = HEADER_BYTES + (end_of(&log) - HEADER_BYTES) / 2;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_the_key_does_not_open_travels_as_it_is() {
+    fn a_log_that_the_key_does_not_decrypt_is_sent_unchanged() {
         for (mut log, keys, layout) in logs() {
             assert!(space(&log, &NoKeys).is_none());
             let wrong = WrongKeys(keys);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_descriptions_and_keys_are_refused() {
+    fn invalid_descriptions_and_keys_are_refused() {
         let [(log, keys, _), ..] = logs();
         let (log, cipher) = (&log[..20_000], cipher_of(&log, &keys));
         let seal = |units: u16, from: usize, end: usize| {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_whole_one_is_found_behind_a_long_one_that_the_chunk_cuts() {
+    fn the_first_whole_mini_transaction_after_a_cut_one_is_found() {
         let mut random = blake3::Hasher::new().update(b"records").finalize_xof();
         let mut sealed = |records: usize| {
             let mut unit = vec![0; 16 * records];

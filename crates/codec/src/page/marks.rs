@@ -9,7 +9,7 @@ use crate::{Fields, Malformed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Unchanged.
-    AsItIs,
+    Unchanged,
     /// Decrypted.
     Opened,
     /// Decrypted; the page was encrypted with these parameters.
@@ -22,7 +22,7 @@ impl Mark {
     /// Whether the mark fits a unit of this length.
     pub(super) const fn is_part_of(self, unit_bytes: usize) -> bool {
         match self {
-            Self::AsItIs => true,
+            Self::Unchanged => true,
             Self::Part(part) => part.end as usize <= unit_bytes,
             Self::Opened | Self::MySql(_) => false,
         }
@@ -65,7 +65,7 @@ pub enum Form {
     Parts,
 }
 
-const AS_IT_IS: u8 = 0;
+const UNCHANGED: u8 = 0;
 const OPENED: u8 = 4;
 /// MySQL page types in the order of their numbers, from 1.
 const MYSQL_TYPES: [PageType; 3] = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
@@ -93,7 +93,7 @@ impl Form {
             }
             Self::Bits => {
                 for (eight, byte) in marks.chunks(8).zip(out) {
-                    let bits = eight.iter().enumerate().map(|(location, mark)| bit(*mark != Mark::AsItIs, location));
+                    let bits = eight.iter().enumerate().map(|(location, mark)| bit(*mark != Mark::Unchanged, location));
                     *byte = bits.fold(0, |all, bit| all | bit);
                 }
             }
@@ -125,7 +125,7 @@ impl Form {
                 if (units..8 * bytes.len()).any(is_set) {
                     return Err(Malformed);
                 }
-                Ok((0..units).map(|unit| if is_set(unit) { Mark::Opened } else { Mark::AsItIs }).collect())
+                Ok((0..units).map(|unit| if is_set(unit) { Mark::Opened } else { Mark::Unchanged }).collect())
             }
             Self::Parts => {
                 let mut fields = Fields(bytes);
@@ -141,7 +141,7 @@ const fn bit(set: bool, location: usize) -> u8 {
 
 fn fields_of(mark: Mark) -> (u8, u32) {
     match mark {
-        Mark::AsItIs => (AS_IT_IS, 0),
+        Mark::Unchanged => (UNCHANGED, 0),
         Mark::Opened | Mark::Part(_) => (OPENED, 0),
         Mark::MySql(sealed) => {
             let location = MYSQL_TYPES.iter().position(|kind| *kind == sealed.page_type).unwrap_or_default();
@@ -152,7 +152,7 @@ fn fields_of(mark: Mark) -> (u8, u32) {
 
 fn mark_of(kind: u8, end: u32) -> Result<Mark, Malformed> {
     match kind {
-        AS_IT_IS => Ok(Mark::AsItIs),
+        UNCHANGED => Ok(Mark::Unchanged),
         OPENED => Ok(Mark::Opened),
         kind => {
             let location = usize::from(kind).checked_sub(1).ok_or(Malformed)?;
@@ -164,7 +164,7 @@ fn mark_of(kind: u8, end: u32) -> Result<Mark, Malformed> {
 
 fn part_of(from: u32, end: u32) -> Result<Mark, Malformed> {
     match (from, end) {
-        (0, 0) => Ok(Mark::AsItIs),
+        (0, 0) => Ok(Mark::Unchanged),
         _ if from < end => Ok(Mark::Part(Part { from, end })),
         _ => Err(Malformed),
     }
@@ -178,10 +178,10 @@ mod tests {
     fn marks_read_back() {
         let sealed = |page_type, end| Mark::MySql(Sealed { page_type, end });
         let types = MYSQL_TYPES.into_iter().enumerate().map(|(at, page_type)| sealed(page_type, 70 + at));
-        let pages: Vec<Mark> = types.chain([Mark::AsItIs, Mark::Opened]).collect();
-        let bits: Vec<Mark> = (0..19).map(|unit| if unit % 3 == 0 { Mark::Opened } else { Mark::AsItIs }).collect();
+        let pages: Vec<Mark> = types.chain([Mark::Unchanged, Mark::Opened]).collect();
+        let bits: Vec<Mark> = (0..19).map(|unit| if unit % 3 == 0 { Mark::Opened } else { Mark::Unchanged }).collect();
         let parts =
-            vec![Mark::Part(Part { from: 0, end: 7 }), Mark::AsItIs, Mark::Part(Part { from: 9, end: 1 << 20 })];
+            vec![Mark::Part(Part { from: 0, end: 7 }), Mark::Unchanged, Mark::Part(Part { from: 9, end: 1 << 20 })];
         for (form, marks) in [(Form::Pages, pages), (Form::Bits, bits), (Form::Parts, parts)] {
             let mut out = vec![0; form.bytes(marks.len())];
             form.write(&marks, &mut out);
@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn the_first_unit_is_the_highest_bit() {
-        let marks = [Mark::Opened, Mark::AsItIs, Mark::Opened];
+        let marks = [Mark::Opened, Mark::Unchanged, Mark::Opened];
         let mut out = [0];
         Form::Bits.write(&marks, &mut out);
         assert_eq!(out, [0b1010_0000]);
     }
 
     #[test]
-    fn odd_marks_are_refused() {
+    fn invalid_marks_are_refused() {
         assert_eq!(Form::Pages.read(&mut Fields(&[5, 0, 0, 0, 0]), 1), Err(Malformed));
         assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 4), Err(Malformed));
         assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 5).unwrap().len(), 5);

@@ -88,10 +88,10 @@ trait Scheme: fmt::Debug + Send + Sync {
     }
 
     /// Whether a unit of this length can have been encrypted as `mark` claims.
-    fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
+    fn accepts(&self, mark: Mark, unit_bytes: usize) -> bool {
         match self.form() {
             Form::Parts => mark.is_part_of(unit_bytes),
-            Form::Pages | Form::Bits => matches!(mark, Mark::AsItIs | Mark::Opened),
+            Form::Pages | Form::Bits => matches!(mark, Mark::Unchanged | Mark::Opened),
         }
     }
 
@@ -216,7 +216,7 @@ impl SpaceCipher {
         let mut fields = Fields(marks);
         let marks = self.scheme.form().read(&mut fields, chunk.len() / unit_bytes).map_err(|_| Undecodable)?;
         fields.end().map_err(|_| Undecodable)?;
-        if !marks.iter().all(|mark| self.scheme.takes(*mark, unit_bytes)) {
+        if !marks.iter().all(|mark| self.scheme.accepts(*mark, unit_bytes)) {
             return Err(Undecodable);
         }
         self.scheme.seal(offset, &marks, chunk);
@@ -254,7 +254,7 @@ impl SpaceCipher {
         let copies = opened.chunks_exact_mut(unit_bytes).zip(check.chunks_exact(unit_bytes));
         for ((mark, original), (unit, sealed)) in marks.iter_mut().zip(originals).zip(copies) {
             if sealed != original {
-                *mark = Mark::AsItIs;
+                *mark = Mark::Unchanged;
                 unit.copy_from_slice(original);
             }
         }
@@ -321,7 +321,7 @@ impl<'p> OpenedChunk<'p> {
         let marks = scheme.form().read(&mut fields, units).map_err(|_| Undecodable)?;
         let opened = fields.rest();
         let unit_bytes = scheme.unit_bytes(chunk.len());
-        if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.takes(*mark, unit_bytes)) {
+        if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.accepts(*mark, unit_bytes)) {
             return Err(Undecodable);
         }
         chunk.copy_from_slice(opened);
@@ -331,7 +331,7 @@ impl<'p> OpenedChunk<'p> {
 }
 
 fn count_opened(marks: &[Mark]) -> usize {
-    marks.iter().filter(|mark| **mark != Mark::AsItIs).count()
+    marks.iter().filter(|mark| **mark != Mark::Unchanged).count()
 }
 
 /// Decodes MariaDB's mode of operation.

@@ -57,9 +57,9 @@ impl Scheme for MySqlPages {
         Form::Pages
     }
 
-    fn takes(&self, mark: Mark, page_bytes: usize) -> bool {
+    fn accepts(&self, mark: Mark, page_bytes: usize) -> bool {
         match mark {
-            Mark::AsItIs => true,
+            Mark::Unchanged => true,
             Mark::Opened | Mark::Part(_) => false,
             Mark::MySql(sealed) => sealed.end <= page_bytes,
         }
@@ -73,9 +73,9 @@ impl Scheme for MySqlPages {
     fn open(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
         let open = |page: &mut [u8]| {
             if !is_encrypted(page) {
-                return Mark::AsItIs;
+                return Mark::Unchanged;
             }
-            self.cipher.open(page).map_or(Mark::AsItIs, Mark::MySql)
+            self.cipher.open(page).map_or(Mark::Unchanged, Mark::MySql)
         };
         pages.chunks_exact_mut(self.page_bytes).map(open).collect()
     }

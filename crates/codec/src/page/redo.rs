@@ -76,7 +76,7 @@ impl Scheme for RedoBlocks {
     }
 
     fn open(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
-        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::AsItIs };
+        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::Unchanged };
         blocks.chunks_exact_mut(BLOCK_BYTES).map(open).collect()
     }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_inside_a_block_travels_too() {
+    fn a_partial_last_block_is_sent_unchanged() {
         let log = log();
         let last = *offsets(&log).last().unwrap();
         let cipher = cipher_of(&log);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_blocks_travel_as_they_are() {
+    fn damaged_blocks_are_sent_unchanged() {
         let mut log = log();
         let offsets = offsets(&log);
         assert_eq!(offsets.len(), ENCRYPTED);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_the_key_takes_that_of_another() {
+    fn a_file_without_the_key_uses_that_of_another_file() {
         let mut bare = log();
         let info = key_info(&bare);
         assert!(info.is_some());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_opens_nothing_makes_no_cipher() {
+    fn a_key_that_decrypts_nothing_gives_no_cipher() {
         let log = log();
         let sealed = SpaceKeys::from_head(&log, &keys(), KeyFileKeys::Keep, || None).unwrap();
         assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys()).is_none());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_descriptions_and_keys_are_refused() {
+    fn invalid_descriptions_and_keys_are_refused() {
         let log = &log()[..10 * BLOCK_BYTES];
         let cipher = SpaceCipher::new(RedoBlocks::new(TablespaceKey::from_parts(&[1; 32], &[2; 32])).unwrap());
         let seal = |description: [u8; 6], bytes: usize| {

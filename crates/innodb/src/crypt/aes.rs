@@ -1,7 +1,7 @@
 //! AES in the modes the servers use: whole blocks without padding, and each server's treatment of
 //! the bytes after the last whole block.
 //!
-//! Source: formats, "Page encryption" of MySQL and MariaDB.
+//! Source: docs/formats, "Page encryption" of MySQL and MariaDB.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ impl Aes {
     }
 }
 
-/// The cipher library refused the length of its input, which these functions never cause.
+/// The cipher library refused the length of its input. These functions always pass a valid one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cipher refused its input")]
 pub struct CipherFault;
@@ -132,7 +132,7 @@ impl Aes {
     /// bytes are decrypted a second time, overlapping. If `data` has fewer than 32 bytes, the
     /// left-over ones stay as they are.
     ///
-    /// Source: formats, "Page encryption" of MySQL.
+    /// Source: docs/formats, "Page encryption" of MySQL.
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
@@ -158,7 +158,7 @@ impl Aes {
     /// Decrypts `data` as MariaDB does in `aes_cbc`: whole blocks in CBC mode; left-over bytes are
     /// masked with the encrypted initialisation vector.
     ///
-    /// Source: formats, "Page encryption" of MariaDB.
+    /// Source: docs/formats, "Page encryption" of MariaDB.
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.

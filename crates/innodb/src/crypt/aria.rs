@@ -5,9 +5,9 @@
 //! page number, and the log sequence number at the start of the page (a random number in tables
 //! without a log). The page checksum at the end is that of the clear page and stays readable.
 //!
-//! Source: formats, "Aria"; the encrypted range of blob pages and of tables without a log:
-//! `ma_crypt.c`. Head, tail, blob and index pages, both modes, with and without a log, confirmed on
-//! tables that MariaDB 10.11 and 11.8 wrote.
+//! Source: docs/formats, "Aria"; the encrypted range of blob pages and of tables without a log: `ma_crypt.c`. Head,
+//! tail, blob and index pages, both modes, with and without a log, confirmed on tables that MariaDB 10.11 and 11.8
+//! wrote.
 
 use std::{fmt, ops::Range};
 
@@ -128,11 +128,11 @@ impl PageLayout {
     /// `KEYPAGE_FLAG_HAS_TRANSID`).
     #[must_use]
     pub fn is_index_header(&self, page: &[u8]) -> bool {
-        const MOST_INDEXES: u8 = 128;
-        const OF_DELETED_PAGE: u8 = 255;
+        const MAX_INDEXES: u8 = 128;
+        const DELETED_PAGE: u8 = 255;
         let fields = self.version_at.map_or(0, |at| at.saturating_add(VERSION_BYTES));
         let [index, flags] = page.array_at(fields).unwrap_or_default();
-        (index < MOST_INDEXES || index == OF_DELETED_PAGE) && flags < 4
+        (index < MAX_INDEXES || index == DELETED_PAGE) && flags < 4
     }
 
     /// The key version of the page; 0 if it is not encrypted.

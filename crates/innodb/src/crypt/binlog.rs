@@ -7,8 +7,8 @@
 //! event's length stays readable. Percona Server 5.7 does the same with a key of the keyring, and
 //! encrypts the nonce and offset before it uses them.
 //!
-//! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB;
-//! MySQL 9.7, MariaDB 10.11 (both modes) and Percona Server 5.7.22 confirmed on testdata.
+//! Source: docs/formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; MySQL 9.7, MariaDB
+//! 10.11 (both modes) and Percona Server 5.7.22 confirmed on testdata.
 
 mod events_key;
 mod run;
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_do_what_the_whole_does() {
+    fn pieces_give_the_same_bytes_as_the_whole() {
         for mode in [EventMode::Cbc, EventMode::Ctr, EventMode::Percona] {
             let events = MariaDbEvents::new(&[3; 32], [7; NONCE_BYTES], mode).unwrap();
             for bytes in [19, 20, 35, 36, 37, 1000, 4096] {
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_can_be_entered_anywhere() {
+    fn a_stream_can_be_decrypted_from_any_offset() {
         let stream = StreamKey::derive(&[5; PASSWORD_BYTES]).unwrap().stream().unwrap();
         let clear = event(200);
         let mut whole = clear.clone();

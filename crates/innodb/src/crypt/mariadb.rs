@@ -7,8 +7,8 @@
 //! Decryption changes only the ciphertext: key version, checksums and lengths stay. That is why
 //! [`seal`] needs no result of [`open`].
 //!
-//! Source: formats, "Crypt data on page 0", "Page encryption" of MariaDB, "Page_compressed"; both
-//! formats, both modes, all page sizes and all compression algorithms confirmed on MariaDB 10.11.
+//! Source: docs/formats, "Crypt data on page 0", "Page encryption" of MariaDB, "Page_compressed"; both formats, both
+//! modes, all page sizes and all compression algorithms confirmed on MariaDB 10.11.
 
 use std::{fmt, ops::Range};
 
@@ -52,8 +52,8 @@ impl CryptData {
     /// before it. `None` if there is no record, or its vector has a length that no server writes.
     #[must_use]
     pub fn parse(page0: &[u8], info_offset: usize) -> Option<Self> {
-        const BEHIND_MYSQL: usize = 38;
-        let record = page0.get(info_offset.checked_add(BEHIND_MYSQL)?..)?;
+        const AFTER_MYSQL_INFO: usize = 38;
+        let record = page0.get(info_offset.checked_add(AFTER_MYSQL_INFO)?..)?;
         let [scheme, iv_bytes] = record.strip_prefix(MARIADB_MAGIC)?.array_at(0)?;
         let [mode] = record.array_at(32)?;
         (usize::from(iv_bytes) == BLOCK).then_some(Self {
@@ -181,9 +181,9 @@ const FULL_CRC32_BODY: usize = 26;
 
 /// The key version a page is encrypted with; 0 if it is clear.
 ///
-/// In the older format page 0 (whose bytes here are the flush LSN in `ibdata1`) and R-tree pages
-/// (which keep their split sequence number here) are never encrypted. The rule for R-tree pages:
-/// source formats, "Page encryption", from server source; not confirmed on a file.
+/// In the older format page 0 (whose bytes here are the flush LSN in `ibdata1`) and R-tree pages (which keep their
+/// split sequence number here) are never encrypted. The rule for R-tree pages is from server source (docs/formats,
+/// "Page encryption"), not confirmed on a file.
 #[must_use]
 pub fn key_version(page: &[u8], layout: Layout) -> KeyVersion {
     let at = match (layout, page_type(page)) {
@@ -206,8 +206,8 @@ pub fn is_page_compressed(page: &[u8], layout: Layout) -> bool {
     }
 }
 
-/// Whether the checksum over the stored bytes of a page matches, which needs no key. For every page
-/// of full_crc32, and for encrypted pages of the older format.
+/// Whether the checksum over the stored bytes of a page matches, which needs no key. Applies to every page of
+/// full_crc32, and to encrypted pages of the older format.
 ///
 /// After a compressed page a server leaves what an earlier, longer version of the page wrote, from
 /// the next file system block on. No checksum covers it and nothing reads it: seen on pages by
@@ -522,7 +522,7 @@ fn counted(page: &[u8], from: usize) -> Option<Range<usize>> {
 /// last byte before the checksum says how many of the last 256 bytes are used, itself and the
 /// checksum included; 0 means all.
 ///
-/// Source: formats, "Page_compressed"; confirmed on pages of all three by MariaDB 10.11.
+/// Source: docs/formats, "Page_compressed"; confirmed on pages of all three by MariaDB 10.11.
 fn full_crc32_payload_end(page: &[u8], algorithm: Algorithm) -> Result<usize, DecompressFault> {
     let stored_end = full_crc32_end(page)?;
     if !algorithm.needs_exact_length() {

@@ -4,8 +4,8 @@
 //! encrypt every page but page 0, with the same vector for every page, so that encrypting a
 //! decrypted page gives identical bytes.
 //!
-//! Source: formats, "MySQL tablespace encryption (InnoDB TDE)"; `lCC` and all page sizes confirmed
-//! on testdata. `lCA`, `lCB` and page compression version 1 confirmed on synthetic files only.
+//! Source: docs/formats, "MySQL tablespace encryption (InnoDB TDE)"; `lCC` and all page sizes confirmed on testdata.
+//! `lCA`, `lCB` and page compression version 1 confirmed on synthetic files only.
 
 use std::fmt;
 
@@ -123,7 +123,7 @@ impl WrappedKey {
 
     /// Whether it is wrapped with the public key that servers use before they have a keyring.
     ///
-    /// Source: formats, "Encryption info on page 0", from server source; not confirmed on a file.
+    /// Source: docs/formats, "Encryption info on page 0", from server source; not confirmed on a file.
     #[must_use]
     pub const fn is_bootstrap(&self) -> bool {
         self.master_key_id.0 == 0
@@ -341,9 +341,9 @@ impl PageCipher {
 
     /// End of the encrypted part of a compressed page.
     ///
-    /// Source: formats, "Page compression". Version 2 stores the length. Version 1 rounded up to
-    /// the block size of the file system without storing it, so the size that decompresses is
-    /// taken. If several sizes do, encrypting with any of them gives the same bytes.
+    /// Source: docs/formats, "Page compression". Version 2 stores the length. Version 1 rounded up to the block size of
+    /// the file system without storing it, so the size that decompresses is taken. If several sizes do, encrypting with
+    /// any of them gives the same bytes.
     fn compressed_end(&self, page: &[u8]) -> Result<usize, OpenFault> {
         const SMALLEST: usize = 70;
         let payload = compressed_bytes(page).ok_or(OpenFault::Length)?;
@@ -448,7 +448,7 @@ fn put16(page: &mut [u8], at: usize, value: u16) {
 
 /// The key of an exported tablespace, from the `.cfp` file next to its `.ibd`. It needs no keyring.
 ///
-/// Source: formats, "Transfer key", confirmed on MySQL 9.7.
+/// Source: docs/formats, "Transfer key", confirmed on MySQL 9.7.
 #[must_use]
 pub fn export_key(file: &[u8]) -> Option<TablespaceKey> {
     const TRANSFER_KEY: usize = 4;
@@ -464,8 +464,8 @@ pub fn export_key(file: &[u8]) -> Option<TablespaceKey> {
 
 /// Whether the server was encrypting or decrypting the tablespace when it wrote page 0.
 ///
-/// Source: formats, "Encryption info on page 0": one byte after the information and the space for
-/// the dictionary; from server source, not confirmed on a file.
+/// Source: docs/formats, "Encryption info on page 0": one byte after the information and the space for the dictionary;
+/// from server source, not confirmed on a file.
 pub(crate) fn operation_in_progress(page0: &[u8], info_at: usize) -> bool {
     const PROGRESS: usize = 123;
     page0.get(info_at.saturating_add(PROGRESS)).is_some_and(|byte| matches!(byte, 1 | 2))

@@ -4,8 +4,8 @@
 //! Rotation changes only the start of a file: number and name of the master key, the wrapped key,
 //! and on page 0 the page's checksum. The data that the key encrypts stays as it is.
 //!
-//! Source: formats, "Encryption info on page 0", "Redo" and "MySQL binary / relay log encryption".
-//! Tested: MySQL 9.7 reads files whose keys were wrapped here.
+//! Source: docs/formats, "Encryption info on page 0", "Redo" and "MySQL binary / relay log encryption". Tested: MySQL
+//! 9.7 reads files whose keys were wrapped here.
 
 use std::fmt;
 

@@ -1,8 +1,7 @@
 //! Page checksums of all servers.
 //!
-//! Source: formats, "Checksums"; crc32, innodb, none, full_crc32 and the crc32 of
-//! compressed rows confirmed on the files in testdata; the adler32 of compressed rows
-//! from `page0zip.cc`.
+//! Source: docs/formats, "Checksums"; crc32, innodb, none, full_crc32 and the crc32 of compressed rows confirmed on the
+//! files in testdata; the adler32 of compressed rows from `page0zip.cc`.
 
 use crc_fast::{CrcAlgorithm::Crc32Iscsi, checksum};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Pages with MySQL's page compression (`COMPRESSION='zlib'` or `'lz4'`): type 14 after decryption.
 //!
-//! Source: formats, "Page compression"; versions 1 and 2, zlib and lz4 confirmed on MySQL 8.0 and
-//! 9.7. The compressed page has no checksum of its own: check that of the decompressed page.
+//! Source: docs/formats, "Page compression"; versions 1 and 2, zlib and lz4 confirmed on MySQL 8.0 and 9.7. The
+//! compressed page has no checksum of its own: check that of the decompressed page.
 
 use crate::{
     bytes::{Bytes, as_usize},

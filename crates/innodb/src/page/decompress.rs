@@ -3,8 +3,8 @@
 //! The page size is known before decompression, so the result goes into a buffer of the caller that
 //! it must fill exactly. No length in the page decides how much memory is used.
 //!
-//! Source: formats, "Flags and page size", "Page_compressed" (MariaDB) and "Page compression"
-//! (MySQL); all algorithms confirmed on MariaDB 10.11, zlib and lz4 on MySQL.
+//! Source: docs/formats, "Flags and page size", "Page_compressed" (MariaDB) and "Page compression" (MySQL); all
+//! algorithms confirmed on MariaDB 10.11, zlib and lz4 on MySQL.
 
 use bzip2_rs::decoder::{Decoder as Bzip2, ReadState, WriteState};
 use flate2::{Decompress, FlushDecompress, Status};

@@ -10,7 +10,7 @@ const FULL_CRC32_MARK: u32 = 0x10;
 
 /// Bytes 54..58 of page 0.
 ///
-/// Source: formats, "Flags and page size"; values confirmed on the files in testdata.
+/// Source: docs/formats, "Flags and page size"; values confirmed on the files in testdata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SpaceFlags(pub u32);

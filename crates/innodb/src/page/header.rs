@@ -14,8 +14,8 @@ pub const HEADER_BYTES: usize = 38;
 
 /// Header of every InnoDB page: its first 38 bytes, all integers big-endian.
 ///
-/// Source: formats, "FIL header / trailer"; `fil0types.h` (`FIL_PAGE_*`), confirmed on
-/// the MySQL 9.7 and MariaDB 10.11 files in testdata.
+/// Source: docs/formats, "FIL header / trailer"; `fil0types.h` (`FIL_PAGE_*`), confirmed on the MySQL 9.7 and MariaDB
+/// 10.11 files in testdata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageHeader {
     /// Bytes 0..4: checksum; in MariaDB's full_crc32 format the key version (0 = clear).

@@ -171,7 +171,7 @@ pub(crate) fn has_blank_header(page: &[u8], header: &PageHeader) -> bool {
 /// Whether the server never encrypts this page, even in an encrypted tablespace: page 0; MariaDB's
 /// extent descriptor pages (every `page size` pages) and TRX_SYS, page 5 of the system tablespace.
 ///
-/// Source: formats, "Page encryption" of MySQL and MariaDB; confirmed on testdata.
+/// Source: docs/formats, "Page encryption" of MySQL and MariaDB; confirmed on testdata.
 #[must_use]
 pub fn is_exempt(header: &PageHeader, at: PageNo, space: SpaceId, family: Family, page_bytes: u32) -> bool {
     if at == PageNo(0) {
@@ -237,8 +237,8 @@ fn key_version(page: &[u8], header: &PageHeader, context: PageContext) -> Option
 
 /// The ciphertext of an encrypted page.
 ///
-/// Source: formats, "Page encryption", "Page compression", "Page_compressed". If a length does not
-/// fit the page, everything after the header is taken.
+/// Source: docs/formats, "Page encryption", "Page compression", "Page_compressed". If a length does not fit the page,
+/// everything after the header is taken.
 fn ciphertext<'p>(page: &'p [u8], header: &PageHeader, family: Family) -> &'p [u8] {
     let whole = page.range(HEADER_BYTES, page.len());
     match (family, header.page_type) {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_buffer_pool_held_before_is_data_in_a_temporary_tablespace() {
+    fn leftovers_of_the_buffer_pool_in_a_temporary_tablespace_are_data() {
         let state = |temporary, page: &[u8]| {
             let header = PageHeader::parse(page).unwrap();
             judge(page, &header, PageContext { family: Family::MySql, crypt_data: false, temporary }).state

@@ -9,7 +9,7 @@ use crate::{
 
 /// Bytes 24..26 of a page.
 ///
-/// Source: formats, "Page types"; `fil0fil.h` (`FIL_PAGE_*`).
+/// Source: docs/formats, "Page types"; `fil0fil.h` (`FIL_PAGE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PageType(pub u16);

@@ -3,8 +3,8 @@
 //! A file is a header of four blocks followed by the blocks of the log. LSNs also count the bytes of block headers and
 //! checksums, so a block's number follows from its LSN.
 //!
-//! Source: formats, "Redo" of MySQL and MariaDB; `log0constants.h`. The number from the LSN confirmed on MySQL 9.7 and
-//! MariaDB 10.5.
+//! Source: docs/formats, "Redo" of MySQL and MariaDB; `log0constants.h`. The number from the LSN confirmed on MySQL 9.7
+//! and MariaDB 10.5.
 
 use crate::{
     bytes::{Bytes, as_u64},

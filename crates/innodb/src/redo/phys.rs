@@ -3,7 +3,7 @@
 //! The log is one stream of bytes that wraps around the file after the header. A mini-transaction does not record its
 //! position; a sequence byte distinguishes two consecutive passes over the file.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`).
+//! Source: docs/formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`).
 
 use std::io;
 
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_is_what_its_bytes_say() {
+    fn a_checkpoint_reads_back() {
         let checkpoint = Checkpoint { lsn: Lsn(6000), end: Lsn(7000) };
         let mut block = checkpoint.bytes();
         assert_eq!(Checkpoint::parse(&block, Lsn(5000)), Some(checkpoint));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_goes_on_at_the_start_of_the_file() {
+    fn the_log_wraps_to_the_start_of_the_file() {
         let geometry = Geometry { first: Lsn(5000), capacity: 100 };
         assert_eq!((geometry.offset(5099), geometry.offset(5100)), (12387, 12288));
         assert_eq!((geometry.sequence_byte(5099), geometry.sequence_byte(5100)), (1, 0));

@@ -1,8 +1,7 @@
 //! The encryption information of page 0.
 //!
-//! Source: formats, "Encryption info on page 0" (MySQL; `lCA`, `lCB`, `lCC`) and "Crypt
-//! data on page 0" (MariaDB). `lCC` and MariaDB's record confirmed on testdata, `lCB`
-//! and `lCA` on synthetic files made from the description only.
+//! Source: docs/formats, "Encryption info on page 0" (MySQL; `lCA`, `lCB`, `lCC`) and "Crypt data on page 0" (MariaDB).
+//! `lCC` and MariaDB's record confirmed on testdata, `lCB` and `lCA` on synthetic files made from the description only.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +33,9 @@ pub enum Encryption {
     /// MariaDB: pages are encrypted with a key of the key management plug-in.
     #[serde(rename = "mariadb")]
     MariaDb {
-        /// 0: pages are not to be encrypted, 1: they are.
+        /// 0: pages must not be encrypted, 1: they must.
         scheme: u8,
-        /// 0: pages are not encrypted; 1: they are.
+        /// Number of the key.
         key_id: u32,
         /// Lower bound of the pages' key versions.
         min_key_version: KeyVersion,

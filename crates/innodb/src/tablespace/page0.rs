@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// MySQL 8.0 and newer, or an older file with MySQL's encryption information.
+    /// MySQL 8.0 and newer; also an older file that has MySQL's encryption information.
     #[serde(rename = "mysql")]
     MySql,
     /// MariaDB's full_crc32 format (default since 10.5).
@@ -78,7 +78,7 @@ impl TablespaceKind {
 
 /// Page 0 of a tablespace.
 ///
-/// Source: formats, "Page 0 (FSP header)" and "Flags and page size"; `fsp0fsp.h`.
+/// Source: docs/formats, "Page 0 (FSP header)" and "Flags and page size"; `fsp0fsp.h`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page0 {
     /// Format family.
@@ -121,6 +121,7 @@ impl Page0 {
     /// Parses page 0 from the start of a file; `bytes` may be longer than the page (64 KiB always
     /// suffice).
     ///
+    /// # Errors
     /// [`PageFault::Empty`] if the first 1024 bytes are zero, [`PageFault::Short`] if there is less
     /// than a page, [`PageFault::NotFirst`] and [`PageFault::PageSize`] if it is not a page 0.
     pub fn parse(bytes: &[u8]) -> Result<Self, PageFault> {
@@ -233,7 +234,7 @@ fn has_crc32(bytes: &[u8]) -> bool {
 
 /// Offset of MySQL's encryption information, after the extent descriptors.
 ///
-/// Source: formats, "Encryption info on page 0", all sizes confirmed on real files.
+/// Source: docs/formats, "Encryption info on page 0", all sizes confirmed on real files.
 #[must_use]
 fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
     let extent_pages = SpaceFlags::extent_pages(logical_page_bytes);
@@ -242,8 +243,8 @@ fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
     as_usize(XDES_ARRAY.saturating_add(descriptor_bytes.saturating_mul(u64::from(descriptors))))
 }
 
-/// Source: formats, "Distinguishing MariaDB without full_crc32 from MySQL". Bytes 8..12 of page 0 hold
-/// the server version in MySQL 8 and newer, ffffffff in MariaDB, 0 in MySQL 5.7.
+/// Source: docs/formats, "Distinguishing MariaDB without full_crc32 from MySQL". Bytes 8..12 of page 0 hold the server
+/// version in MySQL 8 and newer, ffffffff in MariaDB, 0 in MySQL 5.7.
 fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -> Family {
     if flags.is_full_crc32() {
         Family::MariaDbFullCrc32

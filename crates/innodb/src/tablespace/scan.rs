@@ -360,8 +360,8 @@ impl Scanner {
 /// The doublewrite area that the TRX_SYS page (page 5 of the system tablespace) names: two extents
 /// as ranges of pages, empty if there is none.
 ///
-/// Source: formats, "Area in ibdata1"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`),
-/// confirmed on MySQL 9.7 and MariaDB 10.11 in testdata.
+/// Source: docs/formats, "Area in ibdata1"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`), confirmed on MySQL 9.7 and MariaDB
+/// 10.11 in testdata.
 pub(crate) fn doublewrite_area_of(trx_sys: &[u8], logical_page_bytes: u32) -> [(u64, u64); 2] {
     const TRX_SYS_PAGE: u64 = 5;
     const MAGIC: u32 = 536_853_855;

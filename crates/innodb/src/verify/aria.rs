@@ -6,9 +6,8 @@
 //! than PAGE, which have no pages; the bytes after the used ones in index pages; `aria_log.*`, which is never
 //! encrypted.
 //!
-//! Source: formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum
-//! from `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and
-//! 11.8 wrote.
+//! Source: docs/formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum from
+//! `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and 11.8 wrote.
 
 mod decryption;
 
@@ -429,7 +428,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         Ok(())
     }
 
-    /// Reads a page once more.
+    /// Reads a page again, to see whether a server was writing it.
     fn again<'b>(
         &self,
         number: u64,

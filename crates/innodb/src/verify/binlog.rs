@@ -9,8 +9,8 @@
 //! transactions and compressed events of MariaDB are covered by the checksum of the whole and are
 //! not decompressed.
 //!
-//! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; logs of
-//! Percona Server 5.7.22 confirmed on testdata.
+//! Source: docs/formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; logs of Percona
+//! Server 5.7.22 confirmed on testdata.
 
 mod chain;
 mod first_event;

@@ -5,7 +5,7 @@
 //! Percona Server unless `innodb_parallel_dblwr_encrypt` is on, the server wrote them so, and slots
 //! keep their content. Slots that the server never filled are empty.
 //!
-//! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
+//! Source: docs/formats, "mysql.ibd, ibdata1, temporary, doublewrite".
 
 use files::ReadAt;
 

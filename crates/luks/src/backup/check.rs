@@ -1,4 +1,4 @@
-//! Compares a header backup with the volume of today.
+//! Compares a header backup with the volume's current header.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Manifest of a header backup: the volume and the header it was taken from, so that years later a check
-//! can show whether it still fits.
+//! Manifest of a header backup. It identifies the volume and the header, so that a check years later can show whether
+//! the backup still belongs to them.
 
 use std::path::{Path, PathBuf};
 

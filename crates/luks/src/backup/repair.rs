@@ -19,7 +19,7 @@ use crate::Error;
 use crate::cryptsetup::Cryptsetup;
 use crate::diff::{Difference, diff};
 use crate::luks2::{Copy, make_copies};
-use crate::read::{Readable, counting_copy};
+use crate::read::{Readable, copy_in_use};
 use crate::secret::Secret;
 use crate::volume::{Digest, Slot, Volume, is_reencryption};
 
@@ -40,7 +40,7 @@ impl Repair {
         let file = open(device)?;
         let header = Header::read(&file, device)?;
         let refused = |why: &str| Err(Error::WouldDestroy(format!("{}: {why}; nothing was changed", device.display())));
-        let Some(copy) = counting_copy(&file).filter(|copy| copy.volume == header.volume) else {
+        let Some(copy) = copy_in_use(&file).filter(|copy| copy.volume == header.volume) else {
             return refused("its header is not LUKS2, or is being changed");
         };
         if let Some(holder) = lock::holders(&file).first() {
@@ -50,7 +50,7 @@ impl Repair {
         if let Err(why) = check(&header.volume, size) {
             return refused(why);
         }
-        let Some(bytes) = without_notes(&copy, &header) else {
+        let Some(bytes) = without_reencryption(&copy, &header) else {
             return refused("its metadata has no room for the change");
         };
         let repaired = Header::read(&bytes, device)?;
@@ -137,21 +137,22 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if volume.slots_of(digest).next().is_none() {
         return Err("no key slot has the volume key of its data; only a header backup can restore it");
     }
-    if !volume.is_rewritten() && noted(volume).all(|other| volume.slots_of(other).next().is_some()) {
+    if !volume.is_rewritten() && reencryption_digests(volume).all(|other| volume.slots_of(other).next().is_some()) {
         return Err("its data is not rewritten yet; `sealant luks reencrypt --resume` continues it");
     }
     Ok(())
 }
 
 /// Digests of keys that only the re-encryption metadata refers to.
-fn noted(volume: &Volume) -> impl Iterator<Item = &Digest> {
+fn reencryption_digests(volume: &Volume) -> impl Iterator<Item = &Digest> {
     let is_live = |digest: &Digest| volume.live_digests().any(|live| live.id == digest.id);
     volume.digests.iter().filter(move |digest| !digest.segments.is_empty() && !is_live(digest))
 }
 
 /// The header without re-encryption metadata, in both copies; areas that held the old key are wiped.
-fn without_notes(copy: &Copy, header: &Header) -> Option<Vec<u8>> {
-    let old: Vec<&Slot> = noted(&header.volume).flat_map(|digest| header.volume.slots_of(digest)).collect();
+fn without_reencryption(copy: &Copy, header: &Header) -> Option<Vec<u8>> {
+    let old: Vec<&Slot> =
+        reencryption_digests(&header.volume).flat_map(|digest| header.volume.slots_of(digest)).collect();
     let kept = |slot: &Slot| header.volume.live_digests().any(|digest| digest.slots.contains(&slot.id));
     if old.iter().any(|slot| kept(slot)) {
         return None;

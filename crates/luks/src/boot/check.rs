@@ -259,7 +259,7 @@ fn hidden(found: &mut Checked, directory: &Path) {
     found.faults.push(FailedCheck { code: "boot-hidden", what: wrong });
 }
 
-/// What systemd knows about the unit, and which dependency keeps it down.
+/// Reports the unit's state, and the dependency that keeps it from starting.
 fn state(found: &mut Checked, unit: &str, name: &str, directory: &Path) {
     let property = |unit: &str, name: &str| show(unit, name).unwrap_or_default();
     let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
@@ -306,14 +306,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_units() {
+    fn unit_names_are_escaped() {
         assert_eq!(escaped("/var/lib/mysql"), "var-lib-mysql");
         assert_eq!(escaped("/srv/my-sql/.x y"), "srv-my\\x2dsql-.x\\x20y");
         assert_eq!(escaped("mysql-data"), "mysql\\x2ddata");
     }
 
     #[test]
-    fn a_generator_gets_the_tables_a_private_directory_and_its_time() {
+    fn a_generator_gets_the_tables_a_private_directory_and_a_time_limit() {
         let programs = tempfile::tempdir().unwrap();
         let (written, program) = (programs.path().join("written"), programs.path().join("generator"));
         let (crypttab, fstab) = (Path::new("/root of/crypttab"), Path::new("/root of/fstab"));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_socket_has_its_units_and_its_link() {
+    fn the_units_and_link_of_a_key_socket_are_checked() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let codes = || {

@@ -41,7 +41,7 @@ pub enum KeySource {
     },
 }
 
-/// What happens at boot.
+/// The volume to open and mount at boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
     /// Name of the volume in `/dev/mapper`.
@@ -64,7 +64,7 @@ pub struct Boot {
     pub discards: bool,
 }
 
-/// What is removed so that nothing happens at boot any more.
+/// Changes that remove the boot entries of a volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removal {
     /// Changes to files.
@@ -285,7 +285,7 @@ fn check_empty(directory: &Path) -> Result<(), Error> {
     Err(Error::not_proven(directory, why))
 }
 
-/// What must be removed so that nothing happens for `name` at boot any more.
+/// The changes that remove all boot entries of `name`.
 ///
 /// # Errors
 /// [`Error::Refused`] if `name` is not a valid name; [`Error::Io`].
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn installed_twice_is_installed_once_and_removed_is_as_before() {
+    fn a_second_install_changes_nothing_and_a_removal_restores_the_files() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         fs::create_dir_all(root.join("etc/systemd/system")).unwrap();
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_says_otherwise_is_refused() {
+    fn a_table_with_another_line_for_the_volume_is_refused() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("etc")).unwrap();
         fs::write(root.path().join("etc/crypttab"), "mysqldata /dev/sdb none\n").unwrap();
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tables_and_units_do_not_take_is_refused() {
+    fn values_that_would_need_escaping_are_refused() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let served = |program: &str, word: &str| KeySource::Service {
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lines_of_ours_are_removed() {
+    fn only_our_lines_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         apply(&boot().edits(root).unwrap()).unwrap();
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_volume_itself_may_be_mounted_there() {
+    fn another_mount_at_the_mount_point_is_refused() {
         let tree = tempfile::tempdir().unwrap();
         let tree = tree.path();
         let host = Host { proc: tree.join("proc"), sys: tree.join("sys"), etc: tree.join("etc") };
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_came_before_the_flag_is_reported() {
+    fn a_file_created_before_the_immutable_flag_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         check_empty(directory.path()).unwrap();
         fs::write(directory.path().join("ibdata1"), "").unwrap();

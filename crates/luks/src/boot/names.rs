@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_another_field_or_line_is_refused() {
+    fn separators_and_line_breaks_are_refused() {
         for good in ["data", "mysql_data-1.0"] {
             check_name(good).unwrap();
         }

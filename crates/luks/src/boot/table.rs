@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn all_lines_of_ours_go_and_foreign_ones_stay() {
+    fn all_our_lines_are_removed_and_others_stay() {
         let other = "data UUID=1-2 /key luks,nofail,headless,discard";
         let foreign = "data /dev/sdb none luks";
         let changed = "data UUID=1-2 /key luks,nofail,headless,tries=1";
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_the_same_with_a_slash_at_its_end() {
+    fn a_trailing_slash_makes_no_difference() {
         let lines = Lines::FstabAt("data", Path::new("/srv/data"));
         let line = "/dev/mapper/data /srv/data ext4 noatime,nofail,x-systemd.device-timeout=60 0 2";
         for text in ["/dev/sdb /srv/data/ xfs defaults 0 0\n", "/dev/sdb /srv//data xfs defaults 0 0"] {

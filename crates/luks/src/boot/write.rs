@@ -1,4 +1,4 @@
-//! Changes to files: what was there when it was read, and what shall be there.
+//! Changes to files, each with the content that was read and the content to write.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use files::WriteOptions;
 
-/// What is at a path.
+/// The file or link at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A file with this text.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_meanwhile_stays_and_so_do_all_others() {
+    fn nothing_is_written_if_one_file_changed_meanwhile() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let (one, two, three) = (root.join("one"), root.join("two"), root.join("three"));

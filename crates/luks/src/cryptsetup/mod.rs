@@ -86,7 +86,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`Error`] for everything except a wrong key.
     pub fn opens(&self, device: &Path, key: &Secret, slot: Option<u32>) -> Result<Option<u32>, Error> {
-        sane(device)?;
+        check_derivation_cost(device)?;
         let number = slot.map(|slot| slot.to_string());
         let mut args: Vec<&OsStr> =
             ["--verbose", "open", "--test-passphrase", "--key-file", "-"].map(OsStr::new).to_vec();
@@ -154,9 +154,9 @@ impl Cryptsetup {
     }
 }
 
-/// Refuses a header that asks for absurd key derivation, which only an attacker writes. A header that cannot be read is
-/// left to cryptsetup to refuse.
-fn sane(device: &Path) -> Result<(), Error> {
+/// Refuses a header whose key derivation would exhaust the machine: only an attacker writes one. An unreadable header
+/// is left to cryptsetup, which refuses it.
+fn check_derivation_cost(device: &Path) -> Result<(), Error> {
     let volume = std::fs::File::open(device).ok().and_then(|file| read(&file).ok()?.volume);
     match volume.and_then(|volume| volume.excess()) {
         Some(what) => Err(Error::Absurd { device: device.to_owned(), what }),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slot_that_was_unlocked() {
+    fn the_unlocked_slot_is_parsed() {
         assert_eq!(unlocked("No usable token is available.\nKey slot 12 unlocked.\nCommand successful.\n"), Some(12));
         assert_eq!(unlocked("Command successful.\n"), None);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use process::run_with_lines;
 
-use super::{Cryptsetup, Version, sane};
+use super::{Cryptsetup, Version, check_derivation_cost};
 use crate::Error;
 use crate::secret::Secret;
 
@@ -76,7 +76,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`Error`].
     pub fn recover(&self, device: &Path, key: &Secret) -> Result<(), Error> {
-        sane(device)?;
+        check_derivation_cost(device)?;
         let args = [OsStr::new("repair"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str()];
         self.call("repair", device, &args, key).map(drop)
     }
@@ -92,7 +92,7 @@ impl Cryptsetup {
         how: &Reencryption,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<(), Error> {
-        sane(device)?;
+        check_derivation_cost(device)?;
         let numbers = [("--key-slot", how.slot), ("--key-size", how.key_bits), ("--sector-size", how.sector_bytes)];
         let numbers = numbers.map(|(name, number)| number.map(|number| (name, number.to_string())));
         let count = how.iterations.map(|count| count.to_string());
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_progress() {
+    fn a_progress_line_is_parsed() {
         let line = r#"{"device":"a","device_bytes":"39845888","device_size":"79691776","speed":"279637928","eta_ms":"2500","time_ms":"142"}"#;
         let progress = Progress::parse(line).unwrap();
         assert_eq!(

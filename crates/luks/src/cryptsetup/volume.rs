@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Cryptsetup, sane};
+use super::{Cryptsetup, check_derivation_cost};
 use crate::Error;
 use crate::secret::Secret;
 
@@ -97,7 +97,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`Error::NoSlotOpens`], [`Error::Absurd`]; others.
     pub fn map(&self, device: &Path, name: &str, key: &Secret, mapping: &Mapping) -> Result<(), Error> {
-        sane(mapping.header.as_deref().unwrap_or(device))?;
+        check_derivation_cost(mapping.header.as_deref().unwrap_or(device))?;
         let mut args: Vec<&OsStr> = ["open", "--type", "luks", "--key-file", "-"].map(OsStr::new).to_vec();
         if let Some(header) = &mapping.header {
             args.extend([OsStr::new("--header"), header.as_os_str()]);
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_live_table() {
+    fn the_output_of_status_is_parsed() {
         let text = "/dev/mapper/data is active and is in use.\n  type:    LUKS2\n  cipher:  aes-xts-plain64\n  \
                     keysize: 512 bits\n  key location: keyring\n  device:  /dev/vdb\n  sector size:  4096\n  \
                     mode:    read/write\n  flags:   discards no_read_workqueue no_write_workqueue \n";

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_without_a_mount_is_seen_too() {
+    fn files_of_an_unmounted_directory_are_found() {
         let directory = tempfile::tempdir().unwrap();
         let inner = directory.path().join("mysql");
         std::fs::create_dir(&inner).unwrap();

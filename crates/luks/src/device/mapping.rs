@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_device_mapper_keeps_as_they_are() {
+    fn names_that_device_mapper_would_escape_are_refused() {
         for good in ["data", "mysql_data-1.0"] {
             check_name(good).unwrap();
         }

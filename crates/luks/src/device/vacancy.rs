@@ -1,4 +1,5 @@
-//! Checks that a disk is unused: a volume is created only on a disk that nobody uses or names and that holds no data.
+//! Checks that a disk is unused. A volume is created only on a disk that no process uses, no table names, and that
+//! holds no data.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,7 +14,7 @@ use super::{Block, Host, system_code};
 use crate::Error;
 
 /// Smallest disk for a volume: the header, and some room for a file system.
-const LEAST_BYTES: u64 = 32 << 20;
+const MIN_BYTES: u64 = 32 << 20;
 /// Bytes that are read in full at each end of the disk.
 const END_BYTES: u64 = 4 << 20;
 /// Blocks that are sampled in between, at equal distances.
@@ -71,7 +72,7 @@ impl fmt::Display for Use {
         match self {
             Self::NotADisk => f.write_str("is neither a block device nor a file"),
             Self::TooSmall(bytes) => {
-                write!(f, "has {bytes} bytes, fewer than the {LEAST_BYTES} of the smallest volume")
+                write!(f, "has {bytes} bytes, fewer than the {MIN_BYTES} of the smallest volume")
             }
             Self::ReadOnly => f.write_str("is read-only"),
             Self::Mounted(path) => write!(f, "is mounted at {}", path.display()),
@@ -114,7 +115,7 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, Er
     found.extend(named(host, path));
     let file = File::open(path).map_err(io())?;
     let bytes = seek(&file, SeekFrom::End(0)).map_err(|error| io()(error.into()))?;
-    if bytes < LEAST_BYTES {
+    if bytes < MIN_BYTES {
         found.push(Use::TooSmall(bytes));
     }
     match signature(path)? {
@@ -278,7 +279,7 @@ mod tests {
 
     fn image(dir: &Path) -> PathBuf {
         let path = fs::canonicalize(dir).unwrap().join("image");
-        File::create(&path).unwrap().set_len(LEAST_BYTES).unwrap();
+        File::create(&path).unwrap().set_len(MIN_BYTES).unwrap();
         path
     }
 
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_it_or_has_it_open_is_told() {
+    fn tables_and_processes_that_use_a_disk_are_listed() {
         let dir = tempfile::tempdir().unwrap();
         let (host, image) = (host(dir.path()), image(dir.path()));
         fs::write(host.etc.join("fstab"), format!("# {0}\n{0} /mnt ext4 noauto 0 0\n", image.display())).unwrap();
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_behind_a_loop_device_is_told_by_whatever_name() {
+    fn the_backing_file_of_a_loop_device_is_in_use_under_any_path() {
         let dir = tempfile::tempdir().unwrap();
         let (host, image) = (host(dir.path()), image(dir.path()));
         let other = dir.path().join("other name");
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_tables_are_links_of_udev() {
+    fn tags_in_tables_resolve_to_udev_links() {
         let path = |spec| device_of(spec).map(|path| path.display().to_string());
         assert_eq!(path("PARTUUID=\"1-2\"").as_deref(), Some("/dev/disk/by-partuuid/1-2"));
         assert_eq!(path("/dev/sda").as_deref(), Some("/dev/sda"));
@@ -323,10 +324,10 @@ mod tests {
     }
 
     #[test]
-    fn data_is_seen_wherever_it_lies() {
+    fn data_is_found_at_any_offset() {
         let dir = tempfile::tempdir().unwrap();
         let (host, image) = (host(dir.path()), image(dir.path()));
-        for offset in [0, END_BYTES - 1, LEAST_BYTES / 2, LEAST_BYTES - 1] {
+        for offset in [0, END_BYTES - 1, MIN_BYTES / 2, MIN_BYTES - 1] {
             let file = OpenOptions::new().write(true).open(&image).unwrap();
             file.write_all_at(&[7; 1], offset).unwrap();
             let found = uses(&host, &image, true).unwrap();
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn small_files_and_others_are_no_disks() {
+    fn small_files_and_special_files_are_no_disks() {
         let dir = tempfile::tempdir().unwrap();
         let host = host(dir.path());
         assert_eq!(uses(&host, dir.path(), true).unwrap(), [Use::NotADisk]);

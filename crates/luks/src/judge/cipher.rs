@@ -30,7 +30,7 @@ const ADVICE: &[(Code, &str)] = &[
 ];
 
 /// Advice for data that an unfinished re-encryption has not yet encrypted, or has decrypted.
-const UNTIL_THE_END: &str = "readable to everyone until the re-encryption has encrypted it";
+const UNTIL_ENCRYPTED: &str = "readable to everyone until the re-encryption has encrypted it";
 
 /// Judges each encrypted part of the data.
 pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
@@ -41,7 +41,7 @@ pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
         }
     }
     let advice = |code: Code| match code {
-        Code::CipherNull if volume.reencrypting() => UNTIL_THE_END,
+        Code::CipherNull if volume.reencrypting() => UNTIL_ENCRYPTED,
         _ => ADVICE.iter().find(|(own, _)| *own == code).map_or("", |(_, advice)| advice),
     };
     found.into_iter().filter_map(|(code, details)| details.finding(advice(code))).collect()

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_told_with_its_slot_or_file() {
+    fn a_step_names_its_slot_or_file() {
         let stepped =
             |step, slot, file: Option<&str>| CompletedStep { step, slot, file: file.map(PathBuf::from) }.to_string();
         assert_eq!(stepped(RotationStep::Proven, Some(1), None), "the key opens slot 1");

@@ -13,8 +13,8 @@ use super::{read_file, wait_for};
 use crate::Error;
 use crate::secret::Secret;
 
-/// Time that `mount` and `umount` get at least.
-const LEAST: Duration = Duration::from_secs(10);
+/// Minimum time limit of `mount` and `umount`.
+const MIN_TIME: Duration = Duration::from_secs(10);
 
 /// Mounts the device read-only in a private directory, reads the file, and unmounts.
 pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secret, Error> {
@@ -39,7 +39,7 @@ pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secre
 fn mount(device: &Path, directory: &Path, deadline: Instant) -> Result<(), Error> {
     let args = ["-o".as_ref(), "ro,nosuid,nodev,noexec".as_ref(), device.as_os_str(), directory.as_os_str()];
     // A device that was found late still gets the time that a mount takes.
-    let limit = deadline.saturating_duration_since(Instant::now()).max(LEAST);
+    let limit = deadline.saturating_duration_since(Instant::now()).max(MIN_TIME);
     match run(Path::new("mount"), &args, None, limit) {
         Ok(Some(ended)) if ended.code == Some(0) => Ok(()),
         Ok(Some(ended)) => Err(Error::NotMounted { device: device.to_owned(), reason: ended.error_output() }),
@@ -52,7 +52,8 @@ fn mount(device: &Path, directory: &Path, deadline: Instant) -> Result<(), Error
 fn unmount(directory: &Path) {
     let umount = |options: &[&str]| {
         let args: Vec<&OsStr> = options.iter().map(OsStr::new).chain([directory.as_os_str()]).collect();
-        run(Path::new("umount"), &args, None, LEAST).is_ok_and(|ended| ended.is_some_and(|ended| ended.code == Some(0)))
+        run(Path::new("umount"), &args, None, MIN_TIME)
+            .is_ok_and(|ended| ended.is_some_and(|ended| ended.code == Some(0)))
     };
     if !umount(&[]) {
         umount(&["--lazy"]);

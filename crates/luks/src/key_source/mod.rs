@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_or_no_key_is_refused() {
+    fn directories_and_files_of_an_impossible_length_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let refused = |path: &Path| Source::File(path.to_owned()).key(soon()).unwrap_err().to_string();
         assert!(refused(directory.path()).ends_with("is not a file"));

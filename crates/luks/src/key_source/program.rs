@@ -41,7 +41,7 @@ fn run(program: &Path, deadline: Instant) -> Result<Secret, Error> {
     key.map_err(failed)
 }
 
-/// Whether the program exits with 0 before the deadline. Kills it at the deadline.
+/// Waits for the program, and kills it at the deadline. Returns whether it exited with 0 in time.
 fn ended_well(child: &mut Child, deadline: Instant) -> io::Result<bool> {
     let left = deadline.saturating_duration_since(Instant::now());
     if let Some(status) = wait(child, left, &mut || ())? {
@@ -66,18 +66,18 @@ mod tests {
     }
 
     #[test]
-    fn its_output_is_the_key() {
+    fn the_output_of_the_program_is_the_key() {
         assert_eq!(run("printf 'a b\\n'", Duration::from_secs(10)).unwrap().bytes(), b"a b\n");
     }
 
     #[test]
-    fn it_is_run_again_after_a_failure() {
+    fn a_failed_program_is_run_again() {
         let script = "test -e \"$0.once\" && exec echo key; touch \"$0.once\"; exit 1";
         assert_eq!(run(script, Duration::from_secs(20)).unwrap().bytes(), b"key\n");
     }
 
     #[test]
-    fn one_that_hangs_or_fails_gives_no_key() {
+    fn a_program_that_hangs_or_fails_gives_no_key() {
         for script in ["exec sleep 60", "echo key; exit 1"] {
             let began = Instant::now();
             let error = run(script, Duration::from_millis(300)).unwrap_err();

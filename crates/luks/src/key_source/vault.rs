@@ -33,7 +33,7 @@ pub struct Vault {
 impl Vault {
     /// Fetches the key. Retries while there is time: at boot, network and Vault may come up later.
     pub(super) fn key(&self, deadline: Instant) -> Result<Secret, Error> {
-        // What is wrong with the address or the certificates needs no token to be found.
+        // Check address and certificates first: that needs no token.
         self.session(Login::Token(Zeroizing::default()), deadline)?;
         wait_for(&self.token_file, deadline)?;
         loop {

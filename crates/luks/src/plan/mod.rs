@@ -145,8 +145,8 @@ pub struct Plan {
     pub remarks: Vec<String>,
 }
 
-/// For the header, the file system and some growth.
-const ROOM: u64 = 64 << 20;
+/// Space for the header, the file system and some growth.
+const SPARE_BYTES: u64 = 64 << 20;
 
 impl Plan {
     /// Makes the plan.
@@ -155,7 +155,7 @@ impl Plan {
         let plain: Vec<&Path> = input.plain().collect();
         let bytes = plain.iter().filter_map(|path| path.bytes).fold(0_u64, u64::saturating_add);
         // A tenth for the file system itself, and a quarter for growth.
-        let needed_bytes = bytes.saturating_add(bytes / 10).saturating_add(bytes / 4).saturating_add(ROOM);
+        let needed_bytes = bytes.saturating_add(bytes / 10).saturating_add(bytes / 4).saturating_add(SPARE_BYTES);
         let (choices, remarks) = (choices(&input), remarks(&input, needed_bytes));
         let steps = if plain.is_empty() { Vec::new() } else { steps(&input) };
         Self { choices, steps, needed_bytes, remarks, input }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_server_gets_steps_room_and_remarks() {
+    fn a_server_in_plaintext_gets_steps_a_minimum_size_and_remarks() {
         let plan = Plan::new(input(Protection::Plain));
         assert!(!plan.is_done() && !plan.steps.is_empty());
         assert!(plan.needed_bytes > 2 << 30 && plan.needed_bytes < 4 << 30);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_in_use_or_too_small_is_said_so() {
+    fn obstacles_of_a_disk_are_reported() {
         let mut input = input(Protection::Plain);
         let disk = input.disk.as_mut().unwrap();
         disk.obstacles.push("is mounted at /mnt".to_owned());

@@ -31,7 +31,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Number of times a page with a wrong checksum is read again.
 const REREADS: u32 = 50;
 /// Number of damaged pages that get all [`REREADS`]; later ones get [`FEW_REREADS`].
-const PATIENT_FOR: u64 = 64;
+const FULL_REREAD_PAGES: u64 = 64;
 const FEW_REREADS: u32 = 5;
 
 /// One file to copy.
@@ -293,7 +293,7 @@ impl Copier<'_> {
     ) -> Result<bool, Error> {
         self.counts.reread_pages.fetch_add(1, Ordering::Relaxed);
         let damaged = || self.counts.damaged.lock().unwrap_or_else(PoisonError::into_inner);
-        let rereads = if (damaged().len() as u64) < PATIENT_FOR { REREADS } else { FEW_REREADS };
+        let rereads = if (damaged().len() as u64) < FULL_REREAD_PAGES { REREADS } else { FEW_REREADS };
         let mut same = false;
         for attempt in 0..rereads {
             self.check_stopped()?;

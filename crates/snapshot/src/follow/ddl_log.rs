@@ -73,7 +73,7 @@ mod tests {
 ";
 
     #[test]
-    fn tables_are_known_by_their_files() {
+    fn files_of_changed_tables_are_recognised() {
         let changed = ChangedTables::parse(LOG).unwrap();
         for path in ["d@002d@1o/t@0020@0k.ibd", "x/u@002fv.ibd", "x/p#P#p0.ibd", "x/FTS_0000000000000012_CONFIG.ibd"] {
             assert!(changed.contains(Path::new(path)), "{path}");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_kind_is_named() {
+    fn an_unknown_line_is_reported() {
         assert_eq!(ChangedTables::parse("").unwrap(), ChangedTables::default());
         assert_eq!(ChangedTables::parse("ALTER\tx").unwrap_err(), "ALTER\tx");
     }

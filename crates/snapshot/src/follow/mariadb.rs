@@ -138,9 +138,9 @@ impl Source<'_> {
     }
 
     fn changed_tables(&self) -> Result<ChangedTables, Error> {
-        const MOST_BYTES: u64 = 256 << 20;
+        const MAX_BYTES: u64 = 256 << 20;
         let path = self.datadir.join(ddl_log::NAME);
-        let text = match regular::read(&path, Links::Refused, MOST_BYTES) {
+        let text = match regular::read(&path, Links::Refused, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ChangedTables::default()),
             read => String::from_utf8_lossy(&read.map_err(Error::copying(&path))?).into_owned(),
         };

@@ -38,7 +38,7 @@ use super::{
 use crate::error::Error;
 
 /// Number of times the position is read again because the server started another binary log in between.
-const CUTS: u32 = 5;
+const CUT_ATTEMPTS: u32 = 5;
 
 const LSN: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
@@ -167,7 +167,7 @@ impl Source<'_> {
         mut binary_log: Option<CopiedLog>,
     ) -> Result<LogStatus, Error> {
         let mut waited = Duration::ZERO;
-        for _ in 0..CUTS {
+        for _ in 0..CUT_ATTEMPTS {
             let status = self.log_status()?;
             // The relay logs of a replica come and go.
             let items = self.items()?;
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_of_other_engines_are_known_by_their_files() {
+    fn tables_of_other_engines_are_recognised_by_their_files() {
         let item = |to: &str| Item { from: to.into(), to: to.into() };
         let files = [
             "x/a@002db.MYI",

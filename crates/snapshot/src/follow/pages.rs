@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_page_is_judged_by_what_it_opens_to() {
+    fn an_encrypted_page_is_judged_by_its_plain_text() {
         let key = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
         let mut sealed = page();
         assert_eq!((judged(&sealed, None), lsn_of(&sealed)), (Page::Whole, 900));

@@ -155,7 +155,7 @@ impl<'a> RedoFiles<'a> {
                 Err(Error::Redo { source: RedoCopyFault::Unwritten(_), .. })
                     if waiting_since.elapsed() < TAIL_TIMEOUT =>
                 {
-                    self.wait_for_it();
+                    self.wait_for_blocks();
                 }
                 Err(error) => return Err(error),
             }
@@ -223,7 +223,7 @@ impl<'a> RedoFiles<'a> {
             file.from.read_exact_at(&mut block, offset).map_err(Error::copying(&file.path))?;
             match self.blocks.cut(&block, Lsn(self.position), Lsn(end)) {
                 Ok(cut) => return file.to.write_all_at(&cut, offset).map_err(Error::copying(&file.path)),
-                Err(RedoCopyFault::Unwritten(_)) if since.elapsed() < TAIL_TIMEOUT => self.wait_for_it(),
+                Err(RedoCopyFault::Unwritten(_)) if since.elapsed() < TAIL_TIMEOUT => self.wait_for_blocks(),
                 Err(source) => return Err(file.failed(source)),
             }
         }
@@ -231,7 +231,7 @@ impl<'a> RedoFiles<'a> {
 
     /// Drops the file from the page cache and waits: the server may write with O_DIRECT, which can leave an older
     /// version in the cache.
-    fn wait_for_it(&self) {
+    fn wait_for_blocks(&self) {
         if let Some(file) = self.files.last() {
             let _ = fadvise(&file.from, 0, None, Advice::DontNeed);
         }

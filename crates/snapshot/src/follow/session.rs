@@ -73,15 +73,15 @@ impl Account {
         let failed = |source| Error::Server { doing: "the account".to_owned(), source: Box::new(source) };
         let files = login.option_files().map_err(failed)?;
         let target = login.target(url, socket, &files).map_err(failed)?.ok_or(Error::NoAccount)?;
-        let options = login.options(&target, &files, &Nobody).map_err(failed)?;
+        let options = login.options(&target, &files, &NoPrompt).map_err(failed)?;
         Ok(Self { target, options })
     }
 }
 
 /// Refuses to prompt: scripts and timers take copies.
-struct Nobody;
+struct NoPrompt;
 
-impl Prompt for Nobody {
+impl Prompt for NoPrompt {
     fn is_possible(&self) -> bool {
         false
     }

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn root_runs_it_as_somebody_else() {
+    fn root_runs_the_program_as_another_user() {
         assert!(matches!(user(false, None), Ok(None)));
         assert!(matches!(user(true, Some((27, 27))), Ok(Some((27, 27)))));
         assert!(matches!(user(true, Some((27, 0))), Err(PrepareFault::OwnerIsRoot)));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_it_is_no_reason_to_run_the_program() {
+    fn a_backup_with_a_link_is_not_prepared() {
         let preparation = preparation(Path::new("/b"), Path::new("mariadb-backup"));
         let error = preparation.check(&[PathBuf::from("db/t.isl")]).unwrap_err();
         let text = "/b: received, but not prepared: db/t.isl leads out of it, as nothing in such a backup does";
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_says_so_is_prepared() {
+    fn a_backup_is_prepared_only_if_its_checkpoints_file_says_so() {
         let directory = tempfile::tempdir().unwrap();
         let state = directory.path().join("state");
         for (text, prepared) in [

@@ -2,8 +2,8 @@
 //!
 //! The option file of a backup comes from the sender, and the program that prepares the backup obeys all of it: it
 //! includes other files and loads libraries. It reads the file twice, once in lines of at most 511 bytes, even if it is
-//! told to use another file (seen with mariadb-backup 10.11 and 11.8). So none of the sender's text is kept: known
-//! options whose values have the usual form are written anew.
+//! told to use another file (seen with mariadb-backup 10.11 and 11.8). So none of the sender's text is kept: a new file
+//! gets the known options whose values have the usual form.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -85,16 +85,16 @@ fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
 
 impl Form {
     fn fits(self, value: &str) -> bool {
-        const LONGEST: usize = 64;
+        const MAX_CHARS: usize = 64;
         let word = |text: &str| {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-            (1..=LONGEST).contains(&text.len()) && text.bytes().all(plain)
+            (1..=MAX_CHARS).contains(&text.len()) && text.bytes().all(plain)
         };
         match self {
             Self::Number => word(value) && value.bytes().all(|byte| byte.is_ascii_digit()),
             Self::Word => word(value),
             // The program reads the rest of a line after 511 bytes as another line.
-            Self::DataFiles if value.len() > 4 * LONGEST => false,
+            Self::DataFiles if value.len() > 4 * MAX_CHARS => false,
             Self::DataFiles => value.split(';').all(|file| match file.split_once(':') {
                 // Names may contain dots.
                 Some((name, rest)) => {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_programs_write_is_kept() {
+    fn options_that_the_programs_write_are_kept() {
         let mariadb = "[mysqld]\ninnodb_checksum_algorithm=crc32\ninnodb_data_file_path=./ibdata1:12M:autoextend\n\
                        innodb_log_file_size=100663296\ninnodb_page_size=16384\ninnodb_undo_tablespaces=3\n";
         assert_eq!(text(mariadb), mariadb);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_leads_out_of_the_backup_is_kept() {
+    fn options_that_refer_outside_the_backup_are_dropped() {
         let hidden = format!("#{}plugin_load=/tmp/x.so", "x".repeat(READ_AT_ONCE - 1));
         for line in [
             "plugin_load=file_key_management.so",

@@ -1,5 +1,4 @@
-//! A snapshot of the subvolume with the data directory: atomic, while the server is stopped for a
-//! moment.
+//! An atomic snapshot of the subvolume with the data directory, taken while the server is stopped for a moment.
 
 use std::{
     ffi::OsStr,
@@ -13,7 +12,7 @@ use files::mounts::Mounts;
 
 use super::{
     Driver, Prepared, Source,
-    covered::{check_mounts, nothing_outside},
+    covered::{check_mounts, check_nothing_outside},
 };
 use crate::{
     Options,
@@ -28,7 +27,7 @@ pub(super) struct Btrfs;
 
 /// Inode number of the root of every subvolume. Source: `BTRFS_FIRST_FREE_OBJECTID` in
 /// `linux/btrfs_tree.h`.
-const TOP: u64 = 256;
+const ROOT_INODE: u64 = 256;
 const NAME: &str = "subvolume";
 
 impl Driver for Btrfs {
@@ -38,7 +37,7 @@ impl Driver for Btrfs {
         if !is_btrfs {
             return Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::filesystem_name(datadir) });
         }
-        one_subvolume(source)?;
+        check_one_subvolume(source)?;
         may_take(datadir)?;
         location::for_clones(datadir, options.location.as_deref())
     }
@@ -111,7 +110,7 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
     for directory in datadir.ancestors() {
         let metadata = fs::metadata(directory);
         let metadata = metadata.map_err(|source| Error::Unreadable { path: directory.to_owned(), source })?;
-        if metadata.ino() == TOP {
+        if metadata.ino() == ROOT_INODE {
             return Ok(directory.to_owned());
         }
     }
@@ -119,7 +118,7 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
 }
 
 /// In a snapshot, other subvolumes and mounted file systems are empty directories.
-fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
+fn check_one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let current = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
@@ -129,5 +128,5 @@ fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     {
         return Err(Error::OtherSubvolume { path: datadir.join(path) });
     }
-    nothing_outside(source)
+    check_nothing_outside(source)
 }

@@ -1,4 +1,4 @@
-//! Whether one snapshot covers all of a data directory.
+//! Checks that one snapshot covers all of a data directory.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use super::Source;
 use crate::error::Error;
 
 /// Checks that the server uses no files outside: nothing can be added to a snapshot afterwards.
-pub(super) fn nothing_outside(source: &Source<'_>) -> Result<(), Error> {
+pub(super) fn check_nothing_outside(source: &Source<'_>) -> Result<(), Error> {
     if let Some(link) = source.listing.external_links.first() {
         return Err(Error::KeptOutside { path: source.datadir.path().join(link) });
     }
@@ -20,7 +20,7 @@ pub(super) fn nothing_outside(source: &Source<'_>) -> Result<(), Error> {
 }
 
 /// Checks that all directories are on one file system.
-pub(super) fn one_file_system(source: &Source<'_>) -> Result<(), Error> {
+pub(super) fn check_one_file_system(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let current = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;

@@ -15,7 +15,7 @@ use files::mounts::Mounts;
 
 use super::{
     Driver, Prepared, Source,
-    covered::{check_mounts, nothing_outside, one_file_system},
+    covered::{check_mounts, check_nothing_outside, check_one_file_system},
     mounted,
 };
 use crate::{
@@ -41,8 +41,8 @@ impl Driver for Lvm {
         let device = device_of(datadir)?;
         mount_option(&device.kind)
             .ok_or_else(|| Error::NotThisFileSystem { path: datadir.to_owned(), kind: device.kind.clone() })?;
-        nothing_outside(source)?;
-        one_file_system(source)?;
+        check_nothing_outside(source)?;
+        check_one_file_system(source)?;
         mounted::needs_root("lvm")?;
         let tools = Tools::default();
         Volume::volume_of_device(&tools, &device.number)?.snapshot_bytes()?;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_that_became_full_is_void() {
+    fn a_full_snapshot_is_invalid() {
         let thick = |attributes: &str, full: &str| volume(&row("sealant-1", attributes, "", "mysql", full));
         assert!(!thick("swi-aos---", "99.99").is_invalid());
         assert!(thick("swi-I-s---", "100.00").is_invalid());
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thick_snapshot_has_room_for_its_origin_or_most_of_what_is_free() {
+    fn a_thick_snapshot_has_the_size_of_its_origin_or_most_of_the_free_space() {
         let mut origin = volume(&row("mysql", "owi-aos---", "", "", ""));
         assert_eq!(origin.snapshot_bytes().unwrap(), Some((512 << 20) / 5 * 4));
         origin.free_bytes = 4 << 30;

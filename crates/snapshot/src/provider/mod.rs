@@ -1,13 +1,13 @@
-//! Methods to make a copy of one instant.
+//! Methods to make a copy that is consistent at one instant.
 //!
 //! | provider | how | the server |
 //! |---|---|---|
-//! | `stopped` | the data directory itself, since no server has it open | does not run |
-//! | `btrfs` | a snapshot of the subvolume | stands still for a moment |
-//! | `zfs` | snapshots of the data sets, all at once | runs on, writes wait for a moment |
-//! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | stands still meanwhile |
-//! | `lvm` | a snapshot of the logical volume | runs on, writes wait for a moment |
-//! | `follow` | files copied while the server works, and its log from a checkpoint on (any file system) | runs on, commits wait for a moment |
+//! | `stopped` | the data directory itself, since no server has it open | is not running |
+//! | `btrfs` | a snapshot of the subvolume | is stopped for a moment |
+//! | `zfs` | snapshots of the data sets, all at once | keeps running; writes wait for a moment |
+//! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | is stopped meanwhile |
+//! | `lvm` | a snapshot of the logical volume | keeps running; writes wait for a moment |
+//! | `follow` | files copied while the server works, and its log from a checkpoint on (any file system) | keeps running; commits wait for a moment |
 //!
 //! Copying files under locks is not one of them: InnoDB keeps writing under every lock.
 
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Options,
     backup::Program,
-    calibrate::{Costs, USUAL},
+    calibrate::{Costs, FALLBACK},
     datadir::{DataDir, ServerProcess},
     error::Error,
     estimate::{Estimate, Size},
@@ -225,7 +225,7 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
                 Provider::Reflink => location.parent().and_then(Costs::measured_in),
                 _ => None,
             };
-            let estimate = size.estimate(provider, &costs.unwrap_or(USUAL), source.server.is_some());
+            let estimate = size.estimate(provider, &costs.unwrap_or(FALLBACK), source.server.is_some());
             within(&estimate, options).map(|()| (location, estimate))
         });
         match found {

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_logs_leads_to_the_copy_wherever_they_are_in_it() {
+    fn an_index_of_logs_is_rewritten_to_paths_in_the_copy() {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (Path::new("/data"), directory.path());
         fs::create_dir(to.join("binlog")).unwrap();

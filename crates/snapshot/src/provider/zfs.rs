@@ -10,7 +10,7 @@ use files::mounts::Mounts;
 
 use super::{
     Driver, Prepared, Source,
-    covered::{check_mounts, nothing_outside},
+    covered::{check_mounts, check_nothing_outside},
     mounted,
 };
 use crate::{
@@ -32,7 +32,7 @@ impl Driver for Zfs {
         if !is_zfs {
             return Err(Error::NotZfs { path: datadir.to_owned(), kind: location::filesystem_name(datadir) });
         }
-        nothing_outside(source)?;
+        check_nothing_outside(source)?;
         data_sets(&mounts()?, datadir, &source.listing)?;
         mounted::needs_root("zfs")?;
         location::writable(datadir, options.location.as_deref())
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sets_of_one_pool_are_of_one_instant_and_others_are_not() {
+    fn data_sets_must_be_in_one_pool() {
         let set = |name: &str, within: &str| DataSet { name: name.to_owned(), within: within.into() };
         let found = sets(&["#innodb_redo", "shop"]).unwrap();
         assert_eq!(found, [set("tank/mysql", "data"), set("tank/redo", "data/#innodb_redo")]);
@@ -167,7 +167,7 @@ mod tests {
 
     /// A script in place of `zfs` and `mount` that behaves as their manuals say and records its
     /// calls: the test kernels have no ZFS.
-    fn stand_in(directory: &Path) -> Tools {
+    fn fake_tools(directory: &Path) -> Tools {
         let zfs = r#"
             cd "$(dirname "$0")" || exit 1
             echo "zfs $*" >>calls
@@ -193,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_are_what_the_manual_says() {
+    fn zfs_is_called_as_its_manual_says() {
         let directory = tempfile::tempdir().unwrap();
-        let (tools, point) = (stand_in(directory.path()), directory.path().join("point"));
+        let (tools, point) = (fake_tools(directory.path()), directory.path().join("point"));
         let sets = sets(&["#innodb_redo"]).unwrap();
         let names = ["tank/mysql@sealant-1", "tank/redo@sealant-1"].map(str::to_owned);
         snapshot(&tools, &names).unwrap();

@@ -23,12 +23,12 @@ use crate::error::SstError;
 /// Needed by a server after a crash to complete or undo a statement.
 const RECOVERY: [&str; 2] = [DDL_RECOVERY[0], TRANSACTION_COORDINATOR];
 /// Files and directories next to the directories of databases that are not sent.
-const LEFT_OUT: [&str; 3] = [".*", LOST_AND_FOUND, TEMPORARY_DIRECTORY];
+const EXCLUDED: [&str; 3] = [".*", LOST_AND_FOUND, TEMPORARY_DIRECTORY];
 /// Names in the directories of databases that are not sent.
-const LEFT_OUT_OF_DATABASES: [&str; 7] =
+const EXCLUDED_IN_DATABASES: [&str; 7] =
     ["#sql-temptable-*", GALERA_CACHE, "*.err", "*.pid", "*.sock", "*.pem", STAGING];
 /// Prefixes of such names.
-const BEGINNINGS_LEFT_OUT: [&str; 2] = [GALERA_PAGE, MANIFEST];
+const EXCLUDED_PREFIXES: [&str; 2] = [GALERA_PAGE, MANIFEST];
 
 /// Maximum length of an index of binary logs.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
@@ -75,7 +75,7 @@ impl Layout {
     fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, SstError> {
         let pattern = |text: &str| Pattern::new(text).ok();
         let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
-        let mut exclude = left_out();
+        let mut exclude = excluded();
         let mut others = Vec::new();
         for location in &self.locations {
             match location.directory.strip_prefix(&self.datadir) {
@@ -138,10 +138,10 @@ impl Layout {
 }
 
 /// Patterns of everything that is not sent, wherever the node has its files.
-fn left_out() -> Vec<Pattern> {
-    let beginnings = BEGINNINGS_LEFT_OUT.map(|beginning| format!("*/{beginning}*"));
-    let in_databases = LEFT_OUT_OF_DATABASES.map(|name| format!("*/{name}"));
-    let patterns = LEFT_OUT.map(str::to_owned).into_iter().chain(in_databases).chain(beginnings);
+fn excluded() -> Vec<Pattern> {
+    let beginnings = EXCLUDED_PREFIXES.map(|beginning| format!("*/{beginning}*"));
+    let in_databases = EXCLUDED_IN_DATABASES.map(|name| format!("*/{name}"));
+    let patterns = EXCLUDED.map(str::to_owned).into_iter().chain(in_databases).chain(beginnings);
     patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect()
 }
 

@@ -56,7 +56,7 @@ const DATA: [&str; 8] = [
 ];
 
 #[test]
-fn the_data_goes_and_the_node_stays() {
+fn data_is_sent_and_files_of_the_node_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let datadir = directory.path().join("data");
     fill(&datadir, &NODE);
@@ -67,7 +67,7 @@ fn the_data_goes_and_the_node_stays() {
 }
 
 #[test]
-fn directories_of_the_node_stay_and_do_not_go() {
+fn directories_of_the_node_are_neither_sent_nor_replaced() {
     const NODE_DATA: [&str; 9] = [
         "cache/galera.cache",
         "certificates/client.pem",
@@ -99,8 +99,7 @@ fn directories_of_the_node_stay_and_do_not_go() {
     for name in &DATA {
         fill(&datadir, &[&format!(".sealant_in/{name}")]);
     }
-    // The donor does not know the purpose of these directories on the joiner; a database is still
-    // recognised.
+    // The donor does not know the purpose of these directories on the joiner, but still recognises a database.
     fill(&datadir, &[".sealant_in/tls/node.key", ".sealant_in/tls/other.key", ".sealant_in/run/t.ibd"]);
     layout.replace(None).unwrap();
     assert_eq!(fs::read_to_string(datadir.join("tls/node.key")).unwrap(), "tls/node.key");
@@ -110,7 +109,7 @@ fn directories_of_the_node_stay_and_do_not_go() {
 }
 
 #[test]
-fn a_link_to_the_nodes_data_stays() {
+fn a_link_to_the_nodes_data_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let (datadir, keys) = (directory.path().join("data"), directory.path().join("keys"));
     fill(&datadir, &DATA);
@@ -126,7 +125,7 @@ fn a_link_to_the_nodes_data_stays() {
 }
 
 #[test]
-fn separate_directories_are_found_and_filled() {
+fn separate_directories_are_sent_and_filled() {
     let directory = tempfile::tempdir().unwrap();
     let [donor, joiner, redo] = ["donor", "joiner", "redo"].map(|name| directory.path().join(name));
     fill(&redo, &["ib_logfile0", "something"]);
@@ -144,7 +143,7 @@ fn separate_directories_are_found_and_filled() {
 }
 
 #[test]
-fn what_is_not_whole_neither_goes_nor_replaces_anything() {
+fn incomplete_data_is_neither_sent_nor_installed() {
     let directory = tempfile::tempdir().unwrap();
     let [donor, joiner] = ["donor", "joiner"].map(|name| directory.path().join(name));
     for there in ["ibdata1", "ib_logfile0"] {
@@ -160,7 +159,7 @@ fn what_is_not_whole_neither_goes_nor_replaces_anything() {
 }
 
 #[test]
-fn old_data_makes_room_for_new() {
+fn old_data_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let datadir = directory.path().join("data");
     fill(&datadir, &NODE);
@@ -175,7 +174,7 @@ fn old_data_makes_room_for_new() {
 }
 
 #[test]
-fn the_binary_logs_directory_is_made() {
+fn the_directory_of_binary_logs_is_created() {
     let directory = tempfile::tempdir().unwrap();
     let (datadir, logs) = (directory.path().join("data"), directory.path().join("logs"));
     fill(&datadir, &[".sealant_in/ib_logfile0", ".sealant_in/ibdata1"]);
@@ -186,7 +185,7 @@ fn the_binary_logs_directory_is_made() {
 }
 
 #[test]
-fn a_copy_of_one_instant_has_the_log_that_decides() {
+fn an_atomic_copy_includes_the_newest_binary_log() {
     let directory = tempfile::tempdir().unwrap();
     let [datadir, copy, joiner] = ["data", "copy", "joiner"].map(|name| directory.path().join(name));
     fill(&datadir, &["ibdata1"]);

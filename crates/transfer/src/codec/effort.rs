@@ -165,7 +165,7 @@ impl Governor {
 
     /// The highest level that [`effort`](Self::effort) can return.
     #[must_use]
-    pub fn hardest(&self) -> Effort {
+    pub fn highest(&self) -> Effort {
         let last = || LEVELS.last().map_or(Effort::None, |(effort, _)| *effort);
         self.fixed.unwrap_or_else(last)
     }
@@ -217,7 +217,7 @@ impl SearchState {
         if self.samples <= SETTLING_SAMPLES {
             // Before the first step nothing is known; after a step, data compressed before it is
             // still in flight.
-            return if step == 0 && self.capacity.is_some() { self.harder(step, pressure) } else { step };
+            return if step == 0 && self.capacity.is_some() { self.higher_step(step, pressure) } else { step };
         }
         if let Some(before) = self.previous.take()
             && !self.is_better(before, step, pressure)
@@ -227,9 +227,9 @@ impl SearchState {
             return before;
         }
         if pressure.blocked < 0.3 || pressure.idle < 0.1 {
-            return self.easier(step);
+            return self.lower_step(step);
         }
-        self.harder(step, pressure)
+        self.higher_step(step, pressure)
     }
 
     fn is_better(&mut self, before: usize, step: usize, pressure: Pressure) -> bool {
@@ -242,16 +242,16 @@ impl SearchState {
     }
 
     /// The lower step that would transfer files fastest, if that is faster than the current rate.
-    fn easier(&self, step: usize) -> usize {
+    fn lower_step(&self, step: usize) -> usize {
         let now = self.rate.unwrap_or_default() * GAIN;
-        let faster = |easier: usize| self.expected(easier).is_none_or(|rate| rate > now);
-        let known = (0..step).rev().filter(|easier| self.ratios.get(*easier).is_some_and(Option::is_some));
+        let faster = |lower_step: usize| self.expected(lower_step).is_none_or(|rate| rate > now);
+        let known = (0..step).rev().filter(|lower_step| self.ratios.get(*lower_step).is_some_and(Option::is_some));
         let best = known.max_by(|one, other| self.expected(*one).partial_cmp(&self.expected(*other)).unwrap_or(Equal));
-        best.filter(|easier| faster(*easier)).unwrap_or(step)
+        best.filter(|lower_step| faster(*lower_step)).unwrap_or(step)
     }
 
     /// The next higher step, if the network is slow and the processors may be fast enough for it.
-    fn harder(&mut self, step: usize, pressure: Pressure) -> usize {
+    fn higher_step(&mut self, step: usize, pressure: Pressure) -> usize {
         if self.pause > 0 {
             self.pause -= 1;
             return step;
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compressions_are_spelled_as_documented() {
+    fn compressions_are_parsed_as_documented() {
         assert_eq!("auto".parse(), Ok(Compression::Auto));
         assert_eq!("none".parse(), Ok(Compression::Fixed(Effort::None)));
         assert_eq!("zstd:19".parse(), Ok(Compression::Fixed(Effort::Zstd(19))));
@@ -320,7 +320,7 @@ mod tests {
         ratio: impl Fn(Effort) -> f64,
         speed: impl Fn(Effort) -> f64,
     ) -> usize {
-        let mut hardest = 0;
+        let mut highest = 0;
         for _ in 0..count {
             let effort = governor.effort();
             let ratio = ratio(effort);
@@ -328,13 +328,13 @@ mod tests {
             let pressure =
                 if rate < 1e8 * ratio { Pressure { blocked: 0.1, idle: 0.02, ..SLOW_NETWORK } } else { SLOW_NETWORK };
             governor.adjust(pressure, Throughput { rate, ratio });
-            hardest += usize::from(expected_level(governor.effort()) > expected_level(effort));
+            highest += usize::from(expected_level(governor.effort()) > expected_level(effort));
         }
-        hardest
+        highest
     }
 
     #[test]
-    fn a_slow_network_is_answered_with_as_much_compression_as_it_gains_from() {
+    fn on_a_slow_network_the_level_rises_while_that_gains_speed() {
         let governor = Governor::new(Compression::Auto);
         assert_eq!(governor.effort(), Effort::None);
         samples(&governor, 1, |_| 1.0, |_| 1e10);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compress_travels_as_it_is() {
+    fn incompressible_data_is_sent_uncompressed() {
         let governor = Governor::new(Compression::Auto);
         let tries = samples(&governor, 1000, |_| 1.0, |_| 1e10);
         assert!((2..12).contains(&tries), "{tries}");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_is_faster_than_compression_is_left_alone() {
+    fn on_a_network_faster_than_compression_nothing_is_compressed() {
         let governor = Governor::new(Compression::Auto);
         for _ in 0..1000 {
             let fast = Pressure { processors: 2.0, idle: 0.3, ..SLOW_NETWORK };
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_fixed_stays() {
+    fn a_fixed_level_never_changes() {
         let governor = Governor::new(Compression::Fixed(Effort::Lz4));
         governor.adjust(SLOW_NETWORK, Throughput { rate: 1e8, ratio: 1.0 });
         assert_eq!(governor.effort(), Effort::Lz4);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_effort_reads_back() {
+    fn data_of_every_level_reads_back() {
         let text: Vec<u8> = (0..CHUNK_BYTES).map(|at| b"all work and no play "[at / 3 % 21]).collect();
         let cases: [(&[u8], &[Codec]); 4] = [
             (&text, &[Codec::Raw, Codec::Lz4, Codec::Zstd, Codec::Zstd]),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_zstd_makes_smaller_is_not_judged_by_lz4() {
+    fn data_that_only_zstd_compresses_is_sampled_with_zstd() {
         let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let base64: Vec<u8> = noise(CHUNK_BYTES).iter().map(|byte| letters[usize::from(byte % 64)]).collect();
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_take_no_more_memory_than_is_counted() {
+    fn contexts_take_no_more_memory_than_is_reserved() {
         let text: Vec<u8> = (0..CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES)
             .map(|at| b"all work and no play "[(at / 3 + at / 1000) % 21])
             .collect();

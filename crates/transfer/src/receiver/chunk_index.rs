@@ -220,7 +220,7 @@ impl ChunkIndex {
         for entry in now {
             let all = chunks(entry).unwrap_or_default();
             let file_chunks = match known.remove(&entry.path).filter(|_| all > 0) {
-                Some((before, file_chunks)) => next.moved(&mut state, file_chunks, before, entry)?,
+                Some((before, file_chunks)) => next.next_slots(&mut state, file_chunks, before, entry)?,
                 None => state.allocate(all)?,
             };
             state.gaps += file_chunks.gaps();
@@ -232,7 +232,7 @@ impl ChunkIndex {
 
     /// Slots of a file for the next list. Hashes stay where they are, unless there are too few
     /// slots; then the file gets twice as many, since it may grow with every list.
-    fn moved(
+    fn next_slots(
         &self,
         state: &mut State,
         mut file_chunks: FileChunks,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_comes_once_and_counts_more_than_what_was_there() {
+    fn a_chunk_is_received_once_and_replaces_an_existing_one() {
         let entries = [entry("f", 2 * MIB)];
         let chunk_index = chunk_index(&entries);
         chunk_index.add_existing(0, 0, hash(1)).unwrap();
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_cannot_be_are_not_here() {
+    fn impossible_chunks_are_not_present() {
         let entries = [entry("f", 2 * MIB), entry("g", 2 * MIB)];
         let chunk_index = chunk_index(&entries);
         (0..2).for_each(|file| (0..2).for_each(|chunk| chunk_index.add_existing(file, chunk, hash(1)).unwrap()));
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_when_all_is_over_is_refused() {
+    fn chunks_after_the_list_is_closed_are_refused() {
         let entries = [entry("f", MIB)];
         let chunk_index = chunk_index(&entries);
         chunk_index.add_existing(0, 0, hash(1)).unwrap();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_take_no_more_memory_than_there_is() {
+    fn the_number_of_gaps_is_limited() {
         let before = [entry("f", 1 << 40), entry("g", 1 << 40)];
         let chunk_index = chunk_index(&before);
         (0..MAX_GAPS as u64).for_each(|chunk| chunk_index.add_existing(0, 2 * chunk, hash(1)).unwrap());
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_cannot_be_are_refused_or_take_no_memory() {
+    fn impossible_lengths_are_refused_or_take_no_memory() {
         let huge: Vec<Entry> = (0..3).map(|file| entry(&format!("f{file}"), i64::MAX as u64)).collect();
         let chunk_index = chunk_index(&huge);
         assert!(chunk_index.add(2, (1 << 43) - 1, hash(1)).is_err(), "no file system has files of that length");

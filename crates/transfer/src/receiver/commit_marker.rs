@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_read_back() {
+    fn markers_read_back() {
         let root = Some(Root { mode: 0o2750, uid: 27, gid: 28 });
         let owner = Some(Owner { uid: 0, gid: 5 });
         for mark in [
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_commit_has_written_is_none() {
+    fn other_texts_are_no_markers() {
         for text in ["root 750 1\n", "root 9 1 2\n", "owner 1 2 3\n", "else\n", "\n"] {
             assert_eq!(CommitMarker::parse(text), None, "{text}");
         }

@@ -70,10 +70,10 @@ pub(super) fn alive<T: Send>(
 ) -> Result<T, TransferError> {
     thread::scope(|scope| {
         let worker = scope.spawn(work);
-        let (mut fate, mut spoke) = (Ok(()), None);
+        let (mut fate, mut last_sent) = (Ok(()), None);
         while !worker.is_finished() {
             if fate.is_ok() {
-                fate = keep_alive(control, progress, &mut spoke);
+                fate = keep_alive(control, progress, &mut last_sent);
             } else {
                 thread::sleep(TICK);
             }
@@ -87,7 +87,7 @@ pub(super) fn alive<T: Send>(
 fn keep_alive(
     control: &mut ControlChannel,
     progress: &Progress,
-    spoke: &mut Option<Instant>,
+    last_sent: &mut Option<Instant>,
 ) -> Result<(), TransferError> {
     match control.receive(POLL_INTERVAL)? {
         Some(Control::Ping) | None => {}
@@ -96,10 +96,10 @@ fn keep_alive(
         }
         Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
     }
-    if spoke.is_some_and(|spoke| spoke.elapsed() < TICK) {
+    if last_sent.is_some_and(|last_sent| last_sent.elapsed() < TICK) {
         return Ok(());
     }
-    *spoke = Some(Instant::now());
+    *last_sent = Some(Instant::now());
     control.send(&Control::Progress { bytes: load(&progress.bytes), starving: 0 })
 }
 

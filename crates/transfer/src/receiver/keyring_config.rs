@@ -5,7 +5,7 @@
 //! receiver, and configurations of other keyring components are removed. Settings of keyring plug-ins that `SET
 //! PERSIST` has stored are removed from `mysqld-auto.cnf`.
 //!
-//! Source: formats, "Key stores", confirmed on MySQL 9.7.
+//! Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 
 use keyring::{
     KeyringConfigFile, KeyringError, WritableKeyring, component, manifest_of_file_component, persisted_without_keyrings,

@@ -94,7 +94,7 @@ pub struct ReceiveSettings {
     pub rekey: Option<WritableKeyring>,
 }
 
-/// Result of a transfer.
+/// Result of a transfer on the receiving side.
 #[derive(Clone, Debug)]
 pub struct Received {
     /// Hash of the list of files.

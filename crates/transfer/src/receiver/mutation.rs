@@ -205,7 +205,7 @@ fn control_of(frame: &[u8]) -> Option<Control> {
 }
 
 #[test]
-fn no_changed_control_frame_says_the_same() {
+fn no_changed_control_frame_decodes_to_the_same_message() {
     let frames = control_frames();
     let messages: Vec<Control> = frames.iter().map(|frame| control_of(frame).expect("a message")).collect();
     let mut random = Random(0x5ea1_a17e_d5ee_d002);
@@ -254,7 +254,7 @@ fn entries() -> Vec<Entry> {
 }
 
 /// Overwrites the positions of chunks, so that a chunk that is not written is detected.
-fn spoil(root: &Path) {
+fn overwrite_chunks(root: &Path) {
     for (number, bytes) in FILES.iter().enumerate() {
         fs::write(root.join(format!("f{number}")), vec![0x55; *bytes]).unwrap();
     }
@@ -275,7 +275,7 @@ fn feed(stream: &mut Stream<'_>, frame: &[u8]) -> Option<(usize, u64, crate::has
 }
 
 #[test]
-fn no_changed_frame_is_taken_for_another() {
+fn no_changed_frame_writes_wrong_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let staging = Staging::open(directory.path(), None).unwrap();
     let root = directory.path().join(".sealant-staging/files");
@@ -291,7 +291,7 @@ fn no_changed_frame_is_taken_for_another() {
     let mut random = Random(0x5ea1_a17e_d5ee_d001);
     let mut taken = [0; 2];
     let hashes = staging.scratch().unwrap();
-    spoil(&root);
+    overwrite_chunks(&root);
     for round in 0..FRAMES {
         let stop = Stop::default();
         let receiving = Receiving {
@@ -327,7 +327,7 @@ fn no_changed_frame_is_taken_for_another() {
             // Two files of the same length may be exchanged; the list's hash distinguishes these.
             assert!(written == sent[file] || file < 2 && written == sent[1 - file], "frame {round}");
             let spoilt = vec![0x55; length];
-            spoil_again(&root, file, number, &spoilt);
+            overwrite_chunk(&root, file, number, &spoilt);
         }
         Stream { channel, worker, .. } = stream;
     }
@@ -338,7 +338,7 @@ fn no_changed_frame_is_taken_for_another() {
     assert!((1..FRAMES / 5).contains(&changed), "{changed} of {FRAMES} were taken");
 }
 
-fn spoil_again(root: &Path, file: usize, number: u64, bytes: &[u8]) {
+fn overwrite_chunk(root: &Path, file: usize, number: u64, bytes: &[u8]) {
     let file = File::options().write(true).open(root.join(format!("f{file}"))).unwrap();
     file.write_all_at(bytes, number * CHUNK_BYTES as u64).unwrap();
 }

@@ -36,7 +36,7 @@ pub(super) fn read_claims(journal: File, entries: &[Entry], chunk_index: &ChunkI
 }
 
 /// Verifies recorded chunks, and removes those that do not match.
-pub(super) fn prove(
+pub(super) fn verify(
     staging: &Staging,
     entries: &[Entry],
     chunk_index: &ChunkIndex,
@@ -57,7 +57,7 @@ pub(super) fn prove(
         let mut buffer = vec![0; CHUNK_BYTES];
         while let Some((number, chunks)) = next() {
             let Some(entry) = entries.get(number) else { continue };
-            prove_range(staging, entry, number, chunks, chunk_index, &mut buffer)?;
+            verify_range(staging, entry, number, chunks, chunk_index, &mut buffer)?;
         }
         Ok(())
     };
@@ -67,7 +67,7 @@ pub(super) fn prove(
     })
 }
 
-fn prove_range(
+fn verify_range(
     staging: &Staging,
     entry: &Entry,
     number: usize,

@@ -117,7 +117,7 @@ impl Receiver {
         let Some(journal) = journal else { return Ok(chunk_index) };
         resume::read_claims(journal, entries, &chunk_index).map_err(&hashes_failed)?;
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        resume::prove(&self.staging, entries, &chunk_index, threads)?;
+        resume::verify(&self.staging, entries, &chunk_index, threads)?;
         if self.settings.rekey.is_some() {
             rekey::forget_first_chunks(&self.staging, entries, &chunk_index)?;
         }

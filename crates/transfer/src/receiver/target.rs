@@ -223,7 +223,7 @@ impl TargetFile {
     }
 }
 
-/// Ignores errors of file systems that do not support an operation.
+/// Treats an operation that the file system does not support as successful.
 fn supported(error: Errno) -> io::Result<()> {
     if matches!(error, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) { Ok(()) } else { Err(error.into()) }
 }

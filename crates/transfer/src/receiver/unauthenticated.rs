@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crowd_from_one_host_does_not_push_out_another() {
+    fn many_connections_of_one_host_do_not_displace_another_host() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peers = UnauthenticatedPeers::default();
         let mut pairs = Vec::new();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_replaces_the_oldest() {
+    fn the_newest_connection_replaces_the_oldest() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peers = UnauthenticatedPeers::default();
         let connect = || {

@@ -72,7 +72,7 @@ pub(crate) trait KeySink {
 /// Unwraps the key of every file that has one. One fault names all files whose key cannot be unwrapped.
 pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), RekeyFault> {
     let mut logs = RedoFiles::default();
-    let mut unopened = Unopened::default();
+    let mut unopened = FilesWithoutKey::default();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
         let fault =
             |reason: String, is_optional| RekeyFault::File { path: plan.absolute(planned), reason, is_optional };
@@ -105,13 +105,13 @@ pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeyS
 
 /// Files whose keys the given keyring does not unwrap.
 #[derive(Default)]
-struct Unopened {
+struct FilesWithoutKey {
     files: Vec<PathBuf>,
     /// Why the first file's key cannot be unwrapped.
     reason: String,
 }
 
-impl Unopened {
+impl FilesWithoutKey {
     fn add(&mut self, path: PathBuf, reason: String) {
         if self.files.is_empty() {
             self.reason = reason;
@@ -144,7 +144,7 @@ fn superfluous(
         return Ok(Some("it is a keyring of this side, and would be sent"));
     }
     let reason = "its events are encrypted directly with a key of this side, so there is no key to re-wrap";
-    Ok(is_sealed_by_events(head).then_some(reason))
+    Ok(has_encrypted_events(head).then_some(reason))
 }
 
 /// Why the key of a file cannot be rewrapped.
@@ -185,7 +185,7 @@ fn begins_with_encrypted_page(head: &[u8]) -> bool {
 }
 
 /// Whether the file is a binary log of MariaDB or Percona Server 5.7, which encrypt each event.
-fn is_sealed_by_events(head: &[u8]) -> bool {
+fn has_encrypted_events(head: &[u8]) -> bool {
     let log = binlog::recognise(&head).ok();
     log.is_some_and(|log| matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. }))
 }
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_other_key_opens_is_refused_and_what_is_clear_is_not() {
+    fn files_whose_key_cannot_be_rewrapped_are_refused_and_clear_ones_are_not() {
         let testdata = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
         for (sample, refused) in [
             ("tablespace/percona80-16k-clear.ibd.zst", None),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_key_is_damaged_or_lost_is_told_before_any_data() {
+    fn a_file_whose_key_is_damaged_or_missing_is_reported_before_any_data() {
         type Damage = fn(&mut [u8]);
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace");
         let (encrypted, clear) = ("mysql97-16k-encrypted.ibd", "mysql97-16k-clear.ibd.zst");

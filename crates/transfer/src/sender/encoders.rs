@@ -62,15 +62,15 @@ pub(super) struct EncoderGuard<'e> {
 }
 
 impl Encoders {
-    /// For this many connections, with a level of at most `hardest`.
-    pub(super) fn new(streams: usize, hardest: Effort) -> Self {
-        let remaining = Self::count(streams, hardest);
+    /// For this many connections, with a level of at most `highest`.
+    pub(super) fn new(streams: usize, highest: Effort) -> Self {
+        let remaining = Self::count(streams, highest);
         Self { state: Mutex::new(State { idle: Vec::new(), remaining }), returned: Condvar::new() }
     }
 
-    fn count(streams: usize, hardest: Effort) -> usize {
+    fn count(streams: usize, highest: Effort) -> usize {
         let left = SHARED_BYTES.saturating_sub(streams.saturating_mul(CONNECTION_BYTES));
-        (left / (ENCODER_BYTES + hardest.context_bytes())).clamp(1, streams.max(1))
+        (left / (ENCODER_BYTES + highest.context_bytes())).clamp(1, streams.max(1))
     }
 
     /// Takes an encoder, and waits for one if necessary. `alive` is called regularly during the
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_combination_of_options_takes_more_than_is_promised() {
+    fn no_combination_of_options_exceeds_the_memory_limit() {
         let efforts = (1..=19).map(Effort::Zstd).chain([Effort::None, Effort::Lz4]);
         for effort in efforts {
             for streams in 1..=64 {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_gets_what_comes_back_and_stays_alive() {
+    fn a_waiting_thread_gets_the_returned_encoder_and_sends_keepalives() {
         let encoders = Encoders::new(1, Effort::Lz4);
         let first = encoders.acquire(Duration::from_millis(1), || Ok(())).unwrap();
         let mut signs = 0;

@@ -95,7 +95,7 @@ pub struct SendSettings {
     pub key_file_keys: KeyFileKeys,
 }
 
-/// Result of a transfer.
+/// Result of a transfer on the sending side.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// Hash of the list of files.

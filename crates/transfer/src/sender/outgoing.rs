@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_key_file_in_the_source_is_warned_of() {
+    fn a_warning_names_key_files_in_the_source() {
         let source = tempfile::tempdir().unwrap();
         for name in ["ibdata1", "keys.txt"] {
             std::fs::write(source.path().join(name), b"x").unwrap();

@@ -225,12 +225,12 @@ mod tests {
         bytes
     }
 
-    fn scribble(path: &Path, chunk: u64) {
+    fn change_chunk(path: &Path, chunk: u64) {
         File::options().write(true).open(path).unwrap().write_all_at(b"otherwise", chunk * MIB + 7).unwrap();
     }
 
     /// Staged files and journal of an earlier attempt.
-    fn earlier_try(into: &Path) -> (std::path::PathBuf, Journal) {
+    fn earlier_attempt(into: &Path) -> (std::path::PathBuf, Journal) {
         let staged = into.join(".sealant-staging/files");
         fs::create_dir_all(&staged).unwrap();
         let journal = into.join(".sealant-staging/journal");
@@ -238,11 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_try_left_is_asked_for_where_it_is_not_remembered() {
+    fn hashes_of_an_earlier_attempt_are_queried_if_not_in_memory() {
         let directory = tempfile::tempdir().unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
         fs::create_dir(&root).unwrap();
-        let (staged, journal) = earlier_try(&into);
+        let (staged, journal) = earlier_attempt(&into);
         for (name, length) in [("large", 40 * MIB + 9), ("more", 20 * MIB), ("small", MIB + 1)] {
             let bytes = fill(&root.join(name), length);
             fs::write(staged.join(name), &bytes).unwrap();
@@ -254,18 +254,18 @@ mod tests {
             }
         }
         // One chunk was not written, one changed since.
-        scribble(&staged.join("large"), 3);
-        scribble(&root.join("large"), 37);
+        change_chunk(&staged.join("large"), 3);
+        change_chunk(&root.join("large"), 37);
         let (rounds, kept) = sent(&root, &into, 1, |_| {});
         assert_eq!((rounds[0].sent_bytes, kept), (3 * MIB, 58 * MIB + 10));
     }
 
     #[test]
-    fn holes_that_an_earlier_try_left_stay_holes() {
+    fn holes_of_an_earlier_attempt_stay_holes() {
         let directory = tempfile::tempdir().unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
         fs::create_dir(&root).unwrap();
-        let (staged, journal) = earlier_try(&into);
+        let (staged, journal) = earlier_attempt(&into);
         let source = File::create(root.join("f")).unwrap();
         source.set_len(20 * MIB).unwrap();
         for chunk in [15, 18] {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_round_brought_is_asked_for_where_it_is_not_remembered() {
+    fn hashes_of_an_earlier_round_are_queried_if_not_in_memory() {
         let directory = tempfile::tempdir().unwrap();
         let [root, into] = ["source", "into"].map(|name| directory.path().join(name));
         fs::create_dir(&root).unwrap();
@@ -291,7 +291,7 @@ mod tests {
             fill(&root.join(name), length);
         }
         let (rounds, _) = sent(&root, &into, 3, |round| match round {
-            1 => scribble(&root.join("large"), 37),
+            1 => change_chunk(&root.join("large"), 37),
             // The last chunk of each is new, since it is longer than any chunk before.
             2 => ["large", "shrinks"].into_iter().zip([41 * MIB, 18 * MIB + 5]).for_each(|(name, length)| {
                 File::options().write(true).open(root.join(name)).unwrap().set_len(length).unwrap();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_hashes_are_known_than_fit() {
+    fn the_number_of_hashes_in_memory_is_limited() {
         let directory = tempfile::tempdir().unwrap();
         File::create(directory.path().join("f")).unwrap().set_len(1 << 40).unwrap();
         let (plan, mut known) = (plan(directory.path()), PeerFiles::default());

@@ -23,12 +23,12 @@ pub(super) struct RedoKeys(OnceLock<BTreeMap<PathBuf, RedoKeyInfo>>);
 impl RedoKeys {
     /// Key information of the log that a file belongs to; `None` if no file of the log has any.
     pub(super) fn of_log(&self, plan: &Plan, file: usize) -> Option<RedoKeyInfo> {
-        let known = self.0.get_or_init(|| look(plan));
+        let known = self.0.get_or_init(|| read_keys(plan));
         known.get(directory(plan.entries.get(file)?)?).cloned()
     }
 }
 
-fn look(plan: &Plan) -> BTreeMap<PathBuf, RedoKeyInfo> {
+fn read_keys(plan: &Plan) -> BTreeMap<PathBuf, RedoKeyInfo> {
     let mut newest: BTreeMap<PathBuf, RedoKeyInfo> = BTreeMap::new();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| is_redo(planned)) {
         // An unreadable file is reported when it is sent.
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_checkpoint_of_the_directory_tells() {
+    fn the_file_with_the_newest_checkpoint_names_the_key() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let log = sample();

@@ -25,7 +25,7 @@ pub(super) fn send_keys(
     keys: Option<&dyn KeySource>,
     control: &mut ControlChannel,
 ) -> Result<usize, TransferError> {
-    let mut sink = Outgoing { control, files: 0, spoke: Instant::now() };
+    let mut sink = Outgoing { control, files: 0, last_sent: Instant::now() };
     unwrap_keys(plan, keys.unwrap_or(&NoKeys), &mut sink).map_err(fault)?;
     let Outgoing { control, files, .. } = sink;
     control.send(&Control::UnwrappedEnd { files })?;
@@ -36,22 +36,22 @@ pub(super) fn send_keys(
 struct Outgoing<'c> {
     control: &'c mut ControlChannel,
     files: u32,
-    spoke: Instant,
+    last_sent: Instant,
 }
 
 impl KeySink for Outgoing<'_> {
     fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError> {
         let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
         self.control.send(&Control::Unwrapped { file: u32::try_from(file).unwrap_or(u32::MAX), secret })?;
-        (self.files, self.spoke) = (self.files.saturating_add(1), Instant::now());
+        (self.files, self.last_sent) = (self.files.saturating_add(1), Instant::now());
         Ok(())
     }
 
     fn keep_alive(&mut self) -> Result<(), TransferError> {
-        if self.spoke.elapsed() <= KEEPALIVE_INTERVAL {
+        if self.last_sent.elapsed() <= KEEPALIVE_INTERVAL {
             return Ok(());
         }
-        self.spoke = Instant::now();
+        self.last_sent = Instant::now();
         self.control.send(&Control::Ping)
     }
 }

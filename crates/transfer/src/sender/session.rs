@@ -94,7 +94,7 @@ pub struct Session<'s> {
     rekeyed: Option<usize>,
     /// The list of the last round, which the receiver must have completely.
     manifest: Option<Manifest>,
-    spoke: Instant,
+    last_sent: Instant,
     began: Instant,
 }
 
@@ -130,7 +130,7 @@ impl<'s> Session<'s> {
             rounds: 0,
             rekeyed: None,
             manifest: None,
-            spoke: began,
+            last_sent: began,
             began,
         })
     }
@@ -149,13 +149,13 @@ impl<'s> Session<'s> {
     /// # Errors
     /// [`TransferError`] if the connection fails or the peer aborts.
     pub fn receive_note(&mut self) -> Result<String, TransferError> {
-        let heard = match self.control.expect() {
+        let last_received = match self.control.expect() {
             Ok(Control::Note { text }) => Ok(text),
             Ok(Control::Failed { reason }) => Err(failed(&self.control, reason)),
             Ok(_) => Err(TransferError::protocol(self.control.peer(), "unexpected message")),
             Err(error) => Err(error),
         };
-        self.with_peer_reason(heard)
+        self.with_peer_reason(last_received)
     }
 
     /// Sends everything in the plan that the receiver does not have yet. Returns when it was
@@ -264,7 +264,7 @@ impl<'s> Session<'s> {
             queue,
             hash_collector,
             governor: &self.governor,
-            encoders: Encoders::new(self.channels.len(), self.governor.hardest()),
+            encoders: Encoders::new(self.channels.len(), self.governor.highest()),
             limiter: self.limiter.as_ref(),
             progress: self.progress,
             stop: &stop,
@@ -282,7 +282,7 @@ impl<'s> Session<'s> {
             let read = sending.hash_collector.into_read();
             self.known = known.after(plan, read, &current);
         }
-        self.spoke = Instant::now();
+        self.last_sent = Instant::now();
         Ok(round)
     }
 
@@ -310,9 +310,9 @@ impl<'s> Session<'s> {
                     };
                     self.known.add(planned, first, &hashes);
                     // Reading all of it may take long, and the receiver needs keepalives.
-                    if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
+                    if self.last_sent.elapsed() >= KEEPALIVE_INTERVAL {
                         control.send(&Control::Ping)?;
-                        self.spoke = Instant::now();
+                        self.last_sent = Instant::now();
                     }
                 }
                 Control::Ready { rekey } => return Ok(rekey),
@@ -330,12 +330,12 @@ impl<'s> Session<'s> {
             Some(Control::Failed { reason }) => return Err(failed(&self.control, reason)),
             Some(_) => return Err(TransferError::protocol(self.control.peer(), "unexpected message")),
         }
-        if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
+        if self.last_sent.elapsed() >= KEEPALIVE_INTERVAL {
             self.control.send(&Control::Ping)?;
             for channel in &mut self.channels {
                 channel.send(&Data::Ping)?;
             }
-            self.spoke = Instant::now();
+            self.last_sent = Instant::now();
         }
         Ok(())
     }
@@ -425,9 +425,9 @@ fn monitor(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load)
     }
     if let Some(seen) = load.sample(sending.progress) {
         control.send(&Control::Ping)?;
-        sending.governor.adjust(seen.of_network, seen.throughput);
+        sending.governor.adjust(seen.pressure, seen.throughput);
         let is_throttled = sending.limiter.is_some_and(Limiter::has_waiting);
-        let limit = if is_throttled { Limit::Bandwidth } else { limit_of(&seen.of_network, seen.reading) };
+        let limit = if is_throttled { Limit::Bandwidth } else { limit_of(&seen.pressure, seen.reading) };
         sending.progress.set_limit(limit);
     }
     Ok(())
@@ -477,18 +477,18 @@ mod tests {
 
     /// Slowly reports what it has of the sender's one file; returns how often the sender sent a
     /// keepalive.
-    fn tell_slowly(mut control: ControlChannel) -> usize {
-        let mut spoke = 0;
+    fn report_slowly(mut control: ControlChannel) -> usize {
+        let mut last_sent = 0;
         for first in 0..15 {
             control.send(&Control::Have { file: 0, first, hashes: vec![Hash([2; 32])] }).unwrap();
-            spoke += usize::from(control.receive(KEEPALIVE_INTERVAL / 5).unwrap().is_some());
+            last_sent += usize::from(control.receive(KEEPALIVE_INTERVAL / 5).unwrap().is_some());
         }
         control.send(&Control::Failed { reason: "enough".to_owned() }).unwrap();
-        spoke
+        last_sent
     }
 
     #[test]
-    fn who_tells_long_what_it_has_is_answered() {
+    fn a_slow_report_of_the_receiver_is_answered_with_keepalives() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::File::create(directory.path().join("f")).unwrap().set_len(20 << 20).unwrap();
         let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
@@ -507,16 +507,16 @@ mod tests {
         };
         let (secret, destination, progress) = (code.secret.clone(), Destination::Paired(code), Progress::default());
         thread::scope(|scope| {
-            let telling = scope.spawn(|| tell_slowly(greeted(&listener, &identity, &secret)));
+            let telling = scope.spawn(|| report_slowly(greeted(&listener, &identity, &secret)));
             let mut session = Session::open(&destination, &settings, &progress).unwrap();
             session.round(&plan, None, Source::Static).unwrap_err();
-            let spoke = telling.join().unwrap();
-            assert!((2..=6).contains(&spoke), "{spoke}");
+            let last_sent = telling.join().unwrap();
+            assert!((2..=6).contains(&last_sent), "{last_sent}");
         });
     }
 
     #[test]
-    fn who_had_nothing_to_say_was_not_silent() {
+    fn a_receiver_with_nothing_to_report_does_not_time_out() {
         let identity = Identity::ephemeral().unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -257,13 +257,13 @@ mod tests {
     use crate::plan::Selection;
 
     /// Bytes that this thread has read from disks so far.
-    fn bytes_of_disks() -> u64 {
+    fn bytes_read_from_disks() -> u64 {
         let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
         counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap().parse().unwrap()
     }
 
     #[test]
-    fn what_is_in_memory_is_not_fetched_from_the_disk() {
+    fn cached_data_is_not_read_from_the_disk() {
         let directory = tempfile::tempdir().unwrap();
         for bytes in [1, 4095, 4096, 4097, PIECE_BYTES + 1, 150_000, CHUNK_BYTES + 150_000] {
             let content: Vec<u8> = (0..bytes).map(|at| u8::try_from(at % 251).unwrap()).collect();
@@ -277,18 +277,18 @@ mod tests {
         for (number, _) in files {
             let source = SourceFile::open(&plan, number).unwrap();
             let content = fs::read(&source.path).unwrap();
-            let before = bytes_of_disks();
+            let before = bytes_read_from_disks();
             for (chunk, expected) in (0_u64..).zip(content.chunks(CHUNK_BYTES)) {
                 let (bytes, hash) = source.read(chunk, &mut buffer).unwrap();
                 assert!(bytes == expected, "{}", source.path.display());
                 assert_eq!(hash, crate::hash::chunk_hash(source.bytes, chunk, expected));
             }
-            assert_eq!(bytes_of_disks(), before, "{}", source.path.display());
+            assert_eq!(bytes_read_from_disks(), before, "{}", source.path.display());
         }
     }
 
     #[test]
-    fn holes_that_are_made_meanwhile_leave_no_empty_part() {
+    fn holes_punched_during_the_read_leave_no_empty_segment() {
         const END: u64 = CHUNK_BYTES as u64;
         let file = tempfile::tempfile_in(".").unwrap();
         file.set_len(END).unwrap();

@@ -35,7 +35,7 @@ pub(super) struct Stream<'s> {
     next_slot: u16,
     /// Chunks and hashes that the receiver reported for the current part.
     peer_hashes: Vec<(u64, Hash)>,
-    spoke: Instant,
+    last_sent: Instant,
 }
 
 /// Keys of the file that is being sent.
@@ -50,7 +50,7 @@ struct FileKeys {
 impl<'s> Stream<'s> {
     pub(super) fn new(sending: &'s Sending<'s>, channel: DataChannel) -> Self {
         let buffer = Buffer::new(CHUNK_BYTES);
-        Self { sending, channel, buffer, keys: None, next_slot: 0, peer_hashes: Vec::new(), spoke: Instant::now() }
+        Self { sending, channel, buffer, keys: None, next_slot: 0, peer_hashes: Vec::new(), last_sent: Instant::now() }
     }
 
     /// Sends until the queue is empty, and waits until the receiver has written everything. The
@@ -146,7 +146,7 @@ impl<'s> Stream<'s> {
             let segments = segments.filter(|segments| holes_are_zero(segments, bytes));
             self.encode_and_send(source, file, number, hash, segments, bytes)?;
             Progress::add(&self.sending.sent_bytes, length);
-            self.spoke = Instant::now();
+            self.last_sent = Instant::now();
         }
         self.buffer = buffer;
         Progress::add(&progress.bytes, length);
@@ -156,9 +156,9 @@ impl<'s> Stream<'s> {
 
     /// Sends a keepalive if necessary: reading chunks that the receiver already has takes long.
     fn ping(&mut self) -> Result<(), TransferError> {
-        if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
+        if self.last_sent.elapsed() >= KEEPALIVE_INTERVAL {
             self.channel.send(&Data::Ping)?;
-            self.spoke = Instant::now();
+            self.last_sent = Instant::now();
         }
         Ok(())
     }
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_move_to_the_front() {
+    fn segments_are_moved_to_the_front() {
         let mut bytes = *b"ab..cd.e";
         let segments = [(0, 2), (4, 2), (7, 1)].map(|(from, bytes)| Segment { from, bytes });
         assert_eq!(compact(&mut bytes, &segments), 5);

@@ -32,7 +32,7 @@ pub(crate) struct ControlChannel {
     socket: TcpStream,
     peer: String,
     timeout: Duration,
-    heard: Instant,
+    last_received: Instant,
     /// Decrypted bytes of an incomplete message.
     plain: Zeroizing<Vec<u8>>,
     body: Zeroizing<Vec<u8>>,
@@ -65,9 +65,9 @@ impl ControlChannel {
     }
 
     fn handshake(tls: Connection, socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, TransferError> {
-        let heard = Instant::now();
+        let last_received = Instant::now();
         let mut channel =
-            Self { tls, socket, peer, timeout, heard, plain: Zeroizing::default(), body: Zeroizing::default() };
+            Self { tls, socket, peer, timeout, last_received, plain: Zeroizing::default(), body: Zeroizing::default() };
         let timeouts = channel.socket.set_write_timeout(Some(timeout));
         timeouts.map_err(|source| channel.network("setting a time limit", source))?;
         channel.wait_at_most(timeout)?;
@@ -112,7 +112,7 @@ impl ControlChannel {
 
     /// Restarts the timeout: the peer was waiting while this side was busy.
     pub(crate) fn restart_timeout(&mut self) {
-        self.heard = Instant::now();
+        self.last_received = Instant::now();
     }
 
     /// Sends one message.
@@ -156,7 +156,7 @@ impl ControlChannel {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return if self.heard.elapsed() > self.timeout { Err(self.stalled()) } else { Ok(None) };
+                return if self.last_received.elapsed() > self.timeout { Err(self.stalled()) } else { Ok(None) };
             }
             if self.readable_within(left)? {
                 self.read_in()?;
@@ -190,7 +190,7 @@ impl ControlChannel {
             Err(error) if is_timeout(&error) => return Ok(false),
             Err(source) => return Err(self.network("receiving", source)),
         }
-        self.heard = Instant::now();
+        self.last_received = Instant::now();
         let state = self.tls.process_new_packets();
         let state = match state {
             Ok(state) => state,

@@ -55,7 +55,7 @@ impl Pinned {
 }
 
 /// TLS 1.2 is never offered.
-fn never() -> Error {
+fn tls12_refused() -> Error {
     Error::General("TLS 1.2 is not used".to_owned())
 }
 
@@ -77,7 +77,7 @@ impl ServerCertVerifier for Pinned {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(never())
+        Err(tls12_refused())
     }
 
     fn verify_tls13_signature(
@@ -114,7 +114,7 @@ impl ClientCertVerifier for Pinned {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(never())
+        Err(tls12_refused())
     }
 
     fn verify_tls13_signature(
@@ -137,7 +137,7 @@ mod tests {
     use crate::tls::identity::Identity;
 
     #[test]
-    fn the_key_is_read_as_the_handshake_reads_it() {
+    fn the_key_is_parsed_as_the_handshake_parses_it() {
         let certificate = Identity::ephemeral().unwrap().chain().remove(0);
         let spki = public_key_info(&certificate).unwrap();
         // The header of a P-256 key, whose pin is in pairing codes of other releases.

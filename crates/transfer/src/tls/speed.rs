@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cheapest_for_both_is_chosen() {
+    fn the_fastest_suite_for_both_sides_is_chosen() {
         assert_eq!(fastest_suite([5000, 4900, 1500], [5000, 4900, 1500]), 1);
         assert_eq!(fastest_suite([9000, 6000, 1500], [9000, 6000, 1500]), 0);
         assert_eq!(fastest_suite([100, 90, 400], [5000, 4000, 1500]), 2);

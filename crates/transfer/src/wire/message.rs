@@ -497,7 +497,7 @@ impl<'b> Data<'b> {
             kind::DRAINED => Self::Drained,
             kind::DATA_PING => Self::Ping,
             kind::HASH_QUERY => {
-                Self::HashQuery { file: fields.u32()?, first: fields.u64()?, count: asked(fields.u16()?)? }
+                Self::HashQuery { file: fields.u32()?, first: fields.u64()?, count: query_count(fields.u16()?)? }
             }
             kind::HASHES => Self::Hashes { hashes: whole_hashes(fields.rest())? },
             _ => return Err(Malformed),
@@ -507,7 +507,7 @@ impl<'b> Data<'b> {
     }
 }
 
-fn asked(count: u16) -> Result<u16, Malformed> {
+fn query_count(count: u16) -> Result<u16, Malformed> {
     if (1..=MAX_QUERIED_HASHES).contains(&usize::from(count)) { Ok(count) } else { Err(Malformed) }
 }
 

@@ -15,12 +15,12 @@ const FAILURES: u32 = 100;
 /// Interval after which one failure is forgotten.
 const FORGET_EVERY: Duration = Duration::from_millis(50);
 /// Number of hosts above which those without failures are dropped.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED_HOSTS: usize = 10_000;
 /// Handshakes that take longer are slow. They take one round trip, and less than this even if
 /// hundreds start at once.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// State of a host.
+/// Handshakes and failures of one host.
 #[derive(Debug)]
 struct Host {
     handshakes: usize,
@@ -144,9 +144,9 @@ impl Handshakes {
         Some(pending)
     }
 
-    /// State of a host.
+    /// Handshakes and failures of one host.
     fn host(&mut self, address: IpAddr, now: Instant) -> &mut Host {
-        if self.hosts.len() >= REMEMBERED {
+        if self.hosts.len() >= MAX_REMEMBERED_HOSTS {
             self.hosts.retain(|_, host| {
                 host.forget_old(now);
                 host.handshakes + host.failures as usize > 0
@@ -200,11 +200,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_fails_all_the_time_has_to_wait() {
+    fn a_host_with_too_many_failed_handshakes_is_refused_for_a_while() {
         let admission = Admission::new(4, 4, 4);
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         let began = Instant::now();
-        let failed = (0..10_000).filter(|_| speaking(&admission, one).is_some()).count();
+        let failed = (0..10_000).filter(|_| admit_and_start(&admission, one).is_some()).count();
         let forgiven = began.elapsed().as_millis() / FORGET_EVERY.as_millis();
         assert!(failed >= 100 && failed as u128 <= 101 + forgiven, "{failed} {forgiven}");
         assert!(
@@ -216,24 +216,24 @@ mod tests {
     }
 
     #[test]
-    fn who_costs_nothing_need_not_wait() {
+    fn connections_without_a_handshake_are_always_admitted() {
         let admission = Admission::new(4, 4, 4);
         assert!((0..10_000).all(|_| admission.admit([192, 0, 2, 1].into()).is_some()));
     }
 
     /// A connection that has started its handshake.
-    fn speaking(admission: &Admission, address: IpAddr) -> Option<Admitted> {
+    fn admit_and_start(admission: &Admission, address: IpAddr) -> Option<Admitted> {
         admission.admit(address).inspect(Admitted::started)
     }
 
     #[test]
-    fn nobody_fills_the_room_alone() {
+    fn one_host_cannot_take_all_slots() {
         let admission = Admission::new(4, 3, 2);
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
-        let first = speaking(&admission, one).unwrap();
-        let second = speaking(&admission, one).unwrap();
+        let first = admit_and_start(&admission, one).unwrap();
+        let second = admit_and_start(&admission, one).unwrap();
         assert!(admission.admit(one).is_none(), "two of one address are enough");
-        let third = speaking(&admission, other).unwrap();
+        let third = admit_and_start(&admission, other).unwrap();
         assert!(admission.admit(other).is_none(), "three handshakes are enough");
         let links = [first.proven(), second.proven(), third.proven()];
         let _fourth = admission.admit(one).unwrap();
@@ -243,15 +243,15 @@ mod tests {
     }
 
     #[test]
-    fn only_silent_clients_are_dropped() {
+    fn only_connections_without_a_handshake_are_evicted() {
         let admission = Admission::new(100, 3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mut silent = [1, 1, 2].map(|last| admission.admit(address(last)).unwrap());
         let left = |entry: &mut Admitted| entry.leave.try_recv().is_ok();
         // First the oldest connection of a host that uses all its slots, then the oldest of all.
-        let _of_host = speaking(&admission, address(1)).unwrap();
+        let _of_host = admit_and_start(&admission, address(1)).unwrap();
         assert_eq!(silent.each_mut().map(left), [true, false, false]);
-        let _of_all = speaking(&admission, address(3)).unwrap();
+        let _of_all = admit_and_start(&admission, address(3)).unwrap();
         assert_eq!(silent.each_mut().map(left), [false, true, false]);
         silent[2].started();
         assert!(admission.admit(address(4)).is_none(), "all three of them speak");
@@ -263,17 +263,17 @@ mod tests {
     }
 
     #[test]
-    fn clients_slower_than_a_handshake_are_dropped() {
+    fn slow_handshakes_are_evicted() {
         let admission = Admission::new(100, 3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
-        let mut slow = [1, 1, 2].map(|last| speaking(&admission, address(last)).unwrap());
+        let mut slow = [1, 1, 2].map(|last| admit_and_start(&admission, address(last)).unwrap());
         assert!(admission.admit(address(1)).is_none() && admission.admit(address(3)).is_none());
         lock(&admission.handshakes).pending.values_mut().for_each(|pending| pending.since -= SLOW);
-        let of_host = speaking(&admission, address(1)).unwrap();
+        let of_host = admit_and_start(&admission, address(1)).unwrap();
         let silent = admission.admit(address(3)).unwrap();
         let [first, second, _] = &mut slow;
         assert!(first.leave.try_recv().is_ok() && second.leave.try_recv().is_ok());
-        let _of_all = speaking(&admission, address(3)).unwrap();
+        let _of_all = admit_and_start(&admission, address(3)).unwrap();
         let [of_host, mut silent] = [of_host, silent];
         assert!(silent.leave.try_recv().is_ok(), "who has not begun is the first to leave");
         drop((of_host, silent));

@@ -15,7 +15,7 @@ use flate2::bufread::ZlibDecoder;
 use zeroize::Zeroizing;
 use zstd::bulk::Decompressor;
 
-use super::password::{CHANGE_USER, ForwardedBytes, LONGEST_BYTES, Login, PasswordKey};
+use super::password::{CHANGE_USER, ForwardedBytes, Login, MAX_PACKET_BYTES, PasswordKey};
 use crate::greeting;
 
 /// Length, sequence number, length before compression.
@@ -25,7 +25,7 @@ const HEADER_BYTES: usize = 7;
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Upper bound of zlib's code tables plus a few bytes: enough to recognise commands without
 /// decompressing them.
-const LONGEST_CODES_BYTES: usize = 512;
+const MAX_CODE_TABLE_BYTES: usize = 512;
 
 /// A session after its login.
 pub(super) struct Compressed {
@@ -52,8 +52,8 @@ impl Compressed {
     pub(super) fn client_sent(&mut self, bytes: &[u8]) {
         let last = self.from_client.follow(bytes);
         // Clients that send commands without waiting for answers are not followed.
-        if last.is_some_and(|packet| packet.is_change_of_user()) && self.from_server.is_between() {
-            let login = Login::again(Arc::clone(&self.key), std::mem::take(&mut self.challenge));
+        if last.is_some_and(|packet| packet.is_change_of_user()) && self.from_server.is_at_packet_boundary() {
+            let login = Login::for_change_of_user(Arc::clone(&self.key), std::mem::take(&mut self.challenge));
             self.login = Some(Box::new(login));
         }
     }
@@ -74,8 +74,8 @@ impl Compressed {
             };
             let (ahead, mut inner) = (login.ahead(), ForwardedBytes::default());
             login.client_sends(&plain, &mut inner);
-            packet.put_as(&mut out.to_server, packet.number().wrapping_sub(ahead), &plain, &inner.to_server);
-            put_stored(&mut out.to_client, packet.number().wrapping_add(1), &inner.to_client);
+            packet.append_renumbered(&mut out.to_server, packet.number().wrapping_sub(ahead), &plain, &inner.to_server);
+            append_uncompressed(&mut out.to_client, packet.number().wrapping_add(1), &inner.to_client);
             if login.is_over() {
                 self.end(out);
             }
@@ -93,7 +93,7 @@ impl Compressed {
             };
             let (ahead, mut inner) = (login.ahead(), ForwardedBytes::default());
             login.server_sends(&plain, &mut inner);
-            packet.put_as(&mut out.to_client, packet.number().wrapping_add(ahead), &plain, &inner.to_client);
+            packet.append_renumbered(&mut out.to_client, packet.number().wrapping_add(ahead), &plain, &inner.to_client);
             if login.is_over() {
                 self.end(out);
             }
@@ -125,7 +125,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn is_between(&self) -> bool {
+    fn is_at_packet_boundary(&self) -> bool {
         self.kept.is_empty()
     }
 
@@ -136,7 +136,7 @@ impl Stream {
             let known = Header::parse(&self.kept);
             let wanted = if known.is_some() { self.left } else { HEADER_BYTES.saturating_sub(self.kept.len()) };
             let (part, rest) = bytes.split_at(wanted.min(bytes.len()));
-            if known.is_none_or(|header| header.number == 0 && header.length <= LONGEST_BYTES) {
+            if known.is_none_or(|header| header.number == 0 && header.length <= MAX_PACKET_BYTES) {
                 self.kept.extend_from_slice(part);
             }
             self.left = match known {
@@ -155,7 +155,7 @@ impl Stream {
         let Some(header) = Header::parse(&self.held) else { return Next::Incomplete };
         let end = HEADER_BYTES.saturating_add(header.length);
         match self.held.get(..end) {
-            _ if header.length > LONGEST_BYTES => Next::Unknown,
+            _ if header.length > MAX_PACKET_BYTES => Next::Unknown,
             None => Next::Incomplete,
             Some(bytes) => {
                 let packet = Packet(bytes.to_vec().into());
@@ -206,7 +206,7 @@ impl Packet {
 
     /// Header and body, if the packet is not too long for a login.
     fn parts(&self) -> Option<(Header, &[u8])> {
-        let header = Header::parse(&self.0).filter(|header| header.before <= LONGEST_BYTES)?;
+        let header = Header::parse(&self.0).filter(|header| header.before <= MAX_PACKET_BYTES)?;
         let body = self.0.get(HEADER_BYTES..).filter(|body| body.len() == header.length)?;
         Some((header, body))
     }
@@ -233,7 +233,7 @@ impl Packet {
         let total = if header.before == 0 { header.length } else { header.before };
         let begins = if header.before > 0 && !body.starts_with(&ZSTD) {
             let mut begins = vec![0; greeting::HEADER_BYTES + 1];
-            let body = body.get(..body.len().min(LONGEST_CODES_BYTES)).unwrap_or_default();
+            let body = body.get(..body.len().min(MAX_CODE_TABLE_BYTES)).unwrap_or_default();
             ZlibDecoder::new(body).read_exact(&mut begins).ok().map(|()| begins.into())
         } else {
             self.open()
@@ -245,9 +245,9 @@ impl Packet {
     }
 
     /// Appends the packet to `out` with another sequence number. If the content has changed, it is stored uncompressed.
-    fn put_as(&self, out: &mut Vec<u8>, number: u8, before: &[u8], now: &[u8]) {
+    fn append_renumbered(&self, out: &mut Vec<u8>, number: u8, before: &[u8], now: &[u8]) {
         if before != now {
-            return put_stored(out, number, now);
+            return append_uncompressed(out, number, now);
         }
         for (at, byte) in self.0.iter().enumerate() {
             out.push(if at == 3 { number } else { *byte });
@@ -265,7 +265,7 @@ fn unzstd(frame: &[u8], most: usize) -> Option<Zeroizing<Vec<u8>>> {
 }
 
 /// Appends an uncompressed packet to `out`, unless the body is empty.
-fn put_stored(out: &mut Vec<u8>, number: u8, body: &[u8]) {
+fn append_uncompressed(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
     if !body.is_empty() {
         out.extend_from_slice(&[a, b, c, number, 0, 0, 0]);
@@ -294,7 +294,7 @@ mod tests {
         *,
     };
 
-    const WANTS_ALL: [u8; 2] = [1, 4];
+    const FULL_AUTHENTICATION: [u8; 2] = [1, 4];
     const OTHER: &[u8; 20] = b"zyxwvutsrqponmlkjihg";
 
     #[derive(Clone, Copy, Debug)]
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn who_changes_the_user_and_asks_gets_a_key() {
+    fn a_change_of_user_that_requests_a_key_gets_one() {
         let key = Arc::default();
         for (method, piece) in METHODS.into_iter().flat_map(|method| [1, 3, 9, 5000].map(|piece| (method, piece))) {
             let mut sides = Sides::new(&key, piece);
@@ -395,7 +395,7 @@ mod tests {
                     sides.pass(&one(method, 2, b"a hash"), &[]);
                     number = 2;
                 }
-                sides.pass(&[], &one(method, number + 1, &WANTS_ALL));
+                sides.pass(&[], &one(method, number + 1, &FULL_AUTHENTICATION));
                 let (answer, nothing) = sides.client(&one(method, number + 2, &[2]));
                 assert!(nothing.is_empty(), "the server is not asked");
                 let (header, answer) = answer.split_at(HEADER_BYTES);
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_of_user_by_itself_is_one() {
+    fn a_change_of_user_is_recognised_only_alone_in_its_packet() {
         let body = [b"\x11two\0".as_slice(), &[b'x'; 300]].concat();
         let change = packet(0, &body);
         for method in METHODS {
@@ -440,7 +440,7 @@ mod tests {
             assert!(!is_seen(&compressed(method, 0, &change[..90])), "it is not all there");
             assert!(!is_seen(&compressed(method, 0, &[change.clone(), packet(0, b"\x0e")].concat())), "there is more");
             assert!(!is_seen(&compressed(method, 0, &[])));
-            let long = packet(0, &[body.clone(), vec![b'y'; LONGEST_BYTES]].concat());
+            let long = packet(0, &[body.clone(), vec![b'y'; MAX_PACKET_BYTES]].concat());
             assert!(!is_seen(&compressed(method, 0, &long)));
             let codes =
                 [b"\x11two\0".to_vec(), (0..30_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect()].concat();
@@ -460,13 +460,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_in_passes_from_there_on() {
+    fn everything_passes_after_a_packet_that_is_no_login() {
         let (change, mut damaged) = (one(Method::Zlib, 0, b"\x11two\0"), one(Method::Zlib, 2, &query()));
         damaged[20] ^= 0x40;
         let bomb = framed(2, 100, &compressed(Method::Zlib, 0, &[0; 60_000])[HEADER_BYTES..]);
-        let large = compressed(Method::Zstd, 2, &[0; LONGEST_BYTES + 1]);
+        let large = compressed(Method::Zstd, 2, &[0; MAX_PACKET_BYTES + 1]);
         let half = compressed(Method::Zstd, 2, &packet(2, &query())[..100]);
-        let long = framed(2, 0, &[2; LONGEST_BYTES + 1]);
+        let long = framed(2, 0, &[2; MAX_PACKET_BYTES + 1]);
         let short = framed(2, 500, &one(Method::Zstd, 2, &query())[HEADER_BYTES..]);
         let command = one(Method::Zstd, 0, &query());
         for (odd, piece) in
@@ -474,7 +474,7 @@ mod tests {
         {
             for by_client in [true, false] {
                 let mut sides = Sides::new(&Arc::default(), piece);
-                sides.pass(&change, &one(Method::Zlib, 1, &WANTS_ALL));
+                sides.pass(&change, &one(Method::Zlib, 1, &FULL_AUTHENTICATION));
                 if by_client {
                     sides.pass(odd, &[])
                 } else {
@@ -491,20 +491,20 @@ mod tests {
         // Packets that are too long to be a login are not held.
         let mut sides = Sides::new(&Arc::default(), 1000);
         sides.pass(&change, &[]);
-        sides.client(&framed(2, 0, &[2; LONGEST_BYTES])[..LONGEST_BYTES]);
-        assert_eq!(sides.session.from_client.held.len(), LONGEST_BYTES);
+        sides.client(&framed(2, 0, &[2; MAX_PACKET_BYTES])[..MAX_PACKET_BYTES]);
+        assert_eq!(sides.session.from_client.held.len(), MAX_PACKET_BYTES);
         let mut out = ForwardedBytes::default();
         sides.session.end(&mut out);
-        assert_eq!(out.to_server.len(), LONGEST_BYTES);
+        assert_eq!(out.to_server.len(), MAX_PACKET_BYTES);
         let mut sides = Sides::new(&Arc::default(), 1000);
-        sides.pass(&change, &framed(1, 0, &[2; LONGEST_BYTES + 1])[..HEADER_BYTES]);
+        sides.pass(&change, &framed(1, 0, &[2; MAX_PACKET_BYTES + 1])[..HEADER_BYTES]);
     }
 
     /// Packets that can occur in a login, and packets that cannot, from either side.
     fn any_packet() -> impl Strategy<Value = Vec<u8>> {
         let bodies = prop_oneof![
             4 => Just(b"\x11two\0".to_vec()),
-            3 => Just(WANTS_ALL.to_vec()),
+            3 => Just(FULL_AUTHENTICATION.to_vec()),
             1 => Just(vec![2]),
             1 => Just(b"\0ok".to_vec()),
             1 => Just(b"\xfecaching_sha2_password\0abcdefgh123456789012\0".to_vec()),
@@ -523,7 +523,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_or_made(
+        fn no_byte_is_lost_or_added(
             said in proptest::collection::vec((any::<bool>(), any_packet()), 0..12),
             piece in 1_usize..60,
         ) {

@@ -25,7 +25,7 @@ pub(super) const ERROR: u8 = 0xff;
 pub(crate) enum LoginRefused {
     /// The client requests TLS, although that was not offered.
     #[error("the far end encrypts the connection to the server itself: connect without TLS")]
-    Encrypts,
+    RequestsTls,
     /// The client is of MySQL 4.0, or is not a client at all.
     #[error("this is not the login of a client of MySQL 4.1 or later")]
     Unknown,
@@ -34,7 +34,7 @@ pub(crate) enum LoginRefused {
 /// The start of a login, until it determines the request to the server.
 #[derive(Debug, Default)]
 pub(crate) struct LoginReader {
-    came: Vec<u8>,
+    received: Vec<u8>,
 }
 
 /// The first bytes for the server.
@@ -51,16 +51,16 @@ pub(crate) struct LoginRequest {
 impl LoginReader {
     /// Processes bytes of the client. Returns how many were used, and the bytes for the server once they are known.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<LoginRequest>), LoginRefused> {
-        let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.came.len());
+        let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.received.len());
         let part = bytes.get(..wanted.min(bytes.len())).unwrap_or_default();
-        self.came.extend_from_slice(part);
-        let request = if part.len() == wanted { Some(login_request(&self.came)?) } else { None };
+        self.received.extend_from_slice(part);
+        let request = if part.len() == wanted { Some(login_request(&self.received)?) } else { None };
         Ok((part.len(), request))
     }
 }
 
-fn login_request(came: &[u8]) -> Result<LoginRequest, LoginRefused> {
-    let Some(([a, b, c, 1], head)) = came.split_first_chunk() else { return Err(LoginRefused::Unknown) };
+fn login_request(received: &[u8]) -> Result<LoginRequest, LoginRefused> {
+    let Some(([a, b, c, 1], head)) = received.split_first_chunk() else { return Err(LoginRefused::Unknown) };
     let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
     let left = length.checked_sub(HEAD_BYTES).ok_or(LoginRefused::Unknown)?;
     let (capabilities, rest) = head.split_first_chunk().ok_or(LoginRefused::Unknown)?;
@@ -69,7 +69,7 @@ fn login_request(came: &[u8]) -> Result<LoginRequest, LoginRefused> {
         return Err(LoginRefused::Unknown);
     }
     if capabilities & capability::SSL != 0 {
-        return Err(LoginRefused::Encrypts);
+        return Err(LoginRefused::RequestsTls);
     }
     // Servers use the capabilities in the request, so they must be the client's.
     let head = [&(capabilities | capability::SSL).to_le_bytes(), rest].concat();
@@ -157,14 +157,14 @@ impl FromClient {
 pub(crate) struct FromServer {
     packets: Packets,
     /// Set when the next byte of the body is its first.
-    fresh: bool,
+    at_body_start: bool,
     /// Set when this packet ends the login.
     last: bool,
 }
 
 impl Default for FromServer {
     fn default() -> Self {
-        Self { packets: Packets { header: Vec::new(), left: 0 }, fresh: false, last: false }
+        Self { packets: Packets { header: Vec::new(), left: 0 }, at_body_start: false, last: false }
     }
 }
 
@@ -182,12 +182,12 @@ impl FromServer {
             match taken {
                 PacketPart::Nothing => {}
                 PacketPart::Header([a, b, c], number) => {
-                    self.fresh = true;
+                    self.at_body_start = true;
                     out.extend_from_slice(&[a, b, c, number.wrapping_sub(1)]);
                 }
                 PacketPart::Body(body) => {
-                    self.last |= self.fresh && matches!(body.first(), Some(&(OK | ERROR)));
-                    self.fresh = false;
+                    self.last |= self.at_body_start && matches!(body.first(), Some(&(OK | ERROR)));
+                    self.at_body_start = false;
                     out.extend_from_slice(body);
                 }
             }
@@ -199,20 +199,20 @@ impl FromServer {
 /// Passes a login of these bytes, in pieces, through both directions.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn login_of(bytes: &[u8], piece: usize) {
-    let (mut reader, mut client, mut came) = (LoginReader::default(), None, Vec::new());
+    let (mut reader, mut client, mut received) = (LoginReader::default(), None, Vec::new());
     for bytes in bytes.chunks(piece) {
         let mut bytes = bytes;
         if client.is_none() {
             let Ok((used, request)) = reader.take(bytes) else { return };
             bytes = &bytes[used..];
             client = request.as_ref().map(FromClient::after);
-            came.extend(request.map(|request| request.login).unwrap_or_default());
+            received.extend(request.map(|request| request.login).unwrap_or_default());
         }
         if let Some(client) = &mut client {
-            client.pass(bytes, &mut came);
+            client.pass(bytes, &mut received);
         }
     }
-    assert!(client.is_none() || bytes.len() - came.len() < HEADER_BYTES);
+    assert!(client.is_none() || bytes.len() - received.len() < HEADER_BYTES);
     let (mut server, mut shown) = (FromServer::default(), Vec::new());
     bytes.chunks(piece).for_each(|bytes| server.pass(bytes, &mut shown));
     assert!(bytes.len() - shown.len() < HEADER_BYTES);
@@ -254,24 +254,24 @@ mod tests {
     #[test]
     fn clients_that_cannot_be_served_are_distinguished() {
         let fails = |bytes: &[u8]| LoginReader::default().take(bytes).unwrap_err();
-        assert_eq!(fails(&login(0x00ff_aa8d)), LoginRefused::Encrypts);
+        assert_eq!(fails(&login(0x00ff_aa8d)), LoginRefused::RequestsTls);
         assert_eq!(fails(&login(0x0000_0085)), LoginRefused::Unknown);
         assert_eq!(fails(&[0xff; 36]), LoginRefused::Unknown);
         assert_eq!(fails(&[[31, 0, 0, 1].as_slice(), &[0xff; 40]].concat()), LoginRefused::Unknown);
     }
 
     #[test]
-    fn numbers_differ_by_one_until_the_log_in_is_over() {
+    fn sequence_numbers_differ_by_one_until_the_login_is_over() {
         let request = LoginRequest { tls_request: Vec::new(), login: Vec::new(), left: 6 };
         let sent = [b"user\0\0".to_vec(), packet(3, b"password"), packet(0, b"\x03SELECT 1"), packet(5, b"raw")];
         let expected = [b"user\0\0".to_vec(), packet(4, b"password"), packet(0, b"\x03SELECT 1"), packet(5, b"raw")];
-        let came = [packet(3, b"\x01\x04"), packet(5, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
+        let received = [packet(3, b"\x01\x04"), packet(5, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
         let shown = [packet(2, b"\x01\x04"), packet(4, b"\0ok"), packet(1, b"\x01"), packet(2, b"raw")];
         for piece in [1, 2, 3, 7, 1000] {
             let (mut client, mut server) = (FromClient::after(&request), FromServer::default());
             let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
             sent.concat().chunks(piece).for_each(|bytes| client.pass(bytes, &mut to_server));
-            came.concat().chunks(piece).for_each(|bytes| server.pass(bytes, &mut to_client));
+            received.concat().chunks(piece).for_each(|bytes| server.pass(bytes, &mut to_client));
             assert_eq!((to_server, to_client), (expected.concat(), shown.concat()), "in pieces of {piece}");
             assert!(client.is_over() && server.is_over());
         }

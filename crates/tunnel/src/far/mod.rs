@@ -40,7 +40,7 @@ use crate::{
 
 /// Default of `warm_max` if the server counts unused connections: near ends share its `max_connect_errors`, 100 by
 /// default.
-const COUNTED_AHEAD: u16 = 16;
+const MAX_WARM_IF_COUNTED: u16 = 16;
 
 /// Address of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub(crate) struct Shared {
     counters: Arc<Counters>,
     admission: Admission,
     /// Maximum number of server connections kept ready for a near end.
-    most_ahead: u16,
+    max_warm: u16,
     stop: watch::Receiver<bool>,
     stop_sender: watch::Sender<bool>,
     /// Notifies links of reloaded certificates.
@@ -167,7 +167,7 @@ impl Far {
             ));
         }
         let admission = Admission::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
-        let most_ahead = most_ahead(&options);
+        let max_warm = max_warm(&options);
         let counters = Arc::new(Counters::default());
         let (reloaded, handshake_failed) = (watch::channel(()).0, Arc::default());
         let password_key = Arc::default();
@@ -180,7 +180,7 @@ impl Far {
             to_server,
             counters,
             admission,
-            most_ahead,
+            max_warm,
             stop,
             stop_sender,
             reloaded,
@@ -201,8 +201,9 @@ impl Far {
 
     /// Tries once to reach the server; returns the error if that fails.
     pub async fn try_server(&self) -> Option<String> {
-        let tried = tokio::time::timeout(FIRST_CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
-        let failure = tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
+        let test_handshake = tokio::time::timeout(FIRST_CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
+        let failure =
+            test_handshake.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
         self.shared.handshake_failed.store(failure.is_some(), Relaxed);
         failure
     }
@@ -281,7 +282,7 @@ fn is_near(options: &FarOptions) -> Result<(), Error> {
 }
 
 /// Maximum number of server connections kept ready for a near end.
-fn most_ahead(options: &FarOptions) -> u16 {
+fn max_warm(options: &FarOptions) -> u16 {
     let counted = match &options.server {
         ServerAddress::Socket(_) => false,
         ServerAddress::Port(_) if options.proxy.is_some() => true,
@@ -290,7 +291,7 @@ fn most_ahead(options: &FarOptions) -> u16 {
             !resolved.iter().all(|address| exempt.contains(&address.ip()))
         }),
     };
-    options.warm_max.unwrap_or(if counted { COUNTED_AHEAD } else { u16::MAX })
+    options.warm_max.unwrap_or(if counted { MAX_WARM_IF_COUNTED } else { u16::MAX })
 }
 
 /// The account for which the server may accept the peer's user name at its socket instead of a password, if this is an

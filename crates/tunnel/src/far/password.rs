@@ -28,7 +28,7 @@ use super::login::{ERROR, HEAD_BYTES, OK};
 use crate::greeting::{self, HEADER_BYTES, put};
 
 /// Maximum length of a packet in a login.
-pub(super) const LONGEST_BYTES: usize = 64 << 10;
+pub(super) const MAX_PACKET_BYTES: usize = 64 << 10;
 /// Difference of the sequence numbers after the client has requested and received the key.
 const AHEAD: u8 = 2;
 /// Capability of clients whose packets are compressed after the login.
@@ -37,12 +37,12 @@ const CLIENT_ZSTD: u32 = 1 << 26;
 /// Command that starts a login inside a session.
 pub(super) const CHANGE_USER: u8 = 17;
 
-const MORE_DATA: u8 = 1;
-const SWITCH: u8 = 0xfe;
+const AUTH_MORE_DATA: u8 = 1;
+const AUTH_SWITCH_REQUEST: u8 = 0xfe;
 /// `caching_sha2_password` has no cached hash and requests the full password.
-const WANTS_ALL: [u8; 2] = [MORE_DATA, 4];
+const FULL_AUTHENTICATION: [u8; 2] = [AUTH_MORE_DATA, 4];
 /// A client's request for the key.
-const ASKS: [u8; 1] = [2];
+const PUBLIC_KEY_REQUEST: [u8; 1] = [2];
 
 /// The key with which clients encrypt passwords: generated once per run, and never leaves this
 /// process.
@@ -118,7 +118,7 @@ pub(super) struct Login {
     from_client: Vec<u8>,
     challenge: Vec<u8>,
     /// Capabilities of the server.
-    offers: u32,
+    server_capabilities: u32,
     /// The session continues with TLS.
     encrypted: bool,
     /// Packets are compressed after the login.
@@ -135,7 +135,7 @@ impl Login {
             from_server: Vec::new(),
             from_client: Vec::new(),
             challenge: Vec::new(),
-            offers: 0,
+            server_capabilities: 0,
             encrypted: false,
             compressed: false,
             done: false,
@@ -144,7 +144,7 @@ impl Login {
     }
 
     /// Follows a session that had a login with this challenge and has just sent a change of user.
-    pub(super) fn again(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
+    pub(super) fn for_change_of_user(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { challenge, stage: Stage::Watching, ..Self::new(key) }
     }
 
@@ -179,17 +179,17 @@ impl Login {
         self.from_server.extend_from_slice(bytes);
         while let Some((number, body)) = self.next(|login| &mut login.from_server) {
             put(&mut out.to_client, number.wrapping_add(self.ahead()), &body);
-            self.server_said(&body);
+            self.handle_server_packet(&body);
         }
         self.release_held(out);
     }
 
-    fn server_said(&mut self, body: &[u8]) {
+    fn handle_server_packet(&mut self, body: &[u8]) {
         match (self.stage, body) {
             (Stage::Begin, _) => match greeting::challenge(body) {
                 Some(challenge) => {
                     self.challenge = challenge;
-                    self.offers = greeting::offers(body);
+                    self.server_capabilities = greeting::server_capabilities(body);
                     self.stage = Stage::Watching;
                 }
                 None => self.stage = Stage::Over,
@@ -198,11 +198,11 @@ impl Login {
                 self.stage = Stage::Over;
                 self.done = self.from_server.is_empty() && self.from_client.is_empty();
             }
-            (Stage::Watching, [SWITCH, rest @ ..]) => {
+            (Stage::Watching, [AUTH_SWITCH_REQUEST, rest @ ..]) => {
                 let data = rest.iter().skip_while(|byte| **byte != 0);
                 self.challenge = data.copied().filter(|byte| *byte != 0).collect();
             }
-            (Stage::Watching, body) if body == WANTS_ALL => self.stage = Stage::Wanted,
+            (Stage::Watching, body) if body == FULL_AUTHENTICATION => self.stage = Stage::Wanted,
             _ => {}
         }
     }
@@ -221,17 +221,17 @@ impl Login {
                 self.stage = Stage::Over;
                 break;
             }
-            self.client_said(number, &body, out);
+            self.handle_client_packet(number, &body, out);
         }
         self.release_held(out);
     }
 
-    fn client_said(&mut self, number: u8, body: &[u8], out: &mut ForwardedBytes) {
+    fn handle_client_packet(&mut self, number: u8, body: &[u8], out: &mut ForwardedBytes) {
         if self.stage == Stage::Wanted
-            && body == ASKS
+            && body == PUBLIC_KEY_REQUEST
             && let Some((_, pem)) = self.key.get()
         {
-            put(&mut out.to_client, number.wrapping_add(1), &[&[MORE_DATA], pem.as_bytes()].concat());
+            put(&mut out.to_client, number.wrapping_add(1), &[&[AUTH_MORE_DATA], pem.as_bytes()].concat());
             self.stage = Stage::Given;
             return;
         }
@@ -256,7 +256,7 @@ impl Login {
     fn begins(&mut self, body: &[u8]) {
         let capabilities = body.first_chunk().map_or(0, |capabilities| u32::from_le_bytes(*capabilities));
         self.encrypted = body.len() == HEAD_BYTES && capabilities & capability::SSL != 0;
-        self.compressed = capabilities & self.offers & (CLIENT_COMPRESS | CLIENT_ZSTD) != 0;
+        self.compressed = capabilities & self.server_capabilities & (CLIENT_COMPRESS | CLIENT_ZSTD) != 0;
     }
 
     /// The next complete packet: sequence number and body.
@@ -267,7 +267,7 @@ impl Login {
         let came = side(self);
         let [a, b, c, number] = *came.first_chunk()?;
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-        if length > LONGEST_BYTES {
+        if length > MAX_PACKET_BYTES {
             self.stage = Stage::Over;
             return None;
         }
@@ -355,7 +355,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_client_that_asks_gets_a_key_and_the_server_a_password() {
+    fn a_client_that_requests_a_key_gets_one_and_the_server_the_password() {
         let key = Arc::new(PasswordKey::default());
         let other = *b"zyxwvutsrqponmlkjihg";
         let switch = packet(2, &[b"\xfecaching_sha2_password\0", other.as_slice(), b"\0"].concat());
@@ -365,11 +365,11 @@ pub(super) mod tests {
                 assert_eq!(sides.server(&greeting()), (greeting(), vec![]));
                 let login = packet(1, b"\x0d\xa2\0\0 and so on");
                 assert_eq!(sides.client(&login), (vec![], login));
-                let wants = [before, packet(4, &WANTS_ALL)].concat();
+                let wants = [before, packet(4, &FULL_AUTHENTICATION)].concat();
                 assert_eq!(sides.server(&wants), (wants, vec![]));
-                let (answer, nothing) = sides.client(&packet(5, &ASKS));
+                let (answer, nothing) = sides.client(&packet(5, &PUBLIC_KEY_REQUEST));
                 assert!(nothing.is_empty(), "the server is not asked");
-                assert_eq!(answer[3..5], [6, MORE_DATA]);
+                assert_eq!(answer[3..5], [6, AUTH_MORE_DATA]);
                 let pem = String::from_utf8(answer[5..].to_vec()).unwrap();
                 let sent = packet(7, &sealed(&pem, b"Secret-1\0", challenge));
                 assert_eq!(sides.client(&sent), (vec![], packet(5, b"Secret-1\0")));
@@ -380,20 +380,20 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_does_not_ask_is_passed_on() {
+    fn logins_without_a_key_request_pass_unchanged() {
         let mut sides = Sides { login: Login::new(Arc::default()), piece: 7 };
         sides.server(&greeting());
         let sent =
             [packet(1, b"login"), packet(3, b"Secret-1\0"), packet(0, b"\x03SELECT 1"), packet(9, b"\x02")].concat();
         assert_eq!(sides.client(&sent[..9]), (vec![], sent[..9].to_vec()));
-        let came = [packet(2, &WANTS_ALL), packet(4, b"\0ok"), packet(1, b"\x01raw")].concat();
+        let came = [packet(2, &FULL_AUTHENTICATION), packet(4, b"\0ok"), packet(1, b"\x01raw")].concat();
         assert_eq!(sides.server(&came), (came, vec![]));
         assert_eq!(sides.client(&sent[9..]), (vec![], sent[9..].to_vec()));
         // A password that is not a ciphertext, and a client that continues with TLS.
         let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
         sides.server(&greeting());
-        sides.server(&packet(2, &WANTS_ALL));
-        sides.client(&packet(3, &ASKS));
+        sides.server(&packet(2, &FULL_AUTHENTICATION));
+        sides.client(&packet(3, &PUBLIC_KEY_REQUEST));
         assert_eq!(sides.client(&packet(5, b"no ciphertext")), (vec![], packet(3, b"\0")));
         let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
         sides.server(&greeting());
@@ -416,14 +416,14 @@ pub(super) mod tests {
         let change = packet(0, b"\x11two\0");
         assert!(is_change_of_user(&change) && !is_change_of_user(&change[..7]));
         assert!(!is_change_of_user(&packet(0, b"\x03SELECT 1")) && !is_change_of_user(&packet(1, b"\x11two\0")));
-        let mut sides = Sides { login: Login::again(key, challenge), piece: 1000 };
-        sides.server(&packet(1, &WANTS_ALL));
-        let (answer, _) = sides.client(&packet(2, &ASKS));
-        assert_eq!(answer[3..5], [3, MORE_DATA]);
+        let mut sides = Sides { login: Login::for_change_of_user(key, challenge), piece: 1000 };
+        sides.server(&packet(1, &FULL_AUTHENTICATION));
+        let (answer, _) = sides.client(&packet(2, &PUBLIC_KEY_REQUEST));
+        assert_eq!(answer[3..5], [3, AUTH_MORE_DATA]);
     }
 
     #[test]
-    fn it_is_known_what_follows_a_log_in() {
+    fn the_framing_after_a_login_is_known() {
         let after = |capabilities: &[u8], end: &[u8]| {
             let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
             let mut greeting = greeting();
@@ -447,7 +447,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_pass_unless_a_key_was_asked_for(server: Vec<u8>, client: Vec<u8>, piece in 1_usize..40) {
+        fn any_bytes_pass_unless_a_key_was_requested(server: Vec<u8>, client: Vec<u8>, piece in 1_usize..40) {
             let mut sides = Sides { login: Login::new(Arc::default()), piece };
             let (mut to_client, mut to_server) = sides.server(&server);
             let (also_client, also_server) = sides.client(&client);

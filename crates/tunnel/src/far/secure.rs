@@ -108,7 +108,7 @@ impl Secure {
     }
 
     /// Tests the handshake without a login.
-    pub(super) async fn tried(self) -> io::Result<()> {
+    pub(super) async fn test_handshake(self) -> io::Result<()> {
         let Stage::Greeted(stream, _) = self.stage else { return Ok(()) };
         // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION.
         let mut tls_request = vec![32, 0, 0, 1, 0, 0x8a, 0, 0, 0, 0, 0, 1, 45];
@@ -195,7 +195,7 @@ fn check_expiry(connection: &ClientConnection) -> io::Result<()> {
     }
 }
 
-/// Describes a server problem in the same words as the other commands.
+/// Describes an error of the server like the other commands do.
 pub(super) fn describe(error: &io::Error) -> String {
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
         Some(cause) => server::connect::tls_failure(cause).to_string(),

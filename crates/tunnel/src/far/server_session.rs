@@ -12,18 +12,18 @@ pub(crate) struct ServerSession<'b> {
     last_sender: LastSender,
     /// Set once the client has sent something.
     busy: &'b AtomicBool,
-    next_asked: bool,
+    next_requested: bool,
 }
 
 impl<'b> ServerSession<'b> {
     /// `busy` is set once the client has begun to use the server connection.
     pub(crate) const fn new(busy: &'b AtomicBool) -> Self {
-        Self { last_sender: LastSender::Client, busy, next_asked: false }
+        Self { last_sender: LastSender::Client, busy, next_requested: false }
     }
 
     /// Whether the next server connection was already requested.
-    pub(crate) const fn is_next_asked(&self) -> bool {
-        self.next_asked
+    pub(crate) const fn is_next_requested(&self) -> bool {
+        self.next_requested
     }
 }
 
@@ -57,8 +57,8 @@ impl Side for ServerSession<'_> {
         None
     }
 
-    fn next_asked(&mut self) -> bool {
-        self.next_asked = true;
+    fn next_requested(&mut self) -> bool {
+        self.next_requested = true;
         true
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     use crate::copier::tests::QUIT;
 
     #[test]
-    fn a_server_needs_not_answer_a_client_that_is_done() {
+    fn a_server_need_not_answer_a_client_that_is_done() {
         let busy = AtomicBool::new(false);
         let mut session = ServerSession::new(&busy);
         session.read(b"greeting");
@@ -79,11 +79,11 @@ mod tests {
         session.read(b"ok");
         session.received(QUIT);
         assert!(session.needs_no_answer());
-        assert!(session.next_asked() && session.is_next_asked());
+        assert!(session.next_requested() && session.is_next_requested());
     }
 
     #[test]
-    fn the_near_end_hears_of_the_servers_end_unless_it_has_said_its_last() {
+    fn the_near_end_learns_of_the_servers_end_unless_its_own_side_has_ended() {
         let busy = AtomicBool::new(false);
         let mut session = ServerSession::new(&busy);
         assert_eq!(session.local_gone(), None);

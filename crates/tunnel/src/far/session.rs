@@ -38,28 +38,28 @@ use crate::{
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
     proxy,
-    socket::watch_peer,
+    socket::enable_keepalive,
     wire::Wire,
 };
 
 /// Time without any message after which an unused link counts as dead: near ends send pings.
-const SILENCE: Duration = Duration::from_secs(180);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Time within which a server on this host usually sends its greeting.
-const TOGETHER: Duration = Duration::from_millis(3);
+const USUAL_GREETING_DELAY: Duration = Duration::from_millis(3);
 
 /// Serves one link until it closes.
 pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: SocketAddr, mut admitted: Admitted) {
-    watch_peer(&socket);
+    enable_keepalive(&socket);
     let limit = shared.options.handshake_timeout;
-    let Some(began) = beginning(&mut socket, &address.to_string(), &mut admitted, limit).await else {
+    let Some(began) = first_record(&mut socket, &address.to_string(), &mut admitted, limit).await else {
         return count(&shared.counters.links_turned_away_total);
     };
-    let here = socket.local_addr().unwrap_or(address);
-    let mut peer = Peer { address, here, reloaded: shared.reloaded.subscribe(), not_after: None };
+    let local_address = socket.local_addr().unwrap_or(address);
+    let mut peer = Peer { address, local_address, reloaded: shared.reloaded.subscribe(), not_after: None };
     let proven = tokio::select! {
         biased;
-        proven = async { prove(&shared, socket, began?, &mut peer).await } => proven,
+        proven = async { authenticate(&shared, socket, began?, &mut peer).await } => proven,
         () = admitted.evicted() => return count(&shared.counters.links_turned_away_total),
     };
     let mut link = match proven {
@@ -81,7 +81,7 @@ pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: So
 
 /// Waits for the first record, until the time limit, or until the slot is needed for another
 /// connection.
-async fn beginning(
+async fn first_record(
     socket: &mut TcpStream,
     peer: &str,
     admitted: &mut Admitted,
@@ -108,7 +108,7 @@ fn is_hello(record: &[u8]) -> bool {
 /// The peer of a link.
 struct Peer {
     address: SocketAddr,
-    here: SocketAddr,
+    local_address: SocketAddr,
     /// Signals that the certificates used to check the peer were reloaded.
     reloaded: watch::Receiver<()>,
     /// Expiry of the peer's certificate.
@@ -123,7 +123,7 @@ impl Peer {
 }
 
 /// Handshake, name check and Hello; each within the time limit of a handshake.
-async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
+async fn authenticate(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
     let name = peer.address.to_string();
     let limit = shared.options.handshake_timeout;
     let tls = UnbufferedServerConnection::new(shared.config.get());
@@ -143,7 +143,7 @@ async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Pe
         let _ = link.send(Kind::Refused, b"another version of the tunnel's protocol").await;
         return Err(link.protocol("it speaks another version of the tunnel's protocol"));
     }
-    link.send(Kind::Hello, &message::welcome(shared.most_ahead)).await?;
+    link.send(Kind::Hello, &message::far_hello(shared.max_warm)).await?;
     Ok(link)
 }
 
@@ -156,7 +156,7 @@ async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), 
             message = link.receive() => Some(message?),
             () = stopped(&mut stop) => None,
             _ = peer.reloaded.changed() => None,
-            () = sleep(SILENCE) => return Ok(()),
+            () = sleep(IDLE_TIMEOUT) => return Ok(()),
         };
         let Some(message) = message else { return link.send(Kind::Leaving, &[]).await };
         match message.kind {
@@ -177,7 +177,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 /// Serves one server connection. Returns whether the next one was already requested.
 async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, Error> {
-    let mut server = match timely(link, fetch(shared, peer.address, peer.here)).await? {
+    let mut server = match flush_if_slow(link, fetch(shared, peer.address, peer.local_address)).await? {
         Ok(server) => server,
         Err(error) => {
             count(&shared.counters.attach_failures_total);
@@ -189,7 +189,7 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
     };
     if link.unsent() > 0 {
         // Sends the end of the previous session together with the greeting, if the greeting arrives at once.
-        let _ = timeout(TOGETHER, server.readable()).await;
+        let _ = timeout(USUAL_GREETING_DELAY, server.readable()).await;
     }
     count(&shared.counters.sessions_total);
     let busy = AtomicBool::new(false);
@@ -200,12 +200,12 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
         let mut copying = pin!(Copier::new(link, &mut server, &shared.counters, side, Vec::new()).run());
         tokio::select! {
             biased;
-            ended = &mut copying => ended.map(|side| side.is_next_asked()),
+            ended = &mut copying => ended.map(|side| side.is_next_requested()),
             // An unused connection is closed at once.
             () = stopped(&mut stop) => match busy.load(Relaxed) {
                 true => {
                     let ended = timeout(shared.options.drain, copying).await;
-                    ended.map_or(Ok(false), |ended| ended.map(|side| side.is_next_asked()))
+                    ended.map_or(Ok(false), |ended| ended.map(|side| side.is_next_requested()))
                 }
                 false => Ok(false),
             },
@@ -222,9 +222,9 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
 
 /// Runs `connecting`. If the server is slow, flushes the link first, so that the end of the previous session is not
 /// delayed.
-async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Result<T, Error> {
+async fn flush_if_slow<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Result<T, Error> {
     let mut connecting = pin!(connecting);
-    match timeout(TOGETHER, &mut connecting).await {
+    match timeout(USUAL_GREETING_DELAY, &mut connecting).await {
         Ok(connected) => Ok(connected),
         Err(_) => {
             link.flush().await?;
@@ -246,20 +246,20 @@ async fn connect_socket(path: &Path) -> io::Result<Wire> {
 
 /// Connects to the server for a client. TLS starts only with the client's login. After a failed handshake it is tested
 /// in advance, so that near ends learn of the failure and use another far end.
-async fn fetch(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
+async fn fetch(shared: &Shared, address: SocketAddr, local_address: SocketAddr) -> io::Result<Local> {
     if shared.to_server.is_some() && shared.handshake_failed.load(Relaxed) {
         try_server(shared).await.map_err(io::Error::other)?;
         shared.handshake_failed.store(false, Relaxed);
     }
-    connect(shared, address, here).await
+    connect(shared, address, local_address).await
 }
 
-async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
+async fn connect(shared: &Shared, address: SocketAddr, local_address: SocketAddr) -> io::Result<Local> {
     let connecting = async {
         Ok::<Local, io::Error>(match &shared.options.server {
             ServerAddress::Socket(path) => {
                 let mut wire = connect_socket(path).await?;
-                introduce(shared, &mut wire, address, here).await?;
+                send_proxy_header(shared, &mut wire, address, local_address).await?;
                 AtSocket::new(wire, &shared.password_key).into()
             }
             ServerAddress::Port(server) => {
@@ -271,15 +271,15 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
                         "its name resolves to another host now, and clear text is not allowed there",
                     ));
                 }
-                introduce(shared, &mut stream, address, here).await?;
+                send_proxy_header(shared, &mut stream, address, local_address).await?;
                 match security {
                     Some(security) => {
                         let _ = stream.set_nodelay(true);
-                        watch_peer(&stream);
+                        enable_keepalive(&stream);
                         Secure::greeted(stream, security).await?.into()
                     }
                     None => {
-                        watch_peer(&stream);
+                        enable_keepalive(&stream);
                         stream.into()
                     }
                 }
@@ -292,14 +292,14 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
 }
 
 /// Sends the client's address to the server, if configured.
-async fn introduce(
+async fn send_proxy_header(
     shared: &Shared,
     server: &mut (impl AsyncWrite + Unpin),
     address: SocketAddr,
-    here: SocketAddr,
+    local_address: SocketAddr,
 ) -> io::Result<()> {
     match shared.options.proxy {
-        Some(version) => server.write_all(&proxy::header(version, address, here)).await,
+        Some(version) => server.write_all(&proxy::header(version, address, local_address)).await,
         None => Ok(()),
     }
 }
@@ -328,9 +328,9 @@ pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
         return Ok(());
     }
     // To the server this is a connection from this host that sends nothing.
-    let here = SocketAddr::from(([127, 0, 0, 1], 0));
-    match connect(shared, here, here).await.map_err(|error| failed(&error))? {
-        Local::Secure(secure) => secure.tried().await.map_err(|error| failed(&error)),
+    let local_address = SocketAddr::from(([127, 0, 0, 1], 0));
+    match connect(shared, local_address, local_address).await.map_err(|error| failed(&error))? {
+        Local::Secure(secure) => secure.test_handshake().await.map_err(|error| failed(&error)),
         Local::Socket(_) | Local::Tcp(_) | Local::Wire(_) => Ok(()),
     }
 }

@@ -43,7 +43,7 @@ impl Watch {
     pub(super) fn client_sent(&mut self, bytes: &[u8]) {
         match &mut self.state {
             State::Packets(challenge) if is_change_of_user(bytes) => {
-                let login = Login::again(Arc::clone(&self.key), std::mem::take(challenge));
+                let login = Login::for_change_of_user(Arc::clone(&self.key), std::mem::take(challenge));
                 self.state = State::Login(Box::new(login));
             }
             State::Compressed(session) => session.client_sent(bytes),
@@ -149,13 +149,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_or_made(input in proptest::collection::vec(any::<u8>(), 0..600)) {
+        fn no_byte_is_lost_or_added(input in proptest::collection::vec(any::<u8>(), 0..600)) {
             watch_of(&input);
         }
     }
 
     #[test]
-    fn what_the_fuzzer_begins_with_passes() {
+    fn the_seed_corpus_of_the_fuzz_target_passes() {
         let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/tunnel_password");
         let inputs: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(inputs.len() >= 10);

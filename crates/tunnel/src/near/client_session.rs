@@ -73,7 +73,7 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
         })
     }
 
-    fn next_asked(&mut self) -> bool {
+    fn next_requested(&mut self) -> bool {
         false
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     use crate::copier::tests::QUIT;
 
     #[test]
-    fn a_client_that_is_done_asks_for_the_next_server_connection() {
+    fn com_quit_requests_the_next_server_connection() {
         let mut session = ClientSession::new(true, || true);
         session.read(QUIT);
         assert!(session.expects_local_end());
@@ -96,13 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_just_goes_has_its_server_connection_closed_once() {
+    fn a_disconnected_client_has_its_server_connection_closed_once() {
         let mut session = ClientSession::new(true, || true);
         session.read(b"\x02\0\0\0\x03x");
         assert_eq!(session.local_gone(), Some(Kind::Reset));
         assert_eq!(session.local_gone(), None);
         assert_eq!(session.local_ended(false), []);
-        assert!(!session.next_asked());
+        assert!(!session.next_requested());
     }
 
     #[test]

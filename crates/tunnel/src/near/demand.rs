@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_for_nobody() {
+    fn without_clients_no_connection_is_kept_ready() {
         let (mut demand, now) = (Demand::default(), Instant::now());
         assert_eq!(target(&mut demand, now), 0);
         demand.arrived(now);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_rate_and_distance() {
+    fn the_target_follows_arrival_rate_and_connect_time() {
         let (mut demand, now) = (Demand::default(), Instant::now());
         for number in 0..5000_u32 {
             demand.arrived(now + Duration::from_micros(200) * number);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_in_use_is_remembered_for_a_while() {
+    fn the_peak_of_used_links_is_remembered_for_a_while() {
         let (mut demand, now) = (Demand::default(), Instant::now());
         demand.used(now, 900);
         demand.used(now + Duration::from_secs(2), 3);

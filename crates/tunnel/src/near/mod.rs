@@ -120,12 +120,12 @@ impl Near {
         let limit = options.connect_timeout.min(FIRST_CONNECT_TIMEOUT);
         let trying = |number| tokio::spawn(task::try_far(Arc::clone(&self.pool), number, limit));
         let checks: Vec<_> = (0..options.fars.len()).map(trying).collect();
-        let mut tried = Vec::new();
+        let mut test_handshake = Vec::new();
         for (number, (far, check)) in options.fars.iter().zip(checks).enumerate() {
             let result = check.await.unwrap_or_else(|_| Err(self.pool.silent(number, limit)));
-            tried.push((far.clone(), result));
+            test_handshake.push((far.clone(), result));
         }
-        tried
+        test_handshake
     }
 
     /// Serves until a signal asks it to stop.

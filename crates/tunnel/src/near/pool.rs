@@ -21,7 +21,7 @@ use crate::{
 /// Maximum number of links being opened at once.
 const MAX_OPENING: usize = 32;
 /// Minimum number of idle links, so that the next client needs no handshake.
-const LEAST_IDLE: usize = 2;
+const MIN_IDLE: usize = 2;
 /// How long no connections are opened in advance after a refusal of the server.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
@@ -31,7 +31,7 @@ const FAILURES: u32 = 3;
 /// First pause after a link could not be opened while others work; doubled with each failure.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of doublings.
-const PAUSE_DOUBLED: u32 = 4;
+const MAX_DOUBLINGS: u32 = 4;
 
 /// Order for an idle link.
 pub(super) enum Order {
@@ -84,7 +84,7 @@ struct FarState {
     failures: u32,
     probing: bool,
     /// Maximum number of server connections that the far end keeps ready; `None` until it has reported it.
-    most_ahead: Option<usize>,
+    max_warm: Option<usize>,
 }
 
 struct State {
@@ -169,7 +169,7 @@ impl Pool {
         match state.hand_over(client) {
             None => count(&pool.counters().served_warm_total),
             Some(client) => {
-                if let Some(reason) = state.nobody() {
+                if let Some(reason) = state.unavailable_reason() {
                     drop(state);
                     return pool.refuse(client, &reason);
                 }
@@ -229,10 +229,10 @@ impl Pool {
         }
         let in_use = state.in_session + state.clients.len() + state.warm.len();
         state.demand.used(now, in_use);
-        self.show(state);
+        self.update_gauges(state);
     }
 
-    fn show(&self, state: &State) {
+    fn update_gauges(&self, state: &State) {
         let counters = self.counters();
         counters.warm.store(state.warm.len() as u64, Relaxed);
         counters.idle.store(state.idle.len() as u64, Relaxed);
@@ -272,14 +272,14 @@ impl Pool {
             state.attaching += 1;
             return Next::Attach;
         }
-        let keep = state.demand.peak(now).max(ahead).max(LEAST_IDLE);
+        let keep = state.demand.peak(now).max(ahead).max(MIN_IDLE);
         let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
         if have >= keep {
             return Next::Close;
         }
         let (tell, announced) = oneshot::channel();
         state.idle.push(Waiting { far: origin.far, tell });
-        pool.show(&state);
+        pool.update_gauges(&state);
         Next::Rest(announced)
     }
 
@@ -288,7 +288,7 @@ impl Pool {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
         state.demand.fetched(took);
-        pool.is_up(&mut state, origin.far);
+        pool.mark_up(&mut state, origin.far);
         state.refused_until = None;
         if let Some(client) = state.next_client() {
             state.in_session += 1;
@@ -299,7 +299,7 @@ impl Pool {
         }
         let (tell, announced) = oneshot::channel();
         state.warm.push_back(Waiting { far: origin.far, tell });
-        pool.show(&state);
+        pool.update_gauges(&state);
         Ready::Rest(announced)
     }
 
@@ -308,7 +308,7 @@ impl Pool {
         count(&pool.counters().server_refusals_total);
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
-        pool.is_up(&mut state, far);
+        pool.mark_up(&mut state, far);
         state.refused_until = Some(Instant::now() + AFTER_REFUSAL);
         let client = state.next_client();
         if client.is_some() {
@@ -356,9 +356,9 @@ impl Pool {
     }
 
     /// Stores a far end's maximum number of ready server connections.
-    pub(super) fn set_most_ahead(&self, far: usize, most_ahead: u16) {
+    pub(super) fn set_max_warm(&self, far: usize, max_warm: u16) {
         if let Some(known) = self.lock().fars.get_mut(far) {
-            known.most_ahead = Some(usize::from(most_ahead));
+            known.max_warm = Some(usize::from(max_warm));
         }
     }
 
@@ -384,8 +384,8 @@ impl Pool {
             }
             known.down = Some(why.to_owned());
         }
-        self.moved(state, before);
-        if let Some(reason) = state.nobody() {
+        self.active_changed(state, before);
+        if let Some(reason) = state.unavailable_reason() {
             for client in std::mem::take(&mut state.clients) {
                 self.refuse(client.stream, &reason);
             }
@@ -393,7 +393,7 @@ impl Pool {
         self.supply(state, Instant::now());
     }
 
-    fn is_up(&self, state: &mut State, far: usize) {
+    fn mark_up(&self, state: &mut State, far: usize) {
         let before = state.active();
         state.unanswered_since = None;
         if let Some(known) = state.fars.get_mut(far) {
@@ -401,11 +401,11 @@ impl Pool {
             known.failures = 0;
             known.probing = false;
         }
-        self.moved(state, before);
+        self.active_changed(state, before);
     }
 
     /// Records the change of the active far end, and closes idle links of the others.
-    fn moved(&self, state: &mut State, before: Option<usize>) {
+    fn active_changed(&self, state: &mut State, before: Option<usize>) {
         let active = state.active();
         let number = active.map_or(0, |far| far + 1);
         if state.reported != number && (active != before || state.reported == usize::MAX) {
@@ -420,11 +420,11 @@ impl Pool {
             state.reported = number;
         }
         if active != before {
-            state.dismiss(active);
+            state.close_waiting(active);
             state.not_opened = 0;
             state.opens_from = Instant::now();
         }
-        self.show(state);
+        self.update_gauges(state);
     }
 
     /// Periodic maintenance.
@@ -458,7 +458,7 @@ impl Pool {
     }
 
     /// Records that a test of a far end failed.
-    pub(super) fn is_down(pool: &Arc<Self>, far: usize, why: &str) {
+    pub(super) fn mark_down(pool: &Arc<Self>, far: usize, why: &str) {
         let mut state = pool.lock();
         if let Some(known) = state.fars.get_mut(far) {
             known.probing = false;
@@ -468,8 +468,8 @@ impl Pool {
         pool.failed(&mut state, far, why);
     }
 
-    /// Like [`Self::is_down`], for a test at the start, whose caller reports the failure.
-    pub(super) fn is_known_down(pool: &Arc<Self>, far: usize, why: &str) {
+    /// Like [`Self::mark_down`], for a test at the start, whose caller reports the failure.
+    pub(super) fn mark_down_at_start(pool: &Arc<Self>, far: usize, why: &str) {
         if let Some(known) = pool.lock().fars.get_mut(far) {
             known.down = Some(why.to_owned());
         }
@@ -485,13 +485,13 @@ impl Pool {
     /// Records that a test of a far end succeeded.
     pub(super) fn answers(pool: &Arc<Self>, far: usize) {
         let mut state = pool.lock();
-        pool.is_up(&mut state, far);
+        pool.mark_up(&mut state, far);
         pool.supply(&mut state, Instant::now());
     }
 
     /// Closes links that were not needed for some time.
     fn shrink(&self, state: &mut State, now: Instant) {
-        let keep = state.demand.peak(now).max(LEAST_IDLE);
+        let keep = state.demand.peak(now).max(MIN_IDLE);
         let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
         for _ in keep..have {
             match state.idle.pop() {
@@ -501,7 +501,7 @@ impl Pool {
         }
         state.idle.retain(|waiting| !waiting.tell.is_closed());
         state.warm.retain(|waiting| !waiting.tell.is_closed());
-        self.show(state);
+        self.update_gauges(state);
     }
 
     /// Switches to the reloaded certificates. Idle links are closed now, used ones after their session.
@@ -511,8 +511,8 @@ impl Pool {
                 count(&self.counters().reloads_total);
                 let mut state = self.lock();
                 state.certificates += 1;
-                state.dismiss(None);
-                self.show(&state);
+                state.close_waiting(None);
+                self.update_gauges(&state);
                 (self.shared.log)("certificates reloaded; sessions continue on their links until they end");
             }
             Err(error) => {
@@ -526,7 +526,7 @@ impl Pool {
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.stopping = true;
-        state.dismiss(None);
+        state.close_waiting(None);
         for client in std::mem::take(&mut state.clients) {
             self.refuse(client.stream, "the tunnel stops");
         }
@@ -542,7 +542,7 @@ impl State {
     /// Minimum and maximum number of ready server connections. If a far end limits them, the server
     /// counts unused ones: then none is kept ready without clients.
     fn bounds(&self, options: &NearOptions) -> (usize, usize) {
-        let said = self.active().and_then(|far| self.fars.get(far)?.most_ahead);
+        let said = self.active().and_then(|far| self.fars.get(far)?.max_warm);
         match said {
             Some(most) if most < options.warm_max => (0, most),
             _ => (options.warm_min, options.warm_max),
@@ -558,7 +558,7 @@ impl State {
     /// server connection.
     fn next_client(&mut self) -> Option<Local> {
         let connected = std::iter::from_fn(|| self.clients.pop_front());
-        connected.map(|client| client.stream).find(|client| !client.has_gone())
+        connected.map(|client| client.stream).find(|client| !client.has_disconnected())
     }
 
     /// Number of links believed to be alive.
@@ -573,7 +573,7 @@ impl State {
     }
 
     fn pause(&mut self, now: Instant) {
-        self.opens_from = now + PAUSE * (1 << self.not_opened.min(PAUSE_DOUBLED));
+        self.opens_from = now + PAUSE * (1 << self.not_opened.min(MAX_DOUBLINGS));
         self.not_opened = self.not_opened.saturating_add(1);
         // A far end that rejects links is alive, but clients depend on it only if there is no other one.
         if self.fars.len() == 1 {
@@ -592,7 +592,7 @@ impl State {
     }
 
     /// The reason why no client can be served, if none can.
-    fn nobody(&self) -> Option<String> {
+    fn unavailable_reason(&self) -> Option<String> {
         if self.active().is_some() {
             return None;
         }
@@ -626,7 +626,7 @@ impl State {
     }
 
     /// Closes all waiting links except those of one far end.
-    fn dismiss(&mut self, but: Option<usize>) {
+    fn close_waiting(&mut self, but: Option<usize>) {
         let (idle, warm) = (std::mem::take(&mut self.idle), std::mem::take(&mut self.warm));
         let (stay, go): (Vec<_>, Vec<_>) = idle.into_iter().partition(|waiting| Some(waiting.far) == but);
         self.idle = stay;

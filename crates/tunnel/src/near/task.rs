@@ -25,7 +25,7 @@ use crate::{
     local::Local,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
-    socket::watch_peer,
+    socket::enable_keepalive,
 };
 
 /// Keepalive interval of an idle link.
@@ -48,10 +48,10 @@ pub(super) async fn probe(pool: Arc<Pool>, far: usize) {
     let limit = pool.shared().options.connect_timeout;
     match timeout(limit, try_server(&pool, far)).await {
         Ok(Ok(())) => Pool::answers(&pool, far),
-        Ok(Err(error)) => Pool::is_down(&pool, far, &error.to_string()),
+        Ok(Err(error)) => Pool::mark_down(&pool, far, &error.to_string()),
         Err(_) => {
             let why = format!("no server connection within {} s", limit.as_secs());
-            Pool::is_down(&pool, far, &why);
+            Pool::mark_down(&pool, far, &why);
         }
     }
 }
@@ -72,15 +72,15 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
 
 /// Tests whether a link can be opened within the time limit.
 pub(super) async fn try_far(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
-    let tried = timeout(limit, open(&pool, far)).await;
-    let tried = tried.unwrap_or_else(|_| Err(pool.silent(far, limit)));
-    match tried {
+    let test_handshake = timeout(limit, open(&pool, far)).await;
+    let test_handshake = test_handshake.unwrap_or_else(|_| Err(pool.silent(far, limit)));
+    match test_handshake {
         Ok(link) => {
             link.close().await;
             Ok(())
         }
         Err(error) => {
-            Pool::is_known_down(&pool, far, &error.to_string());
+            Pool::mark_down_at_start(&pool, far, &error.to_string());
             Err(error)
         }
     }
@@ -101,7 +101,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     let connecting = TcpStream::connect(addresses.as_slice());
     let socket = timeout(limit, connecting).await.map_err(|_| silent())?;
     let socket = socket.map_err(|source| Error::Connect { peer: peer.clone(), source })?;
-    watch_peer(&socket);
+    enable_keepalive(&socket);
     let tls = UnbufferedClientConnection::new(shared.config.get(), name.clone());
     let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
     let (mut link, _) = Link::open(socket, Vec::new(), Handshake::Client(Box::new(tls)), &peer, limit).await?;
@@ -110,8 +110,8 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     match answer.kind {
         Kind::Hello => {
             let other = "it speaks another version of the tunnel's protocol";
-            let ahead = message::welcomed(&answer.payload).ok_or_else(|| link.protocol(other))?;
-            pool.set_most_ahead(far, ahead);
+            let ahead = message::parse_far_hello(&answer.payload).ok_or_else(|| link.protocol(other))?;
+            pool.set_max_warm(far, ahead);
             Ok(link)
         }
         Kind::Refused => Err(Error::Refused { peer, reason: message::text(&answer.payload) }),
@@ -136,7 +136,7 @@ async fn serve(pool: &Arc<Pool>, origin: LinkOrigin, link: &mut Link) -> Result<
                     Next::Attach => {}
                     Next::Rest(order_receiver) => {
                         used = true;
-                        match rest(link, order_receiver).await? {
+                        match wait_for_order(link, order_receiver).await? {
                             Order::Attach => {}
                             Order::Serve(client) => Pool::take_back(pool, client),
                             Order::Close => return Ok(()),
@@ -170,7 +170,7 @@ async fn serve(pool: &Arc<Pool>, origin: LinkOrigin, link: &mut Link) -> Result<
 }
 
 /// Waits for an order, and checks with pings that the far end is alive.
-async fn rest(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> Result<Order, Error> {
+async fn wait_for_order(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> Result<Order, Error> {
     let mut asked = false;
     loop {
         let message = tokio::select! {

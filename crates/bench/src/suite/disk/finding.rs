@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_finding_is_of_the_figures() {
+    fn the_sentence_quotes_the_ratios() {
         let said = sentence((4.24, 5.06), (0.95, 1.2));
         assert!(
             said.starts_with("CBC encrypts 4.2 to 5.1 times slower than XTS") && said.contains("0.9 to 1.2"),
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_the_least_and_the_most_of_both_directions() {
+    fn the_sentence_has_the_lowest_and_highest_ratio_of_both_directions() {
         let sets = CipherSet::parse_all("aes-cbc-plain:128").unwrap();
         let experiments = [experiment("encrypt", &[4.0, 3.0]), experiment("decrypt", &[1.0, 1.5])];
         let said = of_cbc(&sets, &experiments).unwrap();

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_are_printed_as_by_the_server() {
+    fn doubles_are_printed_like_the_server_does() {
         for (number, expected) in [
             (0.0, "0.0"),
             (-0.0, "-0.0"),

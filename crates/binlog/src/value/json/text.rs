@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars() {
+    fn scalars_are_printed() {
         assert_eq!(text(&[]), "null");
         assert_eq!(text(&[4, 1]), "true");
         assert_eq!(text(&[5, 0xff, 0xff]), "-1");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_an_array() {
+    fn an_object_with_an_array_is_printed() {
         // {"a": [1, true]}
         let array = [2, 0, 10, 0, 5, 1, 0, 4, 1, 0];
         let mut document = vec![0, 1, 0, 22, 0, 11, 0, 1, 0, 2, 12, 0, b'a'];
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_share_bytes_are_refused_before_they_multiply() {
+    fn values_that_share_bytes_are_refused() {
         // Arrays whose elements all refer to the array that follows, 20 deep: 2^20 values in 400 bytes.
         let mut document = vec![2];
         for depth in 0..20_u8 {

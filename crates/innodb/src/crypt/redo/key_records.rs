@@ -5,8 +5,7 @@
 //! tablespace and when it rotates the master key. Strings are logged unchanged, so the search looks
 //! for their magic and the uuid after it in the concatenated contents of the blocks.
 //!
-//! Source: formats, "Redo" of MySQL; `fsp0fsp.cc` (`fsp_header_write_encryption`) writes one
-//! string.
+//! Source: docs/formats, "Redo" of MySQL; `fsp0fsp.cc` (`fsp_header_write_encryption`) writes one string.
 
 use files::ReadAt;
 

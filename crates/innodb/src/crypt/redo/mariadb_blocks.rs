@@ -1,8 +1,8 @@
 //! Encrypted redo log blocks of MariaDB 10.2 to 10.7: 512 bytes with a readable number, a checksum
 //! over the stored bytes and, from 10.4 on, a readable key version.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.5; the blocks of 10.2 to 10.4
-//! from `log0crypt.cc`, not confirmed on a file.
+//! Source: docs/formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.5; the blocks of 10.2 to 10.4 from
+//! `log0crypt.cc`, not confirmed on a file.
 
 use crate::{
     bytes::{Bytes, as_u64, put},
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_closest_position_with_that_number() {
+    fn the_closest_lsn_with_a_block_number_is_found() {
         assert_eq!(block_lsn(18, Lsn(45519)), Lsn(8704));
         let lap = 512 * COUNT;
         assert_eq!(block_lsn(18, Lsn(lap + 45519)), Lsn(lap + 8704));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_in_an_empty_block() {
+    fn an_empty_block_has_no_number() {
         assert_eq!(number(&[0; 512]), None);
         assert_eq!(number(&[]), None);
     }

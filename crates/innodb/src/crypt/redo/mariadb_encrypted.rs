@@ -1,7 +1,7 @@
 //! Mini-transactions of MariaDB's newest encrypted redo log (first bytes f0 9f 97 9d): everything
 //! except types and lengths of the records is one stream of ciphertext.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11 and 11.8.
+//! Source: docs/formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11 and 11.8.
 
 use zeroize::Zeroizing;
 

@@ -1,7 +1,7 @@
 //! Mini-transactions of MariaDB's older encrypted `Phys` redo log: the body of each page record is
 //! encrypted separately; page numbers and file records stay readable.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 11.4.
+//! Source: docs/formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 11.4.
 
 use crate::{
     bytes::put,

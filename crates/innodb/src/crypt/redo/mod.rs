@@ -1,6 +1,6 @@
 //! Redo logs: MySQL's and MariaDB's blocks, and MariaDB's mini-transactions.
 //!
-//! Source: formats, "Redo" of MySQL and of MariaDB.
+//! Source: docs/formats, "Redo" of MySQL and of MariaDB.
 
 pub mod key_records;
 pub mod mariadb_blocks;

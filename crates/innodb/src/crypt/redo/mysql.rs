@@ -4,7 +4,7 @@
 //! 8.0 writes ahead of the log's end (`innodb_log_write_ahead_size`) are encrypted like any block:
 //! such a block decrypts to zeros, without a number or a checksum.
 //!
-//! Source: formats, "Redo" of MySQL, confirmed on MySQL 9.7; the zeros on Percona Server 8.0.27.
+//! Source: docs/formats, "Redo" of MySQL, confirmed on MySQL 9.7; the zeros on Percona Server 8.0.27.
 
 use std::fmt;
 

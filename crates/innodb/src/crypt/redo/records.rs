@@ -4,8 +4,8 @@
 //! A mini-transaction consists of records, a sequence byte, a nonce if it is encrypted, and a
 //! checksum. Type and length of each record are readable in every format.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; valid record
-//! contents from `log0recv.cc` (`recv_sys_t::parse_tail`).
+//! Source: docs/formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; valid record contents from
+//! `log0recv.cc` (`recv_sys_t::parse_tail`).
 
 use crate::{bytes::Bytes, ids::Lsn, page::checksum::crc32c};
 
@@ -92,8 +92,7 @@ const fn varint_bytes(first: u8) -> usize {
 
 /// A variable-length number and the bytes it takes (1 to 5).
 ///
-/// Source: formats, "Redo (`ib_logfile0`)"; 4 and 5 bytes from `mtr0log.h`, not confirmed on a
-/// file.
+/// Source: docs/formats, "Redo (`ib_logfile0`)"; 4 and 5 bytes from `mtr0log.h`, not confirmed on a file.
 #[must_use]
 pub fn varint(bytes: &[u8]) -> Option<(u32, usize)> {
     const MIN_2: u32 = 0x80;
@@ -334,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_every_width() {
+    fn numbers_of_every_width_are_parsed() {
         assert_eq!(varint(&[0x7f]), Some((0x7f, 1)));
         assert_eq!(varint(&[0x80, 0]), Some((0x80, 2)));
         assert_eq!(varint(&[0xbf, 0xff]), Some((0x407f, 2)));
@@ -357,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_refused_that_recovery_takes() {
+    fn records_that_recovery_accepts_are_valid() {
         let checkpoint = [0xfa, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 0xf8];
         let found = contents(&checkpoint).unwrap();
         assert_eq!(found.checkpoint, Some(Lsn(0xb8f8)));

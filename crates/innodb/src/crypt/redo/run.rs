@@ -4,7 +4,7 @@
 //! part of a log, are found without a key. Nothing that marks the end of records is encrypted, so
 //! encryption finds the same boundaries again.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)".
+//! Source: docs/formats, "Redo (`ib_logfile0`)".
 
 use zeroize::Zeroizing;
 
@@ -70,10 +70,10 @@ pub fn seal(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
 /// without encrypted bytes are not counted.
 #[must_use]
 pub fn count_valid(cipher: &LogCipher, layout: RunLayout, run: &[u8]) -> (u32, u32) {
-    const ASKED: u32 = 64;
+    const MAX_TESTED: u32 = 64;
     let (mut fits, mut misfits, mut at) = (0_u32, 0_u32, 0_usize);
     let mut buffer = ScratchBuffer::default();
-    while fits.saturating_add(misfits) < ASKED
+    while fits.saturating_add(misfits) < MAX_TESTED
         && let Some(rest) = run.get(at..)
         && let Framing::Records(count) = frame(rest)
         && let Some(unit) = Unit::parse(rest, count).filter(|unit| unit.holds(rest))

@@ -23,7 +23,7 @@ const MAX_DESCRIPTION_BYTES: u32 = 4096;
 pub(super) const START_BODY_BYTES: u32 = 17;
 pub(super) const EVENT_HEADER_LENGTH: u32 = 19;
 
-const NO_SENSE: &str = "no valid format description event";
+const NO_DESCRIPTION: &str = "no valid format description event";
 
 const NOTHING_FOLLOWS: &str =
     "nothing follows the format description: the log is cut, and whether it was encrypted is not known";
@@ -91,7 +91,7 @@ impl Chain {
         while at < log.end {
             let event = log.header(at)?;
             let Some(event) = event.filter(|event| self.end_of(log, at, *event).is_some()) else {
-                match self.cut_or_broken(log, at, event)? {
+                match self.truncated_or_damaged(log, at, event)? {
                     Some(next) => at = next,
                     None => return Ok(Stop::End),
                 }
@@ -171,7 +171,7 @@ impl Chain {
 
     /// Handles an event whose length is shorter than its header or reaches beyond the end of the
     /// log.
-    fn cut_or_broken<R: ReadAt + ?Sized>(
+    fn truncated_or_damaged<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
         at: u64,
@@ -281,9 +281,10 @@ impl Chain {
             // A damaged server version can look like one of a server without checksums.
             Some(_) if old && self.checksums_seen(log, at)? != Some(true) => None,
             Some(_) => self.checksum(log, at, event)?,
-            None => {
-                Some(self.checksum(log, at, event)?.unwrap_or_else(|| Fault::Found(Check::Header, NO_SENSE.to_owned())))
-            }
+            None => Some(
+                self.checksum(log, at, event)?
+                    .unwrap_or_else(|| Fault::Found(Check::Header, NO_DESCRIPTION.to_owned())),
+            ),
         };
         self.described = true;
         self.continues |= first && found.is_some_and(|found| found.continues);

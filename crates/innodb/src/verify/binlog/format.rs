@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions() {
+    fn versions_are_parsed() {
         assert_eq!(version_number("10.11.19-MariaDB-0+deb12u1-log"), Some([10, 11, 19]));
         assert_eq!(version_number("9.7.4-2"), Some([9, 7, 4]));
         assert_eq!(version_number("junk"), None);

@@ -17,7 +17,7 @@
 //! - anything else is a mini-transaction that was half written at a crash ([`Check::LogEnd`]). A
 //!   damaged newest mini-transaction can look the same.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)"; the zero byte and old buffer content from `log0log.cc`
+//! Source: docs/formats, "Redo (`ib_logfile0`)"; the zero byte and old buffer content from `log0log.cc`
 //! (`log_t::write_buf`), confirmed on logs of killed MariaDB 10.11 and 11.8.
 //!
 //! [`Check::LogEnd`]: crate::verify::Check::LogEnd

@@ -10,7 +10,7 @@ use crate::{
 
 /// The newest valid checkpoint in `head`, the first [`HEAD_BYTES`](super::HEAD_BYTES) of a file.
 ///
-/// Changes before it are in the data files. Source: formats, "Redo" of MySQL and of MariaDB.
+/// Changes before it are in the data files. Source: docs/formats, "Redo" of MySQL and of MariaDB.
 #[must_use]
 pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
     let Some(format) = recognise(head) else { return legacy::checkpoint(head) };
@@ -27,7 +27,7 @@ pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
 
 /// LSN of the start of a file of MySQL 8.0.30 and newer.
 ///
-/// Source: formats, "Redo" of MySQL. Each file starts where the previous one ends, seen on 9.7.
+/// Source: docs/formats, "Redo" of MySQL. Each file starts where the previous one ends, seen on 9.7.
 #[must_use]
 pub fn mysql_start_lsn(head: &[u8]) -> Option<Lsn> {
     let many = recognise(head) == Some(RedoFormat::MySql) && head.be32(0) == Some(blocks::FORMAT_8_0_30);

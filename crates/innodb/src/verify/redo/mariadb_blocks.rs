@@ -44,7 +44,7 @@ struct Checkpoint<'a> {
     offset: u64,
 }
 
-/// Source: formats, "Redo (`ib_logfile0`)": the newer one has the higher number.
+/// Source: docs/formats, "Redo (`ib_logfile0`)": the newer one has the higher number.
 fn newest<'a>(head: &Head<'a>) -> Option<Checkpoint<'a>> {
     let block = head.checkpoints().max_by_key(|block| block.be64(0))?;
     Some(Checkpoint { block, lsn: Lsn(block.be64(8)?), offset: block.be64(16)? })

@@ -7,7 +7,7 @@
 //! is a disk sector, which a crash does not leave half written, so a wrong checksum is damage in
 //! any block. Mini-transactions can be left half written: see `chain`.
 //!
-//! Source: formats, "Redo" of MySQL and of MariaDB.
+//! Source: docs/formats, "Redo" of MySQL and of MariaDB.
 
 mod blocks;
 mod chain;

@@ -50,7 +50,7 @@ pub fn key_info(head: &[u8]) -> Option<RedoKeyInfo> {
     Some(RedoKeyInfo { checkpoint_lsn: checkpoint(&head)?, key })
 }
 
-/// Source: formats, "Redo": the LSN of a checkpoint block is at 8 in every format.
+/// Source: docs/formats, "Redo": the LSN of a checkpoint block is at 8 in every format.
 fn checkpoint(head: &Head<'_>) -> Option<Lsn> {
     head.checkpoints().filter_map(|block| block.be64(LSN)).filter(|lsn| *lsn != 0).max().map(Lsn)
 }

@@ -5,7 +5,7 @@
 //! Blocks that interrupt a series which continues afterwards are damage: blocks of another
 //! position, or erased ones.
 //!
-//! Source: formats, "Redo" (`BE4@0 number`); the number from the LSN confirmed on MySQL 9.7 and
+//! Source: docs/formats, "Redo" (the number is BE4@0 of a block); the number from the LSN confirmed on MySQL 9.7 and
 //! MariaDB 10.5.
 
 use crate::{
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn older_laps_and_zeros_behind_the_end_are_no_damage() {
+    fn older_passes_and_zeros_after_the_end_are_no_damage() {
         assert_eq!(bad(Some(10), &[10, 11, 12, 3, 4, 5]), (0, Some(6)));
         assert_eq!(bad(Some(10), &[10, 11, 0, 0]), (0, Some(5)));
         assert_eq!(bad(Some(10), &[10, 11, 2, 3, 0, 0]), (0, Some(5)));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_interrupts_a_series_is_damage() {
+    fn blocks_that_interrupt_a_series_are_damage() {
         assert_eq!(bad(Some(10), &[10, 12, 11, 13]), (2, Some(7)));
         assert_eq!(bad(Some(10), &[12, 11, 10, 13]), (2, Some(7)));
         assert_eq!(bad(Some(10), &[0, 11]), (1, Some(5)));

@@ -1,7 +1,7 @@
 //! The log of MariaDB 10.8 and newer as one stream of bytes that wraps around the file.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)". That a mini-transaction continues at offset 12288 is
-//! from server source, confirmed on files of MariaDB 10.11 and 11.8; testdata has no sample.
+//! Source: docs/formats, "Redo (`ib_logfile0`)". That a mini-transaction continues at offset 12288 is from server
+//! source, confirmed on files of MariaDB 10.11 and 11.8; testdata has no sample.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ mod tests {
     use crate::redo::phys::HEAD_BYTES;
 
     #[test]
-    fn what_is_read_goes_on_at_the_start_of_the_file() {
+    fn reading_wraps_to_the_start_of_the_file() {
         let mut file = vec![0; HEAD_BYTES];
         file.extend(0..100_u8);
         let geometry = Geometry { first: Lsn(5000), capacity: 100 };

@@ -1,7 +1,7 @@
 //! Whether a page is allocated, by its extent descriptor.
 //!
-//! Source: formats, "Page 0 (FSP header)": an all-zero page is valid only if its descriptor says
-//! free or it lies beyond the free limit; no exception in 62 files of both servers.
+//! Source: docs/formats, "Page 0 (FSP header)": an all-zero page is valid only if its descriptor says free or it lies
+//! beyond the free limit; no exception in 62 files of both servers.
 
 use files::ReadAt;
 

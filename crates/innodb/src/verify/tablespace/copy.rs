@@ -1,8 +1,7 @@
 //! Copies of pages of other tablespaces, in doublewrite areas and files.
 //!
-//! A slot keeps its content until it is overwritten, so copies of dropped tablespaces are normal.
-//! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite" and "Page encryption" (ibdata1 of
-//! MariaDB).
+//! A slot keeps its content until it is overwritten, so copies of dropped tablespaces are normal. Source: docs/formats,
+//! "mysql.ibd, ibdata1, temporary, doublewrite" and "Page encryption" (ibdata1 of MariaDB).
 
 use crate::{
     bytes::{Bytes, all_zero},

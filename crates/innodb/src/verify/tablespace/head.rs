@@ -244,9 +244,8 @@ fn check_page0(page0: &Page0, info_at: usize, decryptor: &Decryptor<'_>, tally: 
     tally.bad_key_info(Some(crate::bytes::as_u64(info_at)), contradiction);
 }
 
-/// Source: formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and the
-/// pitfall of "Page encryption": MariaDB's minimum key version is 0 until the encryption threads
-/// are done.
+/// Source: docs/formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and the pitfall of
+/// "Page encryption": MariaDB's minimum key version is 0 until the encryption threads are done.
 fn expected(page0: &Page0, in_progress: bool) -> Expected {
     let either = match (&page0.encryption, page0.kind) {
         (Encryption::MariaDb { min_key_version, .. }, _) if min_key_version.0 == 0 => true,

@@ -401,7 +401,7 @@ impl<'a> TablespaceVerifier<'a> {
     /// Whether allocated pages may be missing on disk: temporary tablespaces are never read again,
     /// a running server writes late, and MariaDB's system tablespace has reserved pages.
     ///
-    /// Source: formats, "Page 0 (FSP header)", the rule and its exceptions.
+    /// Source: docs/formats, "Page 0 (FSP header)", the rule and its exceptions.
     fn may_be_unwritten(&self) -> bool {
         let mariadb = head::is_mariadb(self.page0.family);
         self.live || self.is_temporary() || (mariadb && self.page0.kind == TablespaceKind::System)

@@ -44,10 +44,9 @@ pub struct FileState {
     pub temporary: bool,
 }
 
-/// Verifies a file without its page 0: no key can decrypt encrypted pages then, clear pages count
-/// as damaged by its loss, and the content of a file of zeros is only in the redo log (formats,
-/// "Flags and page size": MariaDB after a crash). `None` if a server has written page 0 since the
-/// file was classified: it is now a normal tablespace.
+/// Verifies a file without its page 0: no key can decrypt encrypted pages then, clear pages count as damaged by its
+/// loss, and the content of a file of zeros is only in the redo log (docs/formats, "Flags and page size": MariaDB after
+/// a crash). `None` if a server has written page 0 since the file was classified: it is now a normal tablespace.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].

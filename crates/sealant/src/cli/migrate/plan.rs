@@ -9,10 +9,10 @@ use report::{write_migrate_json, write_migrate_plan};
 use server::tls::TlsVersion;
 
 use super::ends::{End, Ends};
-use crate::process::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
+use crate::process::forbid_dumps;
 
 /// Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing
 ///

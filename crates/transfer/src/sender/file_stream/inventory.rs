@@ -1,4 +1,4 @@
-//! The files of a stream, while they arrive and as a list.
+//! Collects the files of a stream as they arrive, and lists those known so far.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -102,7 +102,7 @@ impl Open {
             }
         }
         if let Some(path) = self.files.keys().next().filter(|_| ended) {
-            return Err(unsound(path, "the stream ended in the middle of it"));
+            return Err(invalid_file(path, "the stream ended in the middle of it"));
         }
         let pending = self.files.iter_mut().filter_map(|(path, file)| part(path, file, false));
         collected.extend(pending.filter(|part| !part.chunks.is_empty()));
@@ -113,20 +113,20 @@ impl Open {
     fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut OpenFile, TransferError> {
         let first = path.first().as_encoded_bytes();
         if first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes()) {
-            return Err(unsound(&path, "a name that only this program uses"));
+            return Err(invalid_file(&path, "a name that only this program uses"));
         }
         if self.over.contains(&path) {
-            return Err(unsound(&path, "it comes again after its end"));
+            return Err(invalid_file(&path, "it comes again after its end"));
         }
         if !self.files.contains_key(&path) && (self.files.len() >= MAX_OPEN || self.over.len() >= MAX_FILES) {
-            return Err(unsound(&path, "too many files at the same time"));
+            return Err(invalid_file(&path, "too many files at the same time"));
         }
         let at = self.files.get(&path).map_or(0, |file| file.bytes);
         if offset.is_some_and(|offset| offset != at) {
-            return Err(unsound(&path, "its bytes do not come one after the other"));
+            return Err(invalid_file(&path, "its bytes do not come one after the other"));
         }
         if at.saturating_add(more) > MAX_FILE_BYTES {
-            return Err(unsound(&path, "it is too long"));
+            return Err(invalid_file(&path, "it is too long"));
         }
         Ok(self.files.entry(path).or_default())
     }
@@ -137,7 +137,7 @@ fn part(path: &RelativePath, file: &mut OpenFile, over: bool) -> Option<Collecte
     Some(Collected { path: path.clone(), bytes, over, chunks })
 }
 
-fn unsound(path: &RelativePath, reason: &'static str) -> TransferError {
+fn invalid_file(path: &RelativePath, reason: &'static str) -> TransferError {
     TransferError::Stream { reason: format!("{path}: {reason}"), ends_early: false }
 }
 
@@ -178,7 +178,7 @@ impl Inventory {
             chunks.entry(part.path).or_default().extend(part.chunks);
         }
         if let Some(both) = self.directories.iter().find(|path| self.files.contains_key(path)) {
-            return Err(unsound(both, "it is a file and a directory"));
+            return Err(invalid_file(both, "it is a file and a directory"));
         }
         let files = self.files.iter().map(|(path, file)| {
             let entry = self.entry(path, Kind::File { bytes: file.bytes }, self.attributes.file_mode);
@@ -196,7 +196,7 @@ impl Inventory {
     /// The list of all files, each of which must be complete.
     pub(super) fn complete_plan(&mut self) -> Result<Plan, TransferError> {
         if let Some((path, _)) = self.files.iter().find(|(_, file)| !file.over) {
-            return Err(unsound(path, "the stream ended in the middle of it"));
+            return Err(invalid_file(path, "the stream ended in the middle of it"));
         }
         if self.files.is_empty() {
             return Err(TransferError::Stream { reason: "nothing came".to_owned(), ends_early: true });
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_that_cannot_be_are_refused() {
+    fn impossible_streams_are_refused() {
         let refused = |pieces: Vec<Piece>| match windows(pieces, CHUNK_BYTES).map(drop) {
             Err(TransferError::Stream { reason, .. }) => reason,
             other => panic!("{other:?}"),

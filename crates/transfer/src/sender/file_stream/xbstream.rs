@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_hostile_is_refused() {
+    fn damaged_and_hostile_streams_are_refused() {
         let good = chunk("t", 0, None, b"abc");
         let refused = |bytes: &[u8], because: &str| match read(bytes) {
             Err(TransferError::Stream { reason, .. }) => assert!(reason.contains(because), "{because}: {reason}"),

@@ -72,17 +72,17 @@ fn pair(suite: usize, we_send: bool) -> (DataChannel, Theirs) {
     if we_send {
         let theirs = Connection::from(ServerConnection::new(server).unwrap());
         let ours = thread::spawn(move || DataChannel::connect(near, client, name(), peer, TIMEOUT).unwrap());
-        let theirs = shaken(theirs, far);
+        let theirs = complete_handshake(theirs, far);
         (ours.join().unwrap(), theirs)
     } else {
         let theirs = Connection::from(ClientConnection::new(client, name()).unwrap());
         let ours = thread::spawn(move || DataChannel::accept(near, server, peer, TIMEOUT).unwrap());
-        let theirs = shaken(theirs, far);
+        let theirs = complete_handshake(theirs, far);
         (ours.join().unwrap(), theirs)
     }
 }
 
-fn shaken(mut conn: Connection, mut sock: TcpStream) -> Theirs {
+fn complete_handshake(mut conn: Connection, mut sock: TcpStream) -> Theirs {
     sock.set_read_timeout(Some(TIMEOUT)).unwrap();
     while conn.is_handshaking() {
         conn.complete_io(&mut sock).unwrap();
@@ -134,7 +134,7 @@ fn each_suite_carries_all_lengths_in_both_directions() {
 }
 
 #[test]
-fn records_that_are_read_in_pieces_lose_nothing() {
+fn records_read_in_pieces_lose_nothing() {
     let (mut ours, mut theirs) = pair(0, false);
     let sent = pattern(200_000);
     theirs.write_all(&sent).unwrap();
@@ -152,12 +152,12 @@ fn records_that_are_read_in_pieces_lose_nothing() {
 
 /// The first data arrives in the same packet as the end of the handshake.
 #[test]
-fn data_right_behind_the_handshake_are_data() {
+fn data_in_the_last_packet_of_the_handshake_is_delivered() {
     let (client, server) = configs(1);
     let (near, far) = sockets();
     let mut theirs = Connection::from(ClientConnection::new(client, name()).unwrap());
     theirs.writer().write_all(b"at once").unwrap();
-    let theirs = thread::spawn(move || shaken(theirs, far));
+    let theirs = thread::spawn(move || complete_handshake(theirs, far));
     let mut ours = DataChannel::accept(near, server, "peer".to_owned(), TIMEOUT).unwrap();
     let mut came = [0; 7];
     ours.read_exact(&mut came).unwrap();
@@ -166,7 +166,7 @@ fn data_right_behind_the_handshake_are_data() {
 }
 
 #[test]
-fn the_other_side_may_change_its_key_and_ask_for_ours() {
+fn the_peer_may_update_its_key_and_request_an_update_of_ours() {
     let (mut ours, mut theirs) = pair(0, true);
     for _ in 0..40 {
         theirs.conn.refresh_traffic_keys().unwrap();
@@ -176,7 +176,7 @@ fn the_other_side_may_change_its_key_and_ask_for_ours() {
 }
 
 #[test]
-fn a_worn_key_is_changed_before_it_is_used_up() {
+fn a_key_is_updated_before_its_limit() {
     let (mut ours, mut theirs) = pair(1, true);
     ours.keys.set_limit(3);
     ours_to_theirs(&mut ours, &mut theirs, 1 << 20);
@@ -184,14 +184,14 @@ fn a_worn_key_is_changed_before_it_is_used_up() {
 }
 
 #[test]
-fn a_key_that_is_used_up_seals_nothing() {
+fn a_key_at_its_limit_encrypts_nothing() {
     let (mut ours, _theirs) = pair(1, true);
     ours.keys.set_limit(0);
     assert!(ours.seal(record::APPLICATION_DATA, b"more").is_err());
 }
 
 #[test]
-fn one_flipped_bit_ends_the_connection_and_both_sides_learn_why() {
+fn one_flipped_bit_ends_the_connection_and_both_sides_report_why() {
     for at in [0, 1, 4, 5, 30, 40] {
         let (mut ours, mut theirs) = pair(0, false);
         let mut record = Vec::new();
@@ -202,15 +202,15 @@ fn one_flipped_bit_ends_the_connection_and_both_sides_learn_why() {
         theirs.sock.shutdown(std::net::Shutdown::Write).unwrap();
         assert!(ours.read_exact(&mut [0; 31]).is_err(), "byte {at}");
         drop(ours);
-        let heard = theirs.read(&mut [0; 1]).unwrap_err();
+        let last_received = theirs.read(&mut [0; 1]).unwrap_err();
         if at >= 5 {
-            assert!(heard.to_string().contains("BadRecordMac"), "byte {at}: {heard}");
+            assert!(last_received.to_string().contains("BadRecordMac"), "byte {at}: {last_received}");
         }
     }
 }
 
 #[test]
-fn a_record_that_comes_twice_or_out_of_turn_is_refused() {
+fn a_repeated_or_reordered_record_is_refused() {
     let (mut ours, mut theirs) = pair(0, false);
     let mut record = Vec::new();
     theirs.conn.writer().write_all(b"once").unwrap();
@@ -222,7 +222,7 @@ fn a_record_that_comes_twice_or_out_of_turn_is_refused() {
 }
 
 #[test]
-fn padding_is_taken_off() {
+fn padding_is_removed() {
     let (mut sender, mut receiver) = ours_both();
     let mut padded = b"data".to_vec();
     padded.extend([record::APPLICATION_DATA, 0, 0, 0]);
@@ -235,7 +235,7 @@ fn padding_is_taken_off() {
 }
 
 #[test]
-fn what_holds_nothing_is_not_waited_for_without_end() {
+fn the_number_of_empty_records_is_limited() {
     for (kind, content) in [(record::APPLICATION_DATA, &b""[..]), (record::HANDSHAKE, &[NEW_SESSION_TICKET, 0, 0, 0])] {
         let (mut sender, mut receiver) = ours_both();
         for _ in 0..=MAX_IDLE_RECORDS {
@@ -247,7 +247,7 @@ fn what_holds_nothing_is_not_waited_for_without_end() {
 }
 
 #[test]
-fn other_things_of_tls_are_refused() {
+fn other_tls_messages_are_refused() {
     let cases: [(u8, &[u8]); 6] = [
         (0, &[0, 0, 0]),
         (20, &[1]),
