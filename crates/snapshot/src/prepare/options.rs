@@ -12,7 +12,6 @@ use files::WriteOptions;
 use files::regular::{self, Links};
 use innodb::server_file::BACKUP_OPTIONS;
 use server::dialect::encryption::variable;
-use server::option_name;
 
 use super::PrepareFault;
 
@@ -70,7 +69,7 @@ fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     let text = String::from_utf8_lossy(text);
     let mut rewritten = "[mysqld]\n".to_owned();
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
-        let (name, value) = (option_name::with_underscores(name.trim()), value.trim());
+        let (name, value) = (name.trim().replace('-', "_"), value.trim());
         let known = KNOWN.into_iter().find(|(known, _)| *known == name);
         // The programs write an option without a value if the server does not set it.
         let Some((name, form)) = known.filter(|_| !value.is_empty()) else { continue };
