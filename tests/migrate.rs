@@ -43,7 +43,7 @@ impl Pair {
         let authority = Authority::create(directory.path()).expect("an authority");
         let profile = Profile { alternative_names: Some("IP:127.0.0.1".to_owned()), ..Profile::default() };
         let tls = authority.issue("server", &profile).expect("a certificate");
-        for (name, password) in [("pw", "secret\n"), ("bad", "wrong\n")] {
+        for (name, password) in [("pw", "secret\n"), ("bad", "mistyped\n")] {
             let path = directory.path().join(name);
             fs::write(&path, password).expect("room");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
@@ -247,7 +247,7 @@ fn one_clear_error_says_what_is_wrong_with_a_server() {
         assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(code), ""), "{option}: {said}");
         assert!(said.starts_with(&format!("sealant: error: {error}")), "{option}: {said}");
         assert_eq!(said.matches("error:").count(), 1, "{said}");
-        assert!(said.contains(hint) && !said.contains("wrong\n"), "{option}: {said}");
+        assert!(said.contains(hint) && !said.contains("mistyped"), "{option}: {said}");
     }
     pair.target.stop().expect("it stops");
     let output = pair.plan(&[], &[]);
