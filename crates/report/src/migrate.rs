@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ::migrate::{
     Side,
-    plan::{CheckResult, CheckState, Plan, Server},
+    plan::{CheckResult, CheckState, Plan},
     preflight::{Link, Remedy, Severity, Transport, Verified},
 };
 
