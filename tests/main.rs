@@ -36,6 +36,7 @@ mod luks_repair;
 mod luks_rotate;
 mod luks_vault;
 mod luks_volume;
+mod migrate;
 mod old_servers;
 mod packaging;
 mod peer;

@@ -29,6 +29,7 @@ mod luks;
 mod markdown;
 mod message;
 mod metrics;
+mod migrate;
 #[cfg(test)]
 mod new_check;
 mod proof;
@@ -54,6 +55,7 @@ use std::str::FromStr;
 use audit::finding::Severity;
 use audit::outcome::Outcome;
 
+pub use self::migrate::{write_migrate_json, write_migrate_plan};
 pub use ::verify::size;
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,

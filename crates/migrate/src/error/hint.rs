@@ -20,7 +20,13 @@ impl Error {
             Self::Server { error: server::Error::NameMismatch { .. }, .. } => {
                 "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
             }
-            Self::Server { side, error } => of_side(*side, &error.hint()?).into(),
+            Self::Server { side, error } => match (error.hint(), error) {
+                (Some(hint), _) => of_side(*side, &hint).into(),
+                (None, server::Error::CertificateNotTrusted { .. }) => {
+                    format!("give the CA that has issued the server's certificate with --{side}-tls-ca").into()
+                }
+                (None, _) => return None,
+            },
             Self::Unverified { side, .. } => {
                 format!("give --{side}-tls-ca FILE, or --{side}-tls-fingerprint HEX").into()
             }

@@ -14,6 +14,7 @@ mod keyring;
 mod keys;
 mod luks;
 mod manifest;
+mod migrate;
 mod provision;
 mod receive;
 mod restore;
@@ -52,6 +53,7 @@ enum Verb {
     Keyring(keyring::Keyring),
     Keys(Box<keys::Keys>),
     Luks(luks::Luks),
+    Migrate(migrate::Migrate),
     Provision(Box<provision::Provision>),
     Receive(Box<receive::Receive>),
     Restore(Box<restore::Restore>),
@@ -79,6 +81,7 @@ impl Cli {
             Verb::Keyring(verb) => verb.run(),
             Verb::Keys(verb) => verb.run(),
             Verb::Luks(verb) => verb.run(),
+            Verb::Migrate(verb) => verb.run(),
             Verb::Provision(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Restore(verb) => verb.run(),

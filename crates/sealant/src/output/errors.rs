@@ -51,3 +51,14 @@ with_misuse! {
     ::report::Error,
     ::server::Error,
 }
+
+impl From<::migrate::Error> for Failure {
+    fn from(error: ::migrate::Error) -> Self {
+        let exit = match error {
+            _ if error.is_refusal() => Exit::Findings,
+            _ if error.is_misuse() => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
+    }
+}
