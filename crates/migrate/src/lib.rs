@@ -40,7 +40,7 @@ use catalog::{Column, Table};
 
 pub use cutover::{CutOver, abort, cut_over, finish};
 pub use error::{Divergence, DivergenceKind, Error};
-pub use run::{Event, Progress, Status, TableStatus, Verified, run, status, verify};
+pub use run::{Event, Progress, Status, TableStatus, Verified, create_tables, is_begun, run, status, verify};
 pub use settings::{End, Settings, Until, WindowLimits};
 pub use side::Side;
 pub use state::Phase;

@@ -49,6 +49,13 @@ pub(crate) fn source_control(end: &End) -> Result<Connection, Error> {
     open(Side::Source, end, Options { changes: true, ..options(end) }, &[])
 }
 
+/// A connection for definitions of tables: their texts are UTF-8.
+pub(crate) fn definitions(side: Side, end: &End) -> Result<Connection, Error> {
+    check(side, end)?;
+    let options = Options { changes: side == Side::Target, ..options(end) };
+    Connection::open(&end.target, &options).map_err(Error::of(side))
+}
+
 /// A connection that writes to the target.
 pub(crate) fn target(end: &End) -> Result<Connection, Error> {
     open(Side::Target, end, Options { changes: true, bulk_load: true, ..options(end) }, &EXACT_STORE)

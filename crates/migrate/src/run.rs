@@ -5,8 +5,9 @@ use std::{thread, time::Duration};
 use server::Connection;
 
 use crate::{
-    Divergence, Error, Phase,
+    Divergence, End, Error, Phase, Side,
     active::{Active, with_stream},
+    catalog::{Creation, Filter, create, read},
     copy, link,
     settings::{Settings, Until},
     state,
@@ -188,6 +189,24 @@ pub struct TableStatus {
     pub verified: u64,
     /// Whether every row was copied.
     pub complete: bool,
+}
+
+/// Whether a migration was begun at a target.
+///
+/// # Errors
+/// [`Error::Server`]; [`Error::ForeignState`] if the schema of the state is not of a migration.
+pub fn is_begun(target: &End) -> Result<bool, Error> {
+    Ok(state::run(&mut link::target(target)?)?.is_some())
+}
+
+/// Creates the tables of the source at the target.
+///
+/// # Errors
+/// Those of [`create`].
+pub fn create_tables(settings: &Settings, filter: &Filter, creation: Creation) -> Result<(), Error> {
+    let catalog =
+        read(&mut link::definitions(Side::Source, &settings.source)?, filter).map_err(Error::of(Side::Source))?;
+    create(&mut link::definitions(Side::Target, &settings.target)?, &catalog, creation).map(drop)
 }
 
 /// Reads the state, also while another process runs the migration.

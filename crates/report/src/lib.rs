@@ -30,6 +30,7 @@ mod markdown;
 mod message;
 mod metrics;
 mod migrate;
+mod migration;
 #[cfg(test)]
 mod new_check;
 mod proof;
@@ -56,6 +57,9 @@ use audit::finding::Severity;
 use audit::outcome::Outcome;
 
 pub use self::migrate::{write_migrate_json, write_migrate_plan};
+pub use self::migration::{
+    migrate_cut_over, migrate_event, migrate_status_line, migrate_verified, write_migrate_status,
+};
 pub use ::verify::size;
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,

@@ -56,7 +56,7 @@ impl Writers {
         Self { stop, acknowledged, threads }
     }
 
-    /// Ends them. Returns what they have inserted with the source's acknowledgement: the values of `item.price` × 100.
+    /// Ends them. Returns the markers that they have inserted into `ack` with the source's acknowledgement.
     pub(crate) fn stop(self) -> Vec<u64> {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
@@ -68,8 +68,9 @@ impl Writers {
 fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u64) -> bool {
     let (id, other) = (1 + chance.below(rows), rows + 1 + chance.below(rows * 3));
     let (a, k) = (chance.below(97) as i64 - 48, 1 + chance.below(rows));
-    let (sql, inserts) = match chance.below(12) {
-        0 | 1 => (format!("INSERT INTO shop.item (name, doc) VALUES ('m{marker}', '[{marker}]')"), true),
+    let (sql, inserts) = match chance.below(14) {
+        12 | 13 => (format!("INSERT INTO shop.ack VALUES ({marker})"), true),
+        0 | 1 => (format!("INSERT INTO shop.item (name, doc) VALUES ('m{marker}', '[{marker}]')"), false),
         2 => (format!("UPDATE shop.item SET id = {other} WHERE id = {id}"), false),
         3 => (format!("UPDATE shop.item SET id = {id}, c = NULL WHERE id = {other}"), false),
         4 => (

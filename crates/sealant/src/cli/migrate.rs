@@ -1,12 +1,21 @@
 //! `sealant migrate`: moves the tables of a server into another one over SQL.
 
+mod cutover;
+mod end;
 mod ends;
 mod plan;
+mod run;
+mod scope;
+mod status;
+mod verify;
 
+use ::migrate::Event;
 use clap::{Args, Subcommand};
+use report::{migrate_event, migrate_status_line};
 
 use crate::exit::{self, Exit};
-use crate::output::message::Failure;
+use crate::output::message::{Failure, info};
+use crate::output::progress::StatusLine;
 
 /// Move the tables of a server into another one over SQL, while they are used, never less encrypted
 ///
@@ -22,6 +31,38 @@ pub(crate) struct Migrate {
 #[derive(Debug, Subcommand)]
 enum Command {
     Plan(Box<plan::Plan>),
+    Run(Box<run::Run>),
+    Status(Box<status::Status>),
+    Verify(Box<verify::Verify>),
+    Cutover(Box<cutover::Cutover>),
+    Finish(Box<end::Finish>),
+    Abort(Box<end::Abort>),
+}
+
+/// Options of verbs that run for a long time.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+struct Reporting {
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Reporting {
+    fn status(&self) -> StatusLine {
+        StatusLine::new(self.quiet)
+    }
+
+    /// Shows an event: progress in the status line, everything else as a line of its own.
+    fn tell(&self, status: &StatusLine, event: &Event) {
+        if let Event::Progress(progress) = event {
+            return status.show(&migrate_status_line(progress));
+        }
+        if let Some(text) = migrate_event(event).filter(|_| !self.quiet) {
+            status.clear();
+            info(&text);
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -32,6 +73,12 @@ impl Migrate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Plan(verb) => verb.run(),
+            Command::Run(verb) => verb.run(),
+            Command::Status(verb) => verb.run(),
+            Command::Verify(verb) => verb.run(),
+            Command::Cutover(verb) => verb.run(),
+            Command::Finish(verb) => verb.run(),
+            Command::Abort(verb) => verb.run(),
         }
     }
 }

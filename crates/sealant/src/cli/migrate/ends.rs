@@ -41,6 +41,13 @@ pub(crate) struct End {
     pub(crate) options: Options,
 }
 
+impl End {
+    /// The connection and its options.
+    pub(crate) fn borrowed(&mut self) -> (&mut Connection, &Options) {
+        (&mut self.connection, &self.options)
+    }
+}
+
 /// The options of one side.
 macro_rules! side {
     ($name:ident, $end:expr, $side:literal, $group:literal, $heading:literal) => {

@@ -1,0 +1,59 @@
+//! `sealant migrate cutover`: the source takes no more writes, and the target has every one.
+
+use ::migrate::cut_over;
+use clap::{Args, ValueEnum};
+use report::migrate_cut_over;
+
+use super::{Reporting, scope::Scope};
+use crate::cli::change::confirm;
+use crate::exit::{self, Exit};
+use crate::output::message::{Failure, info};
+use crate::process::{ended_by_signals, forbid_dumps};
+
+/// Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then
+///
+/// Needs SYSTEM_VARIABLES_ADMIN and XA_RECOVER_ADMIN at the source. If it fails before the end, the source takes writes
+/// again. The same command goes on after a kill.
+#[derive(Debug, Args)]
+#[command(after_help = exit::help("", EXITS))]
+pub(crate) struct Cutover {
+    #[command(flatten)]
+    scope: Scope,
+    /// How writes to the source are stopped
+    #[arg(long, value_enum, value_name = "HOW")]
+    fence: Fence,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Fence {
+    /// SET GLOBAL super_read_only = ON
+    ReadOnly,
+}
+
+pub(super) const EXITS: exit::Codes = &[
+    (Exit::Clean, "the target has every row, and was compared"),
+    (Exit::Failed, "not done; the source takes writes as before"),
+    (Exit::Findings, "rows differ; the source takes writes as before"),
+];
+
+impl Cutover {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let Fence::ReadOnly = self.fence;
+        forbid_dumps();
+        let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+        if !self.yes {
+            confirm("migrate status", &|out| writeln!(out, "The source will take no more writes (super_read_only)."))?;
+        }
+        settings.stop = ended_by_signals()?;
+        let status = self.reporting.status();
+        let done = cut_over(&settings, &mut |event| self.reporting.tell(&status, &event));
+        status.clear();
+        info(&migrate_cut_over(&done?));
+        Ok(Exit::Clean)
+    }
+}

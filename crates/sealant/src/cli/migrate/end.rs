@@ -1,0 +1,58 @@
+//! `sealant migrate finish` and `abort`: end a migration after its cut-over, or instead of it.
+
+use clap::Args;
+
+use super::scope::Scope;
+use crate::cli::change::confirm;
+use crate::exit::{self, Exit};
+use crate::output::message::{Failure, info};
+
+/// Remove the state of a migration after its cut-over; the tables stay at both ends
+#[derive(Debug, Args)]
+#[command(after_help = exit::help("", FINISH_EXITS))]
+pub(crate) struct Finish {
+    #[command(flatten)]
+    scope: Scope,
+}
+
+/// Give a migration up: the source takes writes as before, and the state at the target is removed
+#[derive(Debug, Args)]
+#[command(after_help = exit::help("", ABORT_EXITS))]
+pub(crate) struct Abort {
+    #[command(flatten)]
+    scope: Scope,
+    /// Drop the tables of the migration at the target, too
+    #[arg(long)]
+    drop_tables: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) const FINISH_EXITS: exit::Codes = &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was not done")];
+pub(super) const ABORT_EXITS: exit::Codes =
+    &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was done already")];
+
+impl Finish {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+        ::migrate::finish(&settings.target)?;
+        info("the state of the migration is removed");
+        Ok(Exit::Clean)
+    }
+}
+
+impl Abort {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+        if !self.yes {
+            let tables = if self.drop_tables { " and the tables" } else { "" };
+            confirm("migrate status", &|out| {
+                writeln!(out, "The state{tables} of the migration at the target will be removed.")
+            })?;
+        }
+        ::migrate::abort(&settings, self.drop_tables)?;
+        info("the migration is given up");
+        Ok(Exit::Clean)
+    }
+}

@@ -1,0 +1,93 @@
+//! `sealant migrate run`: copies the tables, follows the source, and compares every row.
+
+use ::migrate::plan::{Readiness, plan};
+use ::migrate::{Settings, Until, create_tables, is_begun, run};
+use clap::{Args, ValueEnum};
+use report::{migrate_verified, write_migrate_plan};
+
+use super::ends::End;
+use super::{Reporting, scope::Scope};
+use crate::cli::change::confirm;
+use crate::exit::{self, Exit};
+use crate::output::message::{Failure, info};
+use crate::process::{ended_by_signals, forbid_dumps};
+
+/// Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was
+///
+/// Creates the tables at the target, encrypted. The state is in the schema `_sealant` there, so the same command goes on
+/// after any interruption, of this program or of a server. Nothing is written on this host or to the source.
+#[derive(Debug, Args)]
+#[command(after_help = exit::help("", EXITS))]
+pub(crate) struct Run {
+    #[command(flatten)]
+    scope: Scope,
+    /// How far to go
+    #[arg(long, value_enum, value_name = "GOAL", default_value_t = Goal::Verified)]
+    until: Goal,
+    /// Do not ask before the first change
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Goal {
+    /// Every row is copied, and every change since then applied once
+    Copied,
+    /// Every row is compared as well
+    Verified,
+    /// Until a signal ends it
+    Forever,
+}
+
+pub(super) const EXITS: exit::Codes = &[
+    (Exit::Clean, "the goal is reached"),
+    (Exit::Failed, "not reached; the same command goes on"),
+    (Exit::Findings, "a check blocks the migration, or rows differ"),
+    (Exit::Incomplete, "something necessary could not be judged"),
+];
+
+impl Run {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        let mut opened = self.scope.ends.open()?;
+        let mut settings = self.scope.settings(&mut opened)?;
+        settings.until = match self.until {
+            Goal::Copied => Until::Copied,
+            Goal::Verified => Until::Verified,
+            Goal::Forever => Until::Forever,
+        };
+        if !is_begun(&settings.target)?
+            && let Some(exit) = self.begin(&mut opened, &settings)?
+        {
+            return Ok(exit);
+        }
+        settings.stop = ended_by_signals()?;
+        let status = self.reporting.status();
+        let verified = run(&settings, &mut |event| self.reporting.tell(&status, &event));
+        status.clear();
+        info(&migrate_verified(&verified?));
+        Ok(Exit::Clean)
+    }
+
+    /// Judges both servers, asks, and creates the tables. Returns the exit code if the migration is not begun.
+    fn begin(&self, [source, target]: &mut [End; 2], settings: &Settings) -> Result<Option<Exit>, Failure> {
+        let plan = plan(source.borrowed(), target.borrowed(), self.scope.request())?;
+        let exit = match plan.readiness() {
+            Readiness::Ready => None,
+            Readiness::Blocked => Some(Exit::Findings),
+            Readiness::Unknown => Some(Exit::Incomplete),
+        };
+        let show = |out: &mut dyn std::io::Write| write_migrate_plan(&plan, out).map_err(std::io::Error::from);
+        if exit.is_some() {
+            show(&mut std::io::stderr()).map_err(|error| Failure::new(format!("the plan cannot be shown: {error}")))?;
+            return Ok(exit);
+        }
+        if !self.yes {
+            confirm("migrate plan", &show)?;
+        }
+        create_tables(settings, &self.scope.filter(), self.scope.creation())?;
+        Ok(None)
+    }
+}

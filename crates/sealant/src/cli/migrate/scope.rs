@@ -1,0 +1,107 @@
+//! What all verbs of a migration share: both servers, and which tables.
+
+use ::migrate::catalog::{Creation, Filter, read};
+use ::migrate::preflight::Request;
+use ::migrate::{Error, Settings, Side};
+use clap::{Args, ValueEnum};
+use glob::{Pattern, PatternError};
+use server::tls::TlsVersion;
+
+use super::ends::{End, Ends};
+use crate::output::message::Failure;
+
+/// Both servers, and which tables.
+#[derive(Debug, Args)]
+pub(crate) struct Scope {
+    #[command(flatten)]
+    pub(crate) ends: Ends,
+    #[command(flatten)]
+    selection: Selection,
+    /// Which tables to encrypt at the target; what is encrypted at the source always is
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Encrypt::All)]
+    encrypt: Encrypt,
+    /// The oldest version of TLS for both links
+    #[arg(long, value_enum, value_name = "VERSION", default_value_t = MinTls::Tls13, help_heading = "Connections")]
+    min_tls: MinTls,
+}
+
+/// Which tables.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tables")]
+struct Selection {
+    /// Only this schema (repeatable) [default: all but the server's own]
+    #[arg(long, value_name = "NAME")]
+    schema: Vec<String>,
+    /// Leave out the tables whose SCHEMA.TABLE matches, such as 'shop.log_*' (repeatable)
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    exclude: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Encrypt {
+    /// Every table
+    All,
+    /// Only those that are encrypted at the source
+    AsSource,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MinTls {
+    #[value(name = "1.3")]
+    Tls13,
+    #[value(name = "1.2")]
+    Tls12,
+}
+
+impl Scope {
+    pub(crate) fn request(&self) -> Request {
+        let [unverified_source, unverified_target] = self.ends.unverified();
+        Request {
+            filter: self.filter(),
+            encrypt: self.encrypt == Encrypt::All,
+            min_tls: self.min_tls.version(),
+            unverified_source,
+            unverified_target,
+        }
+    }
+
+    /// How tables are created at the target.
+    pub(crate) fn creation(&self) -> Creation {
+        Creation { encrypt: self.encrypt == Encrypt::All }
+    }
+
+    /// What a run needs, with the tables as the source has them now.
+    pub(crate) fn settings(&self, [source, target]: &mut [End; 2]) -> Result<Settings, Failure> {
+        let catalog = read(&mut source.connection, &self.filter());
+        let catalog = catalog.map_err(|error| Error::Server { side: Side::Source, error })?;
+        let ends = [source, target].map(|end| self.end(end));
+        let [source, target] = ends;
+        Ok(Settings::new(source, target, catalog.tables))
+    }
+
+    pub(crate) fn filter(&self) -> Filter {
+        Filter { schemas: self.selection.schema.clone(), exclude: self.selection.exclude.clone() }
+    }
+
+    fn end(&self, end: &End) -> ::migrate::End {
+        let mut options = end.options.clone();
+        options.tls.versions = match self.min_tls {
+            MinTls::Tls13 => vec![TlsVersion::Tls13],
+            MinTls::Tls12 => vec![TlsVersion::Tls12, TlsVersion::Tls13],
+        };
+        ::migrate::End { target: end.connection.target().clone(), options }
+    }
+}
+
+impl MinTls {
+    const fn version(self) -> TlsVersion {
+        match self {
+            Self::Tls13 => TlsVersion::Tls13,
+            Self::Tls12 => TlsVersion::Tls12,
+        }
+    }
+}
+
+fn pattern(text: &str) -> Result<Pattern, PatternError> {
+    Pattern::new(text)
+}

@@ -1,0 +1,39 @@
+//! `sealant migrate verify`: compares every row again.
+
+use ::migrate::verify;
+use clap::Args;
+use report::migrate_verified;
+
+use super::{Reporting, scope::Scope};
+use crate::exit::{self, Exit};
+use crate::output::message::{Failure, info};
+use crate::process::{ended_by_signals, forbid_dumps};
+
+/// Compare every row of both servers again, while they change; rows that differ are named
+#[derive(Debug, Args)]
+#[command(after_help = exit::help("", EXITS))]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    scope: Scope,
+    #[command(flatten)]
+    reporting: Reporting,
+}
+
+pub(super) const EXITS: exit::Codes = &[
+    (Exit::Clean, "all rows are equal"),
+    (Exit::Failed, "not every row was compared"),
+    (Exit::Findings, "rows differ"),
+];
+
+impl Verify {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        forbid_dumps();
+        let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+        settings.stop = ended_by_signals()?;
+        let status = self.reporting.status();
+        let verified = verify(&settings, &mut |event| self.reporting.tell(&status, &event));
+        status.clear();
+        info(&migrate_verified(&verified?));
+        Ok(Exit::Clean)
+    }
+}
