@@ -378,7 +378,7 @@ impl Samples {
     fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
         let amount = self.samples_of(arm).map(|sample| sample.amount).max()?;
         let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
-        let operations = OperationsRecord::of(self.samples_of(arm), self.seed);
+        let operations = OperationsRecord::from_samples(self.samples_of(arm), self.seed);
         Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail, operations })
     }
 

@@ -146,7 +146,7 @@ fn seconds(nanoseconds: u64) -> f64 {
 #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
 impl OperationsRecord {
     /// Figures of an arm's samples; `None` if these have none.
-    pub(crate) fn of<'s>(samples: impl Iterator<Item = &'s Sample>, seed: u64) -> Option<Self> {
+    pub(crate) fn from_samples<'s>(samples: impl Iterator<Item = &'s Sample>, seed: u64) -> Option<Self> {
         let runs: Vec<(f64, &Operations)> =
             samples.filter_map(|one| Some((one.amount.max(1) as f64, one.operations.as_ref()?))).collect();
         let median = |value: &dyn Fn(&Operations) -> f64| {
@@ -211,7 +211,7 @@ mod tests {
             sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
             sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
         ];
-        let record = OperationsRecord::of(samples.iter(), 1).unwrap();
+        let record = OperationsRecord::from_samples(samples.iter(), 1).unwrap();
         assert!((record.latency.p50_seconds - 0.001).abs() < 1e-5, "{:?}", record.latency);
         assert!((record.latency.p999_seconds - 0.5).abs() < 1e-3, "{:?}", record.latency);
         assert!((record.server_cpu_seconds.estimate - 0.001).abs() < 1e-12);
