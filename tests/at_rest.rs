@@ -433,7 +433,7 @@ fn without_grants_and_files_no_check_at_rest_passes() {
     let socket = server.socket().to_str().expect("an ASCII path");
     let blind = Audit::run(["--socket", socket, "--user", "nobody", "--no-files", "--no-host"]);
     assert_eq!(passed(&blind), Vec::<&str>::new());
-    // With grants the server's own statements count, but not where only bytes decide.
+    // With grants the server's own answers count, except for checks that only the bytes of files decide.
     let reported = Audit::live_with(&server, &["--no-files", "--no-host"]);
     for id in ["rest-page-plaintext", "rest-undo-plaintext", "rest-redo-plaintext", "rest-doublewrite-plaintext"] {
         assert!(!reported.statuses(id).contains(&"PASS"), "{id}: {:?}", reported.findings(id));

@@ -1,4 +1,4 @@
-//! Outputs of an audit to continue with: a script of fixes, and a skeleton of waivers.
+//! Files that an audit writes for its user to edit: a script of fixes, and a skeleton of waivers.
 
 use std::fs;
 use std::process::Command;
@@ -31,7 +31,7 @@ fn fixes_run_and_waivers_cover_the_rest() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("has no reason or no approver"));
     let text = fs::read_to_string(&waivers).expect("waivers");
     fs::write(&waivers, text.replace("= \"\"", "= \"a test\"")).expect("written");
-    // The same facts: on a busy host, another audit may not see the same.
+    // From saved facts: on a busy host, a second audit may have other results.
     let waived = Audit::run(["--facts", &facts, "--waivers", &waivers]);
     let findings = waived.json["findings"].as_array().expect("findings");
     let left: Vec<_> = findings.iter().filter(|finding| finding["status"] == "FAIL").collect();

@@ -67,7 +67,7 @@ fn a_recipient_is_proven_by_the_challenge_that_its_identity_decrypts() {
     };
     let (code, said) = init(&["--challenges", text(&challenges)]);
     assert_eq!(code, Some(4), "{said}");
-    // As lines that can be copied into a terminal.
+    // The page shows the commands as lines to copy into a terminal.
     assert!(said.contains("\nage -d -i IDENTITY <<END\n-----BEGIN AGE ENCRYPTED FILE-----\n"), "{said}");
     assert!(said.contains("\n-----END AGE ENCRYPTED FILE-----\nEND\n") && said.contains("--answer WORD"), "{said}");
     let first =
@@ -262,7 +262,7 @@ fn mariadb_is_restored_to_the_byte_from_full_and_incremental_backups() {
     is_same(&into[1], &second);
     Proof::mariadb(&[&into[1]], Some(&key_file)).is_sound();
 
-    // No keyring wraps its keys, which is known before anything is fetched.
+    // No keyring wraps MariaDB's keys; the restore reports that before it fetches anything.
     let (rekeyed, keyring) = (backups.path("rekeyed"), backups.path("new-keyring"));
     let rekey = [&keys[..], &["--rekey", text(&keyring)]].concat();
     for dry_run in [&["--dry-run"][..], &[]] {
@@ -282,7 +282,7 @@ fn without_a_change_nothing_but_a_manifest_is_stored() {
     assert_eq!(again.number("/pages/seen"), first.number("/pages/seen"));
     let asked = backups.backup(&["run", "--full"]).is(0).says("it was requested");
     assert!(asked.number("/packs/new") > 0);
-    // Without its state a host stores everything again, and reports that.
+    // A host without its state stores everything again, and reports that.
     fs::remove_dir_all(backups.path("state")).expect("it was there");
     let without = backups.backup(&["run"]).is(0).says("this host has no state of the last backup");
     assert_eq!(without.number("/number"), 4);
@@ -457,7 +457,7 @@ fn backups_of_a_running_mariadb_hold_every_commit() {
     }
 }
 
-/// A restore proved by a server of the tests.
+/// A restore that a server of the harness has proven.
 fn proven(backups: &Backups, kind: Kind, into: &Path, more: &[&str]) -> Ran {
     let daemon = kind.locate().expect("it is here").daemon;
     backups.restore("1", into, &[&["--prove", "--mysqld", text(&daemon)], more].concat())
@@ -515,7 +515,7 @@ fn a_test_of_a_backup_leaves_nothing_behind() {
     an_audit_judges_the_backups(server.datadir(), &backups, &records);
 }
 
-/// The repository has one backup, whose recipient nobody has proven, and one proven restore of it.
+/// The repository has one backup, of an unproven recipient, and one proven restore of it.
 fn an_audit_judges_the_backups(datadir: &Path, backups: &Backups, records: &Path) {
     let repository = backups.path("repository");
     let of_repository = ["--offline", text(datadir), "--backup", text(&repository)];
@@ -695,7 +695,7 @@ fn content_of_damaged_packs_is_stored_again_while_the_server_has_it() {
     let into = backups.path("into");
     backups.restore("2", &into, &["--keyring", text(&keyring)]).is(0);
     is_same(&into, &files(server.datadir()));
-    // The next one needs no list.
+    // The next backup needs no report of damaged packs.
     assert!(backups.backup(&["run"]).is(0).number("/bytes/changed") < stored);
 
     let refused = |text_of: &str| {
@@ -777,7 +777,7 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
     server.stop().expect("it stops");
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
-    // The answer needs no pack.
+    // The check reads no pack.
     fs::rename(backups.object("hosts/db1/packs"), backups.path("away")).expect("moved");
     let identity = backups.path("identity");
     let check = |copy: &Path| {
@@ -815,11 +815,11 @@ fn damaged_pages_are_stored_and_reported() {
     let into = backups.path("into");
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were at the backup");
     is_same(&into, &files(server.datadir()));
-    // A page that is damaged and has not changed is named again, and not stored again.
+    // A damaged page that has not changed is reported again, but not stored again.
     let again = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged");
     let numbers = |of: &Ran| ["/pages/damaged", "/pages/seen"].map(|pointer| of.number(pointer));
     assert_eq!((numbers(&again), again.number("/packs/new")), (numbers(&damaged), 0));
-    // Without the keys no page of it is proven.
+    // Without the keys no page is verified.
     backups.configure(&format!("keyring = {keyring:?}"), "");
     backups.backup(&["run", "--require-complete", "--full"]);
     flip(&table, 5 * 16384 + 5000);
@@ -871,7 +871,7 @@ fn without_its_manifest_a_backup_is_salvaged_from_its_packs() {
     let salvage = [&keys[..], &["--salvage"]].concat();
     let done = backups.restore("2", &into, &salvage).is(4).says("found in packs alone");
     assert_eq!((done.number("/pages/bad"), &done.json["salvaged"]), (0, &Value::Bool(true)), "{}", done.json);
-    // Zeros at the end are in no pack, and what became shorter keeps its old end.
+    // Without the manifest, trailing zeros are lost, and a file that became shorter keeps its old end.
     let found = files(&into);
     for (path, bytes) in expected.iter().filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0)) {
         let mut found = found[path].clone();

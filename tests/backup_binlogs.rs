@@ -34,7 +34,7 @@ const TABLES: &str = "CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRI
      INSERT INTO shop.orders (note) VALUES ('secret-marker-1'), ('two'), ('three')";
 
 impl Case {
-    /// With `keys` as the lines of the configuration, and as options of a restore.
+    /// With the same keys as lines of the configuration and as options of a restore.
     fn new(builder: ServerBuilder, secrets: tempfile::TempDir, lines: &str, keys: &[&str]) -> Self {
         let server = builder.clone().start().expect("the server starts");
         server.sql(TABLES).expect("tables are made");
@@ -102,7 +102,7 @@ impl Case {
         self.builder.clone().datadir_seed(into).start().expect("a server starts on it")
     }
 
-    /// The transaction that dropped the table, by what the archive shows.
+    /// The transaction that dropped the table, as the archive lists it.
     fn dropped(&self) -> Value {
         let now = jiff::Timestamp::now().to_string();
         let identity = self.backups.path("identity");
@@ -124,7 +124,7 @@ impl Case {
     }
 }
 
-/// Text that the rows of a replay have.
+/// Marker in the rows that a replay writes.
 const REPLAYED: &str = "replayed-marker";
 
 /// Asserts that no file of a table has a replayed row in the clear.
@@ -157,7 +157,7 @@ fn an_error_is_undone(case: &Case) {
     let event = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.orders WHERE id < 0";
     case.server.sql(event).expect("an event is made");
     if case.server.kind() == Kind::MySql97 {
-        // The new key would be lost with the server that replays it.
+        // A master key created during the replay would be lost with the temporary server.
         case.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
     }
     case.server
@@ -166,7 +166,7 @@ fn an_error_is_undone(case: &Case) {
     let later = "CREATE TABLE shop.later (a INT PRIMARY KEY, note TEXT)";
     case.server.sql(&format!("{later}; INSERT INTO shop.later VALUES (1, '{REPLAYED}')")).expect("changed");
     case.archive();
-    // Nothing is new.
+    // A second run finds nothing new.
     assert_eq!(case.archive()["segments"], 0);
     let objects = case.backups.objects();
     let stored = objects.iter().filter(|path| path.to_string_lossy().contains("/binlogs/"));
@@ -222,7 +222,7 @@ fn an_error_is_undone(case: &Case) {
     let (into, _) = case.restore("position", &["--to-position", &position]);
     assert_eq!(rows(&case.start(&into)), whole);
     if case.server.kind() == Kind::MySql97 {
-        // MySQL notes the time of a commit to the microsecond.
+        // MySQL records the time of a commit in microseconds.
         let committed: jiff::Timestamp = dropped["committed"].as_str().expect("a time").parse().expect("a time");
         let before = committed - jiff::SignedDuration::from_micros(1);
         let (into, json) = case.restore("time", &["--to-time", &before.to_string()]);
@@ -238,7 +238,7 @@ fn an_error_is_undone(case: &Case) {
         none.says("no backup of db1 is older than the point in time").says("choose a later point in time");
         let (into, _) = case.restore("gtid", &["--to-gtid", gtid]);
         case.start(&into).sql("SELECT 1 FROM shop.orders").expect_err("it was dropped");
-        // A newer backup has what the target excludes: latest means the one before it.
+        // A newer backup contains changes after the target: `latest` must choose the one before it.
         case.backups.backup(&["run"]).is(0);
         let plan = |backup, target: &[&str]| {
             let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
@@ -287,7 +287,7 @@ fn an_error_on_mariadb_is_undone() {
     }
 }
 
-/// A replica has channels of its own when its logs are replayed.
+/// The replay of its logs keeps the replication channels of a replica.
 #[test]
 fn a_replica_of_mysql_keeps_its_channels() {
     let Some(case) = Case::mysql() else { return };
@@ -333,7 +333,7 @@ fn the_archive_survives_kills_and_purged_logs_are_a_gap() {
         follower.kill().expect("killed");
         follower.wait().expect("it ends");
     }
-    // A host that has lost its state goes on by its receipts.
+    // A host that has lost its state continues from its receipts.
     case.archive();
     fs::remove_dir_all(case.backups.path("state")).expect("removed");
     case.server.sql("INSERT INTO shop.orders (note) VALUES ('without state')").expect("changed");
@@ -364,7 +364,7 @@ fn a_restart_loses_nothing_and_foreign_objects_are_ignored() {
     let Some(mut case) = Case::mysql() else { return };
     case.backups.backup(&["run"]).is(0);
     case.archive();
-    // Only the beginning of a log is new, and what is archived whole may be purged.
+    // Only the newest log is archived in part; the server may purge those that are archived completely.
     case.server.sql("FLUSH BINARY LOGS").expect("flushed");
     case.archive();
     case.server.sql("FLUSH BINARY LOGS").expect("flushed");
@@ -401,7 +401,7 @@ fn a_restart_loses_nothing_and_foreign_objects_are_ignored() {
     case.server.sql("INSERT INTO shop.orders (note) VALUES ('newest')").expect("changed");
     case.archive();
 
-    // Whoever may put objects adds some.
+    // An attacker who may put objects adds foreign ones.
     let host = case.backups.object("hosts/db1/binlogs");
     let receipts = fs::read_dir(&host).expect("an archive").next().expect("a server").expect("readable").path();
     let receipts = receipts.join("receipts");
@@ -413,7 +413,7 @@ fn a_restart_loses_nothing_and_foreign_objects_are_ignored() {
     let checked = case.backups.backup(&["check", "all", "--objects"]).is(3).json.to_string();
     assert!(checked.contains("99999999") && checked.contains("binlogs/other"), "{checked}");
 
-    // Whoever may delete objects hides what was archived: nothing is restored beyond.
+    // An attacker who may delete objects creates a gap: nothing after it is restored.
     for name in ["00000002.json", "00000002.json.sig"] {
         fs::remove_file(receipts.join(name)).expect("removed");
     }
@@ -557,7 +557,7 @@ fn the_archive_continues_after_a_failover() {
     case.archive();
     case.server.sql("INSERT INTO shop.orders (note) VALUES ('replicated')").expect("changed");
     replica.catch_up_with(&case.server).expect("it catches up");
-    // What only the lost server has stays lost.
+    // Transactions that only the lost server had stay lost.
     case.server.stop().expect("it stops");
     replica
         .sql("STOP REPLICA; RESET REPLICA ALL; INSERT INTO shop.orders (note) VALUES ('taken over')")
@@ -592,7 +592,7 @@ fn the_archive_continues_after_a_failover() {
     assert_eq!(server.value(&format!("SELECT GTID_SUBSET('{last}', @@GLOBAL.gtid_executed)")).expect("a number"), "1");
     has_its_schema(&json, "restore-1");
     drop(server);
-    // A target behind the failover, and one before it.
+    // One target after the failover, and one before it.
     let uuid = replica.value("SELECT @@server_uuid").expect("a UUID");
     let (server, json) = restored("behind", &["--to-gtid", &format!("{uuid}:1")]);
     assert_eq!(rows(&server), expected.trim_end_matches(",later"));
@@ -602,7 +602,7 @@ fn the_archive_continues_after_a_failover() {
     assert!(rows(&server).ends_with("archived,replicated"));
     drop(server);
 
-    // A server that lacks what was archived does not continue it.
+    // A server that lacks archived transactions cannot continue the archive.
     let other = Server::builder(Kind::MySql97).options(options).start().expect("another server starts");
     case.backups.configure(&socket(&replica), &socket(&other));
     case.backups.backup(&["binlogs", "--once"]).is(3).says("the new server lacks transactions of");

@@ -1,5 +1,5 @@
-//! Backups and restores that are killed at any moment, and that find no room at any write: never a receipt that does not restore,
-//! and the same command finishes.
+//! Backups and restores that are killed at any moment, or find no space at any write: every receipt restores, and the
+//! same command completes an interrupted run.
 //!
 //! `SEALANT_FAULTS` is the number of random moments for each test (8), `SEALANT_FAULT_SEED` chooses them.
 
@@ -17,9 +17,9 @@ use crate::support::backup::{Backups, files, is_same, stopped_mysql, with_keyrin
 use crate::support::chance::{Random, number};
 use crate::support::tmpfs::Tmpfs;
 
-/// Rounds in one repository, so that what killed runs have left does not fill the disk.
+/// Rounds in one repository; a new one afterwards keeps leftovers of killed runs from filling the disk.
 const ROUNDS: u64 = 25;
-/// What the system says of a disk without room.
+/// Message of the system for `ENOSPC`.
 const FULL: &str = "No space left on device";
 
 fn rounds() -> u64 {
@@ -30,14 +30,14 @@ fn quiet(command: &mut Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
 }
 
-/// Kills it after this time, unless it has ended before.
+/// Kills a run after this time, unless it has already ended.
 fn kill_after(mut child: Child, time: Duration) {
     sleep(time);
     child.kill().expect("it was there");
     child.wait().expect("it ends");
 }
 
-/// A random moment of something that takes so long, or shortly after its end.
+/// A random moment during a run of this length, or shortly after it.
 fn moment(random: &mut Random, whole: Duration) -> Duration {
     let bound = u64::try_from(whole.as_micros()).expect("not that long") * 11 / 10;
     Duration::from_micros(random.below(bound.max(1)))
@@ -49,7 +49,7 @@ fn numbers(backups: &Backups) -> Vec<u64> {
     listed.json["backups"].as_array().expect("a list").iter().map(number).collect()
 }
 
-/// Every object of every receipt is there, whole.
+/// Asserts that every object of every receipt exists and is complete.
 fn is_sound(backups: &Backups) {
     let signers = backups.path("signers");
     let signers = signers.to_str().expect("the harness uses ASCII paths");
@@ -71,7 +71,7 @@ impl Lab {
         ["--keyring", self.keyring.to_str().expect("the harness uses ASCII paths")]
     }
 
-    /// The backup restores to what the server has.
+    /// Asserts that the restored backup equals the server's files.
     fn restores(&self, backups: &Backups, number: u64) {
         let into = backups.path("restored");
         backups.restore(&number.to_string(), &into, &self.keys()).is(0);
@@ -90,7 +90,7 @@ fn a_run_killed_at_any_moment_leaves_no_receipt_that_does_not_restore() {
         backups.backup(&["run"]).is(0);
         let whole = began.elapsed();
         for round in first..rounds().min(first + ROUNDS) {
-            // Every second one has everything to store.
+            // Every second run has to store everything.
             let verb = if round % 2 == 0 { &["run", "--full"][..] } else { &["run"] };
             kill_after(quiet(&mut backups.command(verb)), moment(&mut random, whole));
             is_sound(&backups);
@@ -127,7 +127,7 @@ fn a_restore_killed_at_any_moment_is_finished_by_the_same_command() {
     }
 }
 
-/// Uses all space of a file system but so many bytes.
+/// Uses all space of a file system except this many bytes.
 fn fill(disk: &Path, but_for: u64) {
     let file = File::create(disk.join("filler")).expect("a file");
     let block = vec![1; 4096];
@@ -140,7 +140,7 @@ fn make_room(disk: &Path) {
     fs::remove_file(disk.join("filler")).expect("it was there");
 }
 
-/// One error that names the cause, and nothing that sounds like another.
+/// Asserts that there is one error, that it names the cause, and that no other is suggested.
 #[track_caller]
 fn says_full(stderr: &str) {
     let errors: Vec<&str> = stderr.lines().filter(|line| line.contains("error:")).collect();
@@ -157,7 +157,7 @@ fn a_run_on_a_full_disk_reports_it_and_completes_once_there_is_space() {
     let stored = new().backup(&["run"]).is(0).number("/bytes/stored");
     let mut but_for = vec![0, 4096];
     but_for.extend((0..rounds()).map(|_| random.below(stored * 5 / 4)));
-    // What was cut off takes room that no receipt accounts for: a repository for so many rounds fits on the disk.
+    // Objects of interrupted runs take space that no receipt accounts for: the disk has room for this many rounds.
     for but_for in but_for.chunks(10) {
         let backups = new();
         backups.backup(&["run"]).is(0);
@@ -190,7 +190,7 @@ fn a_restore_on_a_disk_that_fills_up_resumes_once_there_is_space() {
     backups.backup(&["run"]).is(0);
     let expected = files(lab.server.datadir());
     let into = disk.0.join("into");
-    // Not enough from the start: nothing is staged.
+    // Too little space from the start: nothing is staged.
     fill(&disk.0, 1 << 20);
     backups.restore("1", &into, &lab.keys()).is(1).says("free");
     make_room(&disk.0);
@@ -216,7 +216,7 @@ fn a_restore_on_a_disk_that_fills_up_resumes_once_there_is_space() {
     }
 }
 
-/// System calls that need room on a disk. Those that the program does not use are never traced.
+/// System calls that need space on a disk. `strace` ignores those that the program never makes.
 const WRITES: &str = "write,pwrite64,copy_file_range,fallocate,ftruncate,mkdir,mkdirat,link,linkat,rename,renameat,renameat2,\
                       fsync,fdatasync,syncfs";
 
@@ -235,7 +235,7 @@ fn strace_is_there() -> bool {
     there
 }
 
-/// The calls of a command that need room: for each name, how many a thread makes at most.
+/// For each of these calls, the largest number that one thread of the command makes.
 fn writes(command: &Command, log: &Path) -> Vec<(String, u64)> {
     let output = strace(command, log, &["-e", &format!("trace={WRITES}")]).output().expect("strace starts");
     assert!(output.status.success(), "{output:?}");
@@ -255,7 +255,7 @@ fn writes(command: &Command, log: &Path) -> Vec<(String, u64)> {
     most.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
-/// So many of these calls, of each name about the same number; all of them if there are not more.
+/// A sample of this many calls, spread evenly over the names; all calls if there are fewer.
 fn some_of(writes: &[(String, u64)], random: &mut Random) -> Vec<(String, u64)> {
     let all = writes.iter().map(|(_, count)| count).sum();
     if rounds() >= all {
@@ -265,8 +265,8 @@ fn some_of(writes: &[(String, u64)], random: &mut Random) -> Vec<(String, u64)> 
     names.map(|(name, count)| (name.clone(), 1 + random.below(*count))).collect()
 }
 
-/// Runs a command in which one call finds no room, of each thread that makes so many: it says so, or does without.
-/// The call may have been that which writes the message.
+/// Runs a command in which the n-th such call of each thread fails with `ENOSPC`. The command reports that or succeeds
+/// without the call. The failed call may be the one that writes the message.
 fn without_room(command: &Command, (call, nth): &(String, u64)) -> (i32, String) {
     let inject = format!("inject={call}:error=ENOSPC:when={nth}");
     let output = strace(command, Path::new("/dev/null"), &["-e", &format!("trace={call}"), "-e", &inject]).output();
@@ -315,7 +315,7 @@ fn a_restore_without_space_for_some_write_is_finished_by_the_same_command() {
     let into = backups.path("into");
     let with_report = backups.restore_command("1", &into, &lab.keys());
     let mut command = Command::new(with_report.get_program());
-    // A report that cannot be written is an error of its own, after everything is restored.
+    // A report that cannot be written is a separate error, after the restore is complete.
     command.args(with_report.get_args().filter(|argument| *argument != "--json")).arg("--quiet");
     let writes = writes(&command, &backups.path("log"));
     fs::remove_dir_all(&into).expect("it was restored");

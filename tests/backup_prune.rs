@@ -25,7 +25,7 @@ fn kept_backups_restore_and_the_others_are_removed() {
     for object in backups.objects() {
         age(&object, 60);
     }
-    // Of one day each, but the third and the fourth.
+    // Each is of another day, except that the third and the fourth share one.
     for (number, days) in [(1, 50), (2, 40), (3, 20), (4, 20), (5, 0)] {
         age(&backups.object(&format!("hosts/db1/receipts/{number:06}.json")), days);
     }
@@ -57,7 +57,7 @@ fn kept_backups_restore_and_the_others_are_removed() {
     assert_eq!(fs::read(backups.path("second/demo/extra.MYD")).expect("restored"), vec![2; 300_000]);
     backups.restore("3", &backups.path("third"), &keys).is(1).says("has no backup 3");
 
-    // The chain goes on. Of two backups of today, the newer one is kept.
+    // The chain continues. Of two backups of today, the newer one is kept.
     backups.backup(&["run"]).is(0).says("goes on from 5");
     backups.backup(&check).is(0);
     let pruned = backups.backup(&["prune", "--yes"]).is(0);
@@ -103,7 +103,7 @@ fn nothing_is_pruned_if_something_is_wrong_with_the_backups() {
     fs::remove_file(&big).expect("removed");
     backups.backup(&["run"]).is(0);
     backups.backup(&["prune", "--yes"]).is(3).says("backup 4 has ").says("--allow-shrunk");
-    // Nor does the next one make it good.
+    // The next backup does not repair it either.
     backups.backup(&["run"]).is(0);
     backups.backup(&["prune", "--yes"]).is(3).says("backup 4 has ");
     assert_eq!(backups.backup(&["prune", "--yes", "--allow-shrunk"]).is(0).number("/pruned/backups"), 4);
@@ -112,7 +112,7 @@ fn nothing_is_pruned_if_something_is_wrong_with_the_backups() {
     assert_eq!(check.code, 0, "what is younger than a week stays: {}", check.stderr);
     assert!(check.json["unnamed"].as_array().is_some_and(|unnamed| !unnamed.is_empty()), "{}", check.json);
 
-    // A declaration that nobody signed hides nothing.
+    // A declaration without a valid signature hides nothing.
     let declared = backups.objects().into_iter().find(|path| path.to_string_lossy().contains("/prunes/"));
     let declared = declared.expect("a declaration");
     let document = serde_json::from_slice(&fs::read(&declared).expect("readable")).expect("JSON");

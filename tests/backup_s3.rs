@@ -8,7 +8,7 @@ use crate::support::backup::{Backups, age, ended, files, files_below, is_same, s
 use crate::support::disk::text;
 use crate::support::sealant;
 
-/// The whole of a backup's life over TLS: for a user who may do anything.
+/// Backup, list, check and restore over TLS, by a user with all permissions.
 #[test]
 fn a_bucket_stores_backups_like_a_directory() {
     let Some(s3) = s3_server(true) else { return };
@@ -42,7 +42,7 @@ fn a_bucket_stores_backups_like_a_directory() {
     }
 }
 
-/// Who may only put objects makes full and incremental backups, and neither reads, lists nor deletes anything.
+/// A user who may only put objects makes full and incremental backups without reading, listing or deleting anything.
 #[test]
 fn a_host_that_may_only_put_objects_makes_incremental_backups() {
     let Some(s3) = s3_server(false) else { return };
@@ -68,7 +68,7 @@ fn a_host_that_may_only_put_objects_makes_incremental_backups() {
         assert!(line.contains(" s3_PutObject "), "{line}");
     }
 
-    // It cannot see what it has put.
+    // This user cannot see the objects that it has put.
     let denied = backups.backup(&["list"]).is(1);
     assert!(denied.stderr.contains("s3:ListBucket"), "{}", denied.stderr);
     let into = backups.path("into");
@@ -76,19 +76,19 @@ fn a_host_that_may_only_put_objects_makes_incremental_backups() {
     backups.restore("2", &into, &keys).is(1).says("s3:GetObject");
     assert!(!into.exists());
 
-    // Whoever may read finds both, and nothing else.
+    // A user who may read finds both backups and nothing else.
     let config = backups.configure_user("reader", &s3, &root);
     let check = ended(sealant().args(["backup", "check", "all", "--objects", "--json", "--config"]).arg(&config)).is(0);
     assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
     backups.restore_as(&s3, &root, "2", &into, &keys).is(0);
     is_same(&into, &files(server.datadir()));
 
-    // Without its state it does not know its number, and nothing is lost.
+    // Without its state the host does not know the next number; nothing is lost.
     fs::remove_dir_all(backups.path("state")).expect("removed");
     backups.backup(&["run"]).is(1).says("s3:GetObject");
 }
 
-/// Each role does its own with the printed policy, and nothing else.
+/// With the printed policy each role can do its own task and nothing else.
 #[test]
 fn every_role_does_what_the_printed_policy_allows() {
     let Some(s3) = s3_server(false) else { return };
@@ -113,7 +113,7 @@ fn every_role_does_what_the_printed_policy_allows() {
     files_below(&data).iter().for_each(|object| age(object, 60));
     let before = files_below(&data);
 
-    // The host cannot even read what there is, a restorer can remove nothing.
+    // The host cannot read its objects, and a restorer can delete nothing.
     backups.backup(&["prune", "--yes"]).is(1).says("s3:GetObject");
     let as_user = |name: &str, user| {
         let config = backups.configure_user(name, &s3, user);

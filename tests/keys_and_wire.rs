@@ -1,5 +1,5 @@
 //! Keys, accounts, transport and evidence beyond the trap suite: damaged, hidden or half-configured settings of a real
-//! server must get the verdict that bytes and wire prove.
+//! server must get the verdict that the bytes on disk and on the network prove.
 
 use std::fs;
 use std::io::Write;

@@ -20,7 +20,7 @@ use crate::support::{Audit, sealant};
 const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
 const KEY_1_NEW: &str = "data=0102030405060708090a0b0c0d0e0f100102030405060708090a0b0c0d0e0f10";
 const KEY_2: &str = "data=11111111111111111111111111111111";
-/// What MariaDB's plug-in needs, and what we need.
+/// Privileges for MariaDB's plug-in, and those for sealant.
 const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
     path \"mariadb/metadata/*\" { capabilities = [\"list\"] }
     path \"sys/mounts/mariadb/tune\" { capabilities = [\"read\"] }";
@@ -47,7 +47,7 @@ impl Site {
         path
     }
 
-    /// An option file for MariaDB's keys at `path`, with these lines of ours.
+    /// An option file for MariaDB's keys at `path`, with additional lines for sealant.
     fn option_file(&self, name: &str, path: &str, authority: &Path, ours: &str) -> PathBuf {
         let text = format!(
             "[mariadb]\nplugin_load_add = hashicorp_key_management\n\
@@ -148,7 +148,7 @@ fn mariadb_encrypts_through_the_vault_and_every_page_is_proven() {
     Proof::mariadb(&[datadir], Some(&config)).is_complete();
 }
 
-/// What the Vault or its certificate refuses.
+/// Requests that fail because of the Vault's policy or certificate.
 fn refusals(site: &Site, datadir: &Path, token: &str) {
     let unknown = site.with_token("unknown.cnf", "mariadb", "hvs.CAESIJunknown");
     fails(&verified(datadir, &unknown), "the Vault does not know the token (403)", "get a new token");
@@ -179,7 +179,7 @@ fn refusals(site: &Site, datadir: &Path, token: &str) {
     let nowhere = site.with_token("nowhere.cnf", "nowhere", site.vault.root_token());
     fails(&verified(datadir, &nowhere), "no secrets engine is mounted at this path", "check the mount point");
 
-    // A machine in the middle has a certificate of another authority.
+    // A man in the middle has a certificate of another authority.
     let other = Authority::create(&site.directory.path().join("other")).expect("openssl");
     let token_file = format!("sealant_token_file = {}", site.file("token", token).display());
     let before = site.vault.requests().expect("an audit log").len();
@@ -260,7 +260,7 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         site.vault(&["kv", "put", &format!("one/db/{name}"), &kind, &value]);
         site.vault(&["kv", "put", &format!("two/db/{name}"), &kind, &value]);
     }
-    // A secret of a user, which nobody asks for.
+    // A secret of a user, which sealant must not request.
     let mine = STANDARD.encode("4_mine6_me@it_");
     site.vault(&["kv", "put", &format!("two/db/{mine}"), "type=AES", "value=AAAA"]);
     let policy = "path \"one/db/*\" { capabilities = [\"read\", \"list\"] }
@@ -280,7 +280,7 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         proof.is_complete();
         assert_eq!(["demo/t.ibd", "demo/u.ibd"].map(|name| proof.verdict(name)), ["ok"; 2]);
         let requests = site.vault.requests().expect("an audit log").split_off(before);
-        // Which version the engine has, the list, and each key once.
+        // Expected requests: the version of the engine, the list, and each key once.
         assert_eq!(requests.len(), elements.len() + 2, "{requests:#?}");
         assert!(!requests.iter().any(|request| request.contains(&mine)), "{requests:#?}");
     }

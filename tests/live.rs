@@ -208,7 +208,7 @@ fn every_server_line_is_audited_without_an_error() {
             // Without certificates it offers no TLS at all.
             Kind::MariaDb1011 => audit.fails("tls-disabled", ""),
             Kind::MySql97 | Kind::MariaDb118 => audit.passes("tls-version-old"),
-            // Only its maker knows with which libraries a custom build is linked.
+            // The libraries of a custom build are unknown.
             _ => {}
         }
     }

@@ -78,7 +78,7 @@ fn the_disk_is_read_and_nothing_is_changed() {
     assert!(!said.contains("refuses it"), "{said}");
     assert!(fs::read(&image).expect("ours").iter().all(|byte| *byte == 0));
     assert_eq!(fs::metadata(&image).expect("ours").modified().expect("a time"), before);
-    // The same with a volume on it.
+    // The same with a LUKS volume on it.
     let taken = desk.volume("taken", "luks2");
     let before = fs::read(&taken).expect("ours");
     let said = json(&["--option-file", &file, "--disk", text(&taken)]);

@@ -1,5 +1,5 @@
-//! Tests of the command line: the `sealant` binary on files, real servers, clusters and virtual machines. One program,
-//! because each further one would be compiled with all that it shares, and linked.
+//! Tests of the command line: the `sealant` binary on files, real servers, clusters and virtual machines. All are one
+//! test binary, because each further binary would compile and link the shared code again.
 
 mod architecture;
 mod at_rest;

@@ -115,7 +115,7 @@ fn a_node_that_was_away_for_a_moment_keeps_its_data() {
 }
 
 #[test]
-fn nodes_join_with_certificates_of_the_site() {
+fn certificates_of_the_site_are_used_and_verified() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }

@@ -550,7 +550,7 @@ fn no_file_of_the_staging_directory_is_open_when_it_is_removed() {
     let setup = Setup::with_source();
     let staging = setup.target.join(".sealant-staging");
     let mut traced = Command::new("strace");
-    // Time to look before anything is moved.
+    // Leaves time for inspection before anything is moved.
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:delay_enter=2000000"]);
     let (mut receiver, code) = setup.receive_by(
         {

@@ -1,6 +1,6 @@
 //! The trap suite: configurations that some checker, or the server itself, judges wrongly.
 //!
-//! Each test makes one of them on a real server and demands the verdict that bytes and wire prove.
+//! Each test creates one on a real server and requires the verdict that the bytes on disk and on the network prove.
 
 use std::fs;
 
@@ -38,7 +38,7 @@ fn mariadb(options: &[&str]) -> Option<Server> {
     Some(builder.start().expect("MariaDB 10.11 starts"))
 }
 
-/// Rows enough to fill pages, undo and logs.
+/// Enough rows to fill pages, undo and logs.
 fn fill(server: &Server, table: &str, options: &str) {
     server
         .sql(&format!(

@@ -85,7 +85,7 @@ impl Ran {
 }
 
 impl Backups {
-    /// For a data directory whose keys these configuration lines name; creates the repository.
+    /// Creates a repository for a data directory; the configuration lines name its keys.
     pub(crate) fn new(datadir: &Path, keys: &str) -> Self {
         Self::within(Path::new(env!("CARGO_TARGET_TMPDIR")), datadir, keys)
     }
@@ -220,7 +220,7 @@ pub(crate) fn ended(command: &mut Command) -> Ran {
     Ran { code: output.status.code().unwrap_or(-1), stderr, json }
 }
 
-/// Files that restores create, and files that backups omit.
+/// Files that restores create or backups omit, which comparisons ignore.
 const NOT_COMPARED: [&str; 5] = ["sealant-manifest", "auto.cnf", "#innodb_temp", "ibtmp1", "mysqld.pid"];
 
 fn is_compared(path: &Path) -> bool {
@@ -260,7 +260,7 @@ pub(crate) fn with_keyring(server: &Server, keyring: &Path) -> Backups {
     Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
 }
 
-/// Keys of a keeper, and its sections in the configuration.
+/// Keys of a keeper (who may prune), and its sections in the configuration.
 pub(crate) fn with_keeper(backups: &Backups, retention: &str) {
     let key = archive::sshsig::SigningKey::generate().expect("a key");
     fs::write(backups.path("keeper.key"), key.to_secret_text("keeper").expect("text").as_bytes()).expect("written");
@@ -275,7 +275,7 @@ pub(crate) fn with_keeper(backups: &Backups, retention: &str) {
     backups.configure("[data]\n", &keeper);
 }
 
-/// Makes an object as old as if it had been put so many days ago.
+/// Sets the times of an object as if it had been put this many days ago.
 pub(crate) fn age(path: &Path, days: u32) {
     let file = fs::File::options().write(true).open(path).expect("an object");
     file.set_modified(SystemTime::now() - Duration::from_secs(24 * 3600) * days).expect("its time is set");

@@ -179,7 +179,7 @@ pub(crate) fn holds_marker(bytes: &[u8]) -> bool {
     harness::contains(bytes, MARKER)
 }
 
-/// For writers during a run: a client started for each statement would take the processors from the run.
+/// For writers during a run: starting a client for each statement would slow the run down.
 pub(crate) fn pause_between_statements() {
     thread::sleep(Duration::from_millis(50));
 }

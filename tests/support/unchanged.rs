@@ -12,7 +12,7 @@ use std::time::Duration;
 use harness::{Kind, Server};
 use tempfile::TempDir;
 
-/// A file system of its own, mounted from an image.
+/// A file system in an image file, mounted.
 pub(crate) struct Volume {
     kind: &'static str,
     mount: PathBuf,
@@ -89,7 +89,7 @@ pub(crate) struct Load {
     order: Arc<Order>,
 }
 
-/// What the writers are told.
+/// Command to the writers.
 #[derive(Default)]
 struct Order {
     pause: AtomicBool,
@@ -109,12 +109,12 @@ impl Load {
         Self { writers, order }
     }
 
-    /// Lets the writers rest while a test does what needs no load; they finish what their clients have read.
+    /// Pauses the writers; they finish the statements that their clients have already read.
     pub(crate) fn pause(&self) {
         self.order.pause.store(true, Ordering::SeqCst);
     }
 
-    /// Lets the writers go on after a pause.
+    /// Resumes the writers after a pause.
     pub(crate) fn resume(&self) {
         self.order.pause.store(false, Ordering::SeqCst);
     }
@@ -124,7 +124,7 @@ impl Load {
         self.writers.iter().map(|writer| writer.acknowledged.load(Ordering::SeqCst)).collect()
     }
 
-    /// Waits until every writer has made that many more commits.
+    /// Waits until every writer has made this many more commits.
     pub(crate) fn goes_on(&self, by: u64) {
         let then = self.acknowledged();
         // Minutes: each commit waits for the disk, which other tests keep busy.

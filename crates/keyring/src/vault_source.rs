@@ -122,7 +122,7 @@ impl Settings<'_> {
 mod tests {
     use super::*;
 
-    fn why<T>(result: Result<T, KeyringError>) -> String {
+    fn error_text<T>(result: Result<T, KeyringError>) -> String {
         result.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
@@ -141,9 +141,9 @@ mod tests {
             assert!(matches!(&source.access.login, Login::Token(token) if token.as_str() == "hvs.secret"));
         }
         let no_token = b"vault_url = https://v\nsecret_mount_point = m\n";
-        assert!(why(percona(no_token)).contains("no token"));
-        assert!(why(percona(b"vault_url = https://v\ntoken = t")).contains("secret_mount_point"));
-        assert!(why(percona(br#"{"vault_url": "#)).contains("not JSON"));
+        assert!(error_text(percona(no_token)).contains("no token"));
+        assert!(error_text(percona(b"vault_url = https://v\ntoken = t")).contains("secret_mount_point"));
+        assert!(error_text(percona(br#"{"vault_url": "#)).contains("not JSON"));
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         assert!(!is_of_mariadb(b"[mariadb]\nfile_key_management_filename = x\n"));
         let no_path =
             b"[mariadb]\nhashicorp_key_management_vault_url = https://v:8200\nhashicorp_key_management_token=t";
-        assert!(why(mariadb(no_path)).contains("without /v1/"));
+        assert!(error_text(mariadb(no_path)).contains("without /v1/"));
     }
 
     #[test]
@@ -172,6 +172,6 @@ mod tests {
         let expected =
             AppRole { mount: "db".to_owned(), role_id_file: PathBuf::from("/r"), secret_id_file: PathBuf::from("/s") };
         assert!(matches!(with(role).unwrap().access.login, Login::AppRole(role) if role == expected));
-        assert!(why(with("sealant_role_id_file=/r\n")).contains("only one"));
+        assert!(error_text(with("sealant_role_id_file=/r\n")).contains("only one"));
     }
 }

@@ -62,10 +62,10 @@ fn mysql_keyrings_of_servers_with_other_page_sizes_are_loaded() {
 
 #[test]
 fn the_master_key_opens_the_tablespace() {
-    const AT: usize = 10390 + 43;
+    const WRAPPED_KEY_AT: usize = 10390 + 43;
     let page0 = sample("tablespace/mysql97-16k-encrypted.ibd");
-    let wrapped: &[u8; 64] = page0[AT..].first_chunk().unwrap();
-    let checksum = u32::from_be_bytes(*page0[AT + 64..].first_chunk().unwrap());
+    let wrapped: &[u8; 64] = page0[WRAPPED_KEY_AT..].first_chunk().unwrap();
+    let checksum = u32::from_be_bytes(*page0[WRAPPED_KEY_AT + 64..].first_chunk().unwrap());
     assert_eq!(checksum, 0x9710_fa57);
     for name in MYSQL_STORES {
         let keyring = mysql(name);

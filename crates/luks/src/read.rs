@@ -133,7 +133,7 @@ fn pair(source: &dyn ReadAt) -> Reading {
 
 /// Two valid copies: the newer one is used.
 fn both(first: Copy, second: Copy) -> Reading {
-    if first.is_like(&second) {
+    if first.has_content_of(&second) {
         return Reading { readable: Readable::Yes, findings: Vec::new(), volume: Some(first.volume) };
     }
     let (one, two) = (first.volume.sequence, second.volume.sequence);

@@ -270,7 +270,7 @@ fn pair(directory: &Path, files: &Files) -> Result<(Certificate, PrivateKey), Er
     let key = PrivateKey::read(&files.key).map_err(missing)?;
     match certificates.into_iter().next() {
         Some(certificate) if !certificate.is_ca => Err(none("ca.pem is not an authority's certificate".to_owned())),
-        Some(certificate) if !key.is_of(&certificate) => Err(none("ca.key is not the key of ca.pem".to_owned())),
+        Some(certificate) if !key.belongs_to(&certificate) => Err(none("ca.key is not the key of ca.pem".to_owned())),
         Some(certificate) => Ok((certificate, key)),
         None => Err(none("ca.pem is empty".to_owned())),
     }

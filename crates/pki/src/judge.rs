@@ -72,7 +72,7 @@ pub fn judge(credentials: &Credentials, hosts: &[String], limits: &Limits, now: 
     let Some(leaf) = credentials.leaf() else { return found };
     found.extend(dates("the certificate", leaf, limits, now));
     if let Some((key, _)) = &credentials.key
-        && !key.is_of(leaf)
+        && !key.belongs_to(leaf)
     {
         found.push(critical(ProblemKind::Key, "the key is not this certificate's".to_owned()));
     }

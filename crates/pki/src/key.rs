@@ -115,7 +115,7 @@ impl PrivateKey {
     }
 
     /// Whether the certificate is for this key.
-    pub(crate) fn is_of(&self, certificate: &Certificate) -> bool {
+    pub(crate) fn belongs_to(&self, certificate: &Certificate) -> bool {
         ::files::sha256_hex(&self.pair.subject_public_key_info()) == certificate.spki_sha256
     }
 }

@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use crate::{
     backup::Program,
     estimate::Estimate,
-    prepare::{PrepareFault, by_hand},
+    prepare::{PrepareFault, manual_steps},
     provider::Provider,
 };
 
@@ -493,7 +493,7 @@ impl Error {
             Self::Unprepared { fault: PrepareFault::LeadsOut(_), .. } => {
                 Some("do not run the program on it: it would write where that leads; ask who sent this".into())
             }
-            Self::Unprepared { directory, program, .. } => Some(by_hand(*program, directory).into()),
+            Self::Unprepared { directory, program, .. } => Some(manual_steps(*program, directory).into()),
             Self::NoProvider { refused, .. } => {
                 let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
                 worth_saying.or_else(|| Some("stop the server and use its directory as it is".into()))

@@ -168,7 +168,7 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     // Or no page was written, and there was no checkpoint.
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let control = Options { recover_from: Checkpoint::Newest, ..options(&server, case) };
-    let copy = take_of(&server, &control).expect("a copy");
+    let copy = take_copy(&server, &control).expect("a copy");
     let followed = copy.followed().expect("it was followed").clone();
     let Ok(copy) = case.builder.clone().datadir_seed(copy.root()).start() else { return };
     let checked = panic::catch_unwind(AssertUnwindSafe(|| check(&copy, &[], &followed.position)));
@@ -239,13 +239,13 @@ fn options(server: &Server, case: &Case) -> Options {
     }
 }
 
-fn take_of(server: &Server, options: &Options) -> Result<SnapshotCopy, Error> {
+fn take_copy(server: &Server, options: &Options) -> Result<SnapshotCopy, Error> {
     take(&DataDir::at(server.datadir()).expect("its data directory"), options)
 }
 
 /// The reason why there is no copy.
 fn refused(server: &Server, options: &Options) -> Error {
-    take_of(server, options).expect_err("it is refused")
+    take_copy(server, options).expect_err("it is refused")
 }
 
 fn check_copies(case: &Case) {
@@ -255,7 +255,7 @@ fn check_copies(case: &Case) {
     for round in 0..rounds(case.rounds) {
         load.wait_for_commits(300);
         let acknowledged = load.acknowledged();
-        let copy = take_of(&server, &options(&server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let copy = take_copy(&server, &options(&server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
         let followed = copy.followed().expect("it was followed").clone();
         #[allow(clippy::print_stderr, reason = "the figures of a long test")]
         {
@@ -416,7 +416,7 @@ fn an_encrypted_redo_log_of_mysql_97_needs_the_keyring() {
     let mut copy = None;
     harness::wait_until("the log begins with clear blocks", harness::limit(120), || {
         load.wait_for_commits(300);
-        copy = Some((load.acknowledged(), take_of(&server, &no_keys)));
+        copy = Some((load.acknowledged(), take_copy(&server, &no_keys)));
         !matches!(copy, Some((_, Err(Error::Redo { .. }))))
     });
     let (acknowledged, copy) = copy.expect("tried");
@@ -447,7 +447,7 @@ fn mysql_97_reports_why_it_cannot_be_copied() {
         assert!(error.hint().is_some_and(|found| found.starts_with(hint)), "{grant}: {error}: {:?}", error.hint());
         server.sql(&format!("GRANT {grant} TO backup")).expect("granted");
     }
-    drop(take_of(&server, &as_backup).expect("no other privilege is needed"));
+    drop(take_copy(&server, &as_backup).expect("no other privilege is needed"));
 
     let mut other = connect(&account(&server));
     other.query("SELECT innodb_redo_log_consumer_register()").expect("registered");
@@ -468,7 +468,7 @@ fn mysql_97_reports_why_it_cannot_be_copied() {
     killer.join().expect("it ends");
     assert!(matches!(error, Error::Server { .. }), "{error:?}");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "nothing is left behind");
-    let is_free = || take_of(&server, &as_backup).is_ok();
+    let is_free = || take_copy(&server, &as_backup).is_ok();
     harness::wait_until("the next copy is taken", harness::limit(60), is_free);
 }
 

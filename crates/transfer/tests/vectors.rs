@@ -52,7 +52,7 @@ fn the_pairing_code_of_the_document_is_ours() {
 
 /// Checks that the document contains this text.
 #[track_caller]
-fn said(description: &str) {
+fn documented_text(description: &str) {
     assert!(DOCUMENT.contains(description), "docs/wire-protocol.md does not say: {description}");
 }
 
@@ -65,12 +65,12 @@ fn grouped(number: usize) -> String {
 
 #[test]
 fn the_limits_of_the_document_are_ours() {
-    said(&format!("# The transfer protocol, version {VERSION}\n"));
-    said(&format!("| 1 | Hello | sender | 2 version ({VERSION}),"));
-    said(&format!("then 32 for each chunk, {} at most: hashes", grouped(MAX_HAVE)));
-    said(&format!("2 number of chunks, 1 to {MAX_QUERIED_HASHES} |"));
-    said(&format!("2 slot, 0 to {}, key material", SLOTS - 1));
-    said(&format!("length of the body, at most {} (", grouped(frame::MAX_BODY_BYTES)));
+    documented_text(&format!("# The transfer protocol, version {VERSION}\n"));
+    documented_text(&format!("| 1 | Hello | sender | 2 version ({VERSION}),"));
+    documented_text(&format!("then 32 for each chunk, {} at most: hashes", grouped(MAX_HAVE)));
+    documented_text(&format!("2 number of chunks, 1 to {MAX_QUERIED_HASHES} |"));
+    documented_text(&format!("2 slot, 0 to {}, key material", SLOTS - 1));
+    documented_text(&format!("length of the body, at most {} (", grouped(frame::MAX_BODY_BYTES)));
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) trait Side {
     fn local_ended(&mut self, link_ended: bool) -> Vec<Kind>;
 
     /// Records that the local connection no longer accepts data. Returns the message for the other end.
-    fn local_gone(&mut self) -> Option<Kind>;
+    fn local_closed(&mut self) -> Option<Kind>;
 
     /// Handles the other end's request for the next session. Returns whether this end accepts it: only the far end
     /// does, after the near end has ended its sending side.
@@ -318,7 +318,7 @@ impl<'p, S: Side> Copier<'p, S> {
 
     fn report_if_gone(&mut self) -> Result<(), Error> {
         let gone = self.local_gone && !self.ended;
-        match gone.then(|| self.side.local_gone()).flatten() {
+        match gone.then(|| self.side.local_closed()).flatten() {
             Some(kind) => self.link.queue(kind, &[]),
             None => Ok(()),
         }

@@ -18,18 +18,18 @@ pub enum Fault {
     Answer(u16, &'static str),
     /// The connection ends before the store has seen it.
     LostBefore,
-    /// The store does it, and the answer is lost.
+    /// The store executes the request, and the answer is lost.
     LostAfter,
     /// The answer ends in its middle.
     Truncated,
-    /// Nobody answers.
+    /// There is no answer.
     Hanging,
 }
 
 /// The properties of a request by which a test chooses a fault.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Such as PUT.
+    /// Such as `PUT`.
     pub method: String,
     /// Path and query.
     pub target: String,
@@ -78,7 +78,7 @@ impl FaultyStore {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// How many requests met a fault.
+    /// Number of requests that had a fault.
     #[must_use]
     pub fn faults(&self) -> usize {
         self.faults.load(Ordering::Relaxed)

@@ -82,7 +82,7 @@ pub struct Binaries {
     pub version: String,
 }
 
-/// A server that is not installed.
+/// Error: a server is not installed.
 #[derive(Clone, Debug)]
 pub struct Missing {
     kind: Kind,

@@ -38,13 +38,13 @@ impl CopyJob<'_> {
     }
 
     /// A peer's command on the sender's side.
-    pub(crate) fn near(&self, program: &str) -> Command {
-        self.openssl(self.link.near(program))
+    pub(crate) fn on_sender(&self, program: &str) -> Command {
+        self.openssl(self.link.on_sender(program))
     }
 
     /// A peer's command on the receiver's side.
-    pub(crate) fn far(&self, program: &str) -> Command {
-        self.openssl(self.link.far(program))
+    pub(crate) fn on_receiver(&self, program: &str) -> Command {
+        self.openssl(self.link.on_receiver(program))
     }
 
     fn openssl(&self, mut command: Command) -> Command {

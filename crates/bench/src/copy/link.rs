@@ -59,12 +59,12 @@ impl Link {
     pub(crate) fn address(&self) -> Ipv4Addr {
         match self {
             Self::Loopback => Ipv4Addr::LOCALHOST,
-            Self::Limited(_) => FAR,
+            Self::Limited(_) => RECEIVER_ADDRESS,
         }
     }
 
     /// A command that runs on the sender's side.
-    pub(crate) fn near(&self, program: &str) -> Command {
+    pub(crate) fn on_sender(&self, program: &str) -> Command {
         match self {
             Self::Loopback => Command::new(program),
             Self::Limited(namespaces) => namespaces.near.command(program),
@@ -72,7 +72,7 @@ impl Link {
     }
 
     /// A command that runs on the receiver's side.
-    pub(crate) fn far(&self, program: &str) -> Command {
+    pub(crate) fn on_receiver(&self, program: &str) -> Command {
         match self {
             Self::Loopback => Command::new(program),
             Self::Limited(namespaces) => namespaces.far.command(program),
@@ -80,8 +80,8 @@ impl Link {
     }
 }
 
-const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const SENDER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const RECEIVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
 /// The two ends of a link.
 #[derive(Debug)]
@@ -96,8 +96,8 @@ impl Namespaces {
         let far = namespaces.far.holder.id().to_string();
         let pair = ["link", "add", "near0", "type", "veth", "peer", "name", "far0", "netns", &far];
         run(namespaces.near.command("ip").args(pair))?;
-        namespaces.near.bring_up("near0", NEAR, rate)?;
-        namespaces.far.bring_up("far0", FAR, rate)?;
+        namespaces.near.bring_up("near0", SENDER_ADDRESS, rate)?;
+        namespaces.far.bring_up("far0", RECEIVER_ADDRESS, rate)?;
         Ok(namespaces)
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     // For the program's own small files; the backup itself goes to the stream.
     let directory = job.scratch.path().join("mariabackup");
     fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
-    let (mut pack, mut unpack) = (job.near(name_in_path(NAME).unwrap_or(NAME)), job.far("mbstream"));
+    let (mut pack, mut unpack) = (job.on_sender(name_in_path(NAME).unwrap_or(NAME)), job.on_receiver("mbstream"));
     pack.args(server.options(&directory));
     unpack.args(["-x", "-C"]).arg(job.target());
     let whole = |near: &Pipeline| match near.last_line_of_first() {

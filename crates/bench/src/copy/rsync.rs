@@ -28,7 +28,7 @@ pub(super) fn one(job: &CopyJob<'_>) -> Result<f64, Error> {
 /// -P4`, in a better order.
 pub(super) fn parallel(job: &CopyJob<'_>) -> Result<f64, Error> {
     let daemon = Daemon::start(job)?;
-    let mut directories = job.near("rsync");
+    let mut directories = job.on_sender("rsync");
     directories.args(["-a", "-f", "+ */", "-f", "- *"]).arg(job.source().join("")).arg(&daemon.url);
     let files = job.tree.largest_first();
     job.timed(|| {
@@ -42,7 +42,7 @@ pub(super) fn parallel(job: &CopyJob<'_>) -> Result<f64, Error> {
 }
 
 fn whole_files(job: &CopyJob<'_>) -> Command {
-    let mut command = job.near("rsync");
+    let mut command = job.on_sender("rsync");
     command.args(["-a", "--whole-file", "--inplace"]);
     command
 }
@@ -81,7 +81,7 @@ impl Daemon {
         );
         let file = job.scratch.path().join("rsyncd.conf");
         fs::write(&file, text).map_err(Error::file(&file))?;
-        let mut command = job.far("rsync");
+        let mut command = job.on_receiver("rsync");
         command.args(["--daemon", "--no-detach"]).arg(format!("--config={}", file.display()));
         let mut running = Pipeline::start(vec![command])?;
         running.listens_on(port)?;

@@ -26,12 +26,12 @@ pub struct SealantCopy {
 impl SealantCopy {
     pub(crate) fn copy(&self, job: &CopyJob<'_>) -> Result<f64, Error> {
         let program = self.program.to_string_lossy();
-        let mut receive = job.link.far(&program);
+        let mut receive = job.link.on_receiver(&program);
         receive.args(["receive", "--quiet", "--expiry", "60s", "--listen", &format!("{}:0", job.link.address())]);
         receive.arg("--into").arg(job.target());
         let mut far = Pipeline::start_with_output(receive)?;
         let code = self.code(&mut far)?;
-        let mut send = job.link.near(&program);
+        let mut send = job.link.on_sender(&program);
         send.args(["send", "--quiet"]).args(&self.send).arg("--report").arg(&self.report);
         send.arg("--").arg(job.source()).arg(code);
         job.timed(|| finish_both(&mut Pipeline::start(vec![send])?, &mut far))

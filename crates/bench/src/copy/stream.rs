@@ -20,7 +20,7 @@ pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
 
 /// Compressed with two threads, then through OpenSSL's TLS.
 pub(super) fn zstd_tls(job: &CopyJob<'_>) -> Result<f64, Error> {
-    let (mut pack, mut unpack) = (job.near("zstd"), job.far("zstd"));
+    let (mut pack, mut unpack) = (job.on_sender("zstd"), job.on_receiver("zstd"));
     pack.args(["-1", "-T2", "-cq"]);
     unpack.arg("-dcq");
     stream(job, &Wire::tls(job)?, Some(Filter { pack, unpack }))
@@ -34,7 +34,7 @@ pub(super) fn age(job: &CopyJob<'_>) -> Result<f64, Error> {
     }
     let text = fs::read_to_string(&key).map_err(Error::file(&key))?;
     let recipient = text.split_whitespace().find(|word| word.starts_with("age1")).unwrap_or_default();
-    let (mut pack, mut unpack) = (job.near("age"), job.far("age"));
+    let (mut pack, mut unpack) = (job.on_sender("age"), job.on_receiver("age"));
     pack.args(["-r", recipient]);
     unpack.arg("-d").arg("-i").arg(&key);
     stream(job, &Wire::Clear, Some(Filter { pack, unpack }))
@@ -79,7 +79,7 @@ impl Wire {
 }
 
 fn stream(job: &CopyJob<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, Error> {
-    let (mut pack, mut unpack) = (job.near("tar"), job.far("tar"));
+    let (mut pack, mut unpack) = (job.on_sender("tar"), job.on_receiver("tar"));
     pack.args(["-cf", "-", "-C"]).arg(job.source()).arg(".");
     unpack.args(["-xf", "-", "-C"]).arg(job.target());
     let (near, far) = match filter {
@@ -99,7 +99,7 @@ pub(super) fn pipe(
 ) -> Result<f64, Error> {
     let port = job.port()?;
     let [listen, connect] = wire.addresses(job, port);
-    let (mut send, mut receive) = (job.near("socat"), job.far("socat"));
+    let (mut send, mut receive) = (job.on_sender("socat"), job.on_receiver("socat"));
     send.args(["-u", "STDIN", &connect]);
     receive.args(["-u", &listen, "STDOUT"]);
     near.push(send);

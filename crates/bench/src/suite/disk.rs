@@ -98,7 +98,7 @@ impl DiskSuite<'_> {
         self.processor(&mut collected, watch)?;
         self.disk(&mut collected, watch)?;
         collected.programs = self.programs();
-        if let Some(finding) = finding::of_cbc(&self.sets, &collected.experiments) {
+        if let Some(finding) = finding::about_cbc(&self.sets, &collected.experiments) {
             collected.notes.insert(before, finding);
         }
         Ok(collected.finish(environment, Subject::default()))

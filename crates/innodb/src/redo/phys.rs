@@ -100,13 +100,13 @@ impl Geometry {
     }
 
     /// Number of the pass over the file, from 0.
-    pub(crate) fn lap(&self, lsn: u64) -> u64 {
+    pub(crate) fn pass(&self, lsn: u64) -> u64 {
         lsn.saturating_sub(self.first.0).checked_div(self.capacity).unwrap_or(0)
     }
 
     /// The valid sequence byte of a mini-transaction at this LSN.
     pub(crate) fn sequence_byte(&self, lsn: u64) -> u8 {
-        u8::from(self.lap(lsn).is_multiple_of(2))
+        u8::from(self.pass(lsn).is_multiple_of(2))
     }
 
     /// Length of the file.

@@ -239,7 +239,7 @@ impl Scanner {
                 self.clear(page, &header, class, page_no, index);
             }
         } else {
-            self.not_clear(page, &header, &judged, page_no, index);
+            self.count_unclear(page, &header, &judged, page_no, index);
         }
     }
 
@@ -266,7 +266,7 @@ impl Scanner {
         }
     }
 
-    fn not_clear(&mut self, page: &[u8], header: &PageHeader, judged: &Judged, page_no: PageNo, index: u64) {
+    fn count_unclear(&mut self, page: &[u8], header: &PageHeader, judged: &Judged, page_no: PageNo, index: u64) {
         let counts = &mut self.found.counts;
         match judged.state {
             PageState::Encrypted => {

@@ -84,7 +84,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     /// Whether the other copy has the same content.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
         self.bytes == other.bytes && self.json == other.json && self.volume == other.volume
     }
 }

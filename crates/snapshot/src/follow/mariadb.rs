@@ -26,7 +26,7 @@ use super::{
     ddl_log::{self, ChangedTables},
     log::{self, End},
     session::{FLUSH_LOGS, Privilege, Session},
-    source::{Copied, Source, THREADS, remove_gone},
+    source::{Copied, Source, THREADS, remove_deleted},
 };
 use crate::{error::Error, external::is_tablespace};
 
@@ -113,7 +113,7 @@ impl Source<'_> {
         let items = self.items()?;
         let copied_again = self.copy_changed_tablespaces(copier, &items, &copied)?;
         let others: Vec<Item> = items.iter().filter(|item| self.is_other(item)).cloned().collect();
-        remove_gone(copier, &items, &copied)?;
+        remove_deleted(copier, &items, &copied)?;
 
         let commits_from = Instant::now();
         self.session.run_with(Privilege::Reload, "BACKUP STAGE BLOCK_COMMIT")?;

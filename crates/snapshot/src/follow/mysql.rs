@@ -33,7 +33,7 @@ use super::{
     log::End,
     redo_files::RedoFiles,
     session::{FLUSH_LOGS, Privilege, Session},
-    source::{Copied, CopiedLog, Source, THREADS, remove_gone},
+    source::{Copied, CopiedLog, Source, THREADS, remove_deleted},
 };
 use crate::error::Error;
 
@@ -173,7 +173,7 @@ impl Source<'_> {
             let items = self.items()?;
             let changed = items.iter().filter(|item| self.is_other(item) && !copied.is_unchanged(item)).cloned();
             copier.copy_all(&changed.collect::<Vec<_>>(), false, THREADS)?;
-            remove_gone(copier, &items, copied)?;
+            remove_deleted(copier, &items, copied)?;
             binary_log = self.copy_binary_log(copier, &status.position, binary_log)?;
             let after = self.log_status()?;
             waited = waited.max(status.waited).max(after.waited);

@@ -176,7 +176,7 @@ impl Copied {
 }
 
 /// Removes copies of files that no longer exist.
-pub(super) fn remove_gone(copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<(), Error> {
+pub(super) fn remove_deleted(copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<(), Error> {
     let there: BTreeSet<&PathBuf> = items.iter().map(|item| &item.to).collect();
     for gone in copied.versions.keys().filter(|path| !there.contains(path)) {
         let path = copier.root.join(gone);

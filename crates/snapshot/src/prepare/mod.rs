@@ -87,7 +87,7 @@ impl PrepareFault {
 }
 
 /// Instructions to prepare a backup without this program.
-pub(crate) fn by_hand(program: Program, directory: &Path) -> String {
+pub(crate) fn manual_steps(program: Program, directory: &Path) -> String {
     format!(
         "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and never \
          as root",
@@ -100,8 +100,8 @@ impl Preparation<'_> {
     /// Warning for a user who does not want the backup prepared.
     #[must_use]
     pub fn warning(&self) -> String {
-        let by_hand = by_hand(self.program, self.directory);
-        format!("not ready: {by_hand}; {BACKUP_OPTIONS} in it was written by the sender, and the program obeys it")
+        let manual_steps = manual_steps(self.program, self.directory);
+        format!("not ready: {manual_steps}; {BACKUP_OPTIONS} in it was written by the sender, and the program obeys it")
     }
 
     /// Checks that nothing in the backup points out of it; `links` are the received links.

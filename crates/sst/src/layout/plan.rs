@@ -81,7 +81,7 @@ impl Layout {
             match location.directory.strip_prefix(&self.datadir) {
                 Ok(below) if below.as_os_str().is_empty() => include.extend(location.names.iter().cloned()),
                 Ok(below) => {
-                    exclude.extend(location.names.iter().filter_map(|name| below_of(below, name.as_str())));
+                    exclude.extend(location.names.iter().filter_map(|name| pattern_below(below, name.as_str())));
                     others.push((root.join(below), &location.names));
                 }
                 Err(_) => others.push((location.directory.clone(), &location.names)),
@@ -90,9 +90,10 @@ impl Layout {
         // The temporary tablespace is next to the system tablespace; a table of the same name is in
         // a database directory.
         let home = self.locations.first().and_then(|home| home.directory.strip_prefix(&self.datadir).ok());
-        exclude.extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| below_of(home, TEMPORARY)));
+        exclude
+            .extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| pattern_below(home, TEMPORARY)));
         for node_directories in self.node_directories.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
-            exclude.extend(below_of(node_directories, "*"));
+            exclude.extend(pattern_below(node_directories, "*"));
             // Statements that only read also change it.
             exclude.extend(
                 node_directories
@@ -146,6 +147,6 @@ fn excluded() -> Vec<Pattern> {
 }
 
 /// A pattern for names below a directory.
-fn below_of(directory: &Path, name: &str) -> Option<Pattern> {
+fn pattern_below(directory: &Path, name: &str) -> Option<Pattern> {
     Pattern::new(&format!("{}/{name}", Pattern::escape(directory.to_str()?))).ok()
 }

@@ -53,7 +53,7 @@ impl Side for ServerSession<'_> {
         if link_ended { Vec::new() } else { vec![Kind::Fin] }
     }
 
-    fn local_gone(&mut self) -> Option<Kind> {
+    fn local_closed(&mut self) -> Option<Kind> {
         None
     }
 
@@ -86,7 +86,7 @@ mod tests {
     fn the_near_end_learns_of_the_servers_end_unless_its_own_side_has_ended() {
         let busy = AtomicBool::new(false);
         let mut session = ServerSession::new(&busy);
-        assert_eq!(session.local_gone(), None);
+        assert_eq!(session.local_closed(), None);
         assert_eq!(session.local_ended(false), [Kind::Fin]);
         assert_eq!(session.local_ended(true), []);
     }

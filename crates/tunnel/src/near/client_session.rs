@@ -66,7 +66,7 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
 
     /// Closes the server connection of a client that is gone, as would happen without a tunnel. Does nothing after the
     /// next server connection was requested, since the message would close that one.
-    fn local_gone(&mut self) -> Option<Kind> {
+    fn local_closed(&mut self) -> Option<Kind> {
         (self.requested == Requested::Nothing).then(|| {
             self.requested = Requested::Reset;
             Kind::Reset
@@ -89,7 +89,7 @@ mod tests {
         session.read(QUIT);
         assert!(session.expects_local_end());
         assert_eq!(session.local_ended(false), [Kind::Fin, Kind::Attach]);
-        assert_eq!(session.local_gone(), None, "the next connection is not closed");
+        assert_eq!(session.local_closed(), None, "the next connection is not closed");
         let mut session = ClientSession::new(true, || false);
         session.read(QUIT);
         assert_eq!(session.local_ended(false), [Kind::Fin]);
@@ -99,8 +99,8 @@ mod tests {
     fn a_disconnected_client_has_its_server_connection_closed_once() {
         let mut session = ClientSession::new(true, || true);
         session.read(b"\x02\0\0\0\x03x");
-        assert_eq!(session.local_gone(), Some(Kind::Reset));
-        assert_eq!(session.local_gone(), None);
+        assert_eq!(session.local_closed(), Some(Kind::Reset));
+        assert_eq!(session.local_closed(), None);
         assert_eq!(session.local_ended(false), []);
         assert!(!session.next_requested());
     }
@@ -111,6 +111,6 @@ mod tests {
         session.read(b"\x02\0\0\0\x03x");
         assert_eq!(session.local_ended(false), [Kind::Fin]);
         session.received(b"answer");
-        assert_eq!(session.local_gone(), Some(Kind::Reset));
+        assert_eq!(session.local_closed(), Some(Kind::Reset));
     }
 }

@@ -94,10 +94,10 @@ fn forget<T>(seen: &mut VecDeque<(Instant, T)>, now: Instant, memory: Duration) 
 mod tests {
     use super::*;
 
-    const AGE: Duration = Duration::from_secs(5);
+    const MAX_AGE: Duration = Duration::from_secs(5);
 
     fn target(demand: &mut Demand, now: Instant) -> usize {
-        demand.target(now, AGE, 0, 200)
+        demand.target(now, MAX_AGE, 0, 200)
     }
 
     #[test]
@@ -106,8 +106,8 @@ mod tests {
         assert_eq!(target(&mut demand, now), 0);
         demand.arrived(now);
         assert_eq!(target(&mut demand, now), 1, "not more than came");
-        assert_eq!(target(&mut demand, now + AGE * 2), 0);
-        assert_eq!(demand.target(now + AGE * 3, AGE, 4, 200), 4);
+        assert_eq!(target(&mut demand, now + MAX_AGE * 2), 0);
+        assert_eq!(demand.target(now + MAX_AGE * 3, MAX_AGE, 4, 200), 4);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{ExperimentRecord, disk::CipherSet};
 
 /// A sentence with the lowest and highest ratio of XTS to CBC; `None` without ratios for both directions.
-pub(super) fn of_cbc(sets: &[CipherSet], experiments: &[ExperimentRecord]) -> Option<String> {
+pub(super) fn about_cbc(sets: &[CipherSet], experiments: &[ExperimentRecord]) -> Option<String> {
     let is_cbc = |name: &str| sets.iter().any(|set| set.is_cbc() && set.to_string() == name);
     let range = |verb: &str| {
         let experiments = experiments.iter().filter(|experiment| experiment.name.starts_with(verb));
@@ -67,8 +67,8 @@ mod tests {
     fn the_sentence_has_the_lowest_and_highest_ratio_of_both_directions() {
         let sets = CipherSet::parse_all("aes-cbc-plain:128").unwrap();
         let experiments = [experiment("encrypt", &[4.0, 3.0]), experiment("decrypt", &[1.0, 1.5])];
-        let said = of_cbc(&sets, &experiments).unwrap();
+        let said = about_cbc(&sets, &experiments).unwrap();
         assert!(said.contains("3.0 to 4.0 times slower") && said.contains("1.0 to 1.5 times as fast"), "{said}");
-        assert!(of_cbc(&sets, &experiments[..1]).is_none());
+        assert!(about_cbc(&sets, &experiments[..1]).is_none());
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn open_in(
     records: &mut [u8],
     buffer: &mut ScratchBuffer,
 ) -> Result<(), CipherFault> {
-    as_one(nonce, records, buffer, |iv, stream| cipher.open(iv, stream))
+    apply_as_one_stream(nonce, records, buffer, |iv, stream| cipher.open(iv, stream))
 }
 
 pub(crate) fn seal_in(
@@ -62,10 +62,10 @@ pub(crate) fn seal_in(
     records: &mut [u8],
     buffer: &mut ScratchBuffer,
 ) -> Result<(), CipherFault> {
-    as_one(nonce, records, buffer, |iv, stream| cipher.seal(iv, stream))
+    apply_as_one_stream(nonce, records, buffer, |iv, stream| cipher.seal(iv, stream))
 }
 
-fn as_one(
+fn apply_as_one_stream(
     nonce: [u8; 8],
     records: &mut [u8],
     buffer: &mut ScratchBuffer,

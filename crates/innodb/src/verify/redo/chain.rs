@@ -214,7 +214,7 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         Ok(match fault {
             Fault::Nothing => Ending::Sound,
             _ if offset.is_multiple_of(SECTOR_BYTES) => Ending::Sound,
-            Fault::Checksum { .. } if geometry.lap(last) != geometry.lap(self.at) => Ending::BeyondFile,
+            Fault::Checksum { .. } if geometry.pass(last) != geometry.pass(self.at) => Ending::BeyondFile,
             Fault::Checksum { .. } if same_sector && self.ends_after(last)? => Ending::Damaged(fault),
             _ => Ending::Torn,
         })

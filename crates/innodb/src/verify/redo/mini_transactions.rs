@@ -47,10 +47,10 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     let geometry = Geometry { first, capacity: head.file_bytes.saturating_sub(header_bytes) };
     let Some(mut checkpoint) = checkpoint(job, first, true)? else {
         job.tally.find(None, Checkpoint::OFFSETS.first().copied(), Check::Header, "no checkpoint");
-        return Ok(Outcome { key: LogKeyInfo::from_header(head.bytes).map(asked), ..Outcome::default() });
+        return Ok(Outcome { key: LogKeyInfo::from_header(head.bytes).map(required_key), ..Outcome::default() });
     };
     let info = key_info(job, geometry, checkpoint)?;
-    let key = info.map(asked);
+    let key = info.map(required_key);
     for attempt in 1.. {
         let mut walk = Walk::new(job, checkpoint, info);
         walk.run(Chain::new(job.source, geometry, checkpoint.lsn, info.is_some()))?;
@@ -112,7 +112,7 @@ fn key_info<R: ReadAt + ?Sized>(
     Ok(info.filter(|_| !clear))
 }
 
-fn asked(info: LogKeyInfo) -> RequiredKey {
+fn required_key(info: LogKeyInfo) -> RequiredKey {
     RequiredKey::MariaDb { key_id: info.key_id, versions: vec![info.key_version] }
 }
 
@@ -271,9 +271,9 @@ impl Walk {
                 }
                 chain.at = at;
             }
-            let lap_is_over = geometry.lap(self.checkpoint.end.0) > 0;
+            let pass_is_over = geometry.pass(self.checkpoint.end.0) > 0;
             match ending {
-                _ if required && lap_is_over => {
+                _ if required && pass_is_over => {
                     let detail = format!("the log continues to LSN {}, but not in this file", self.checkpoint.end);
                     self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
                 }
@@ -352,7 +352,7 @@ impl Walk {
     /// the file.
     fn test_older<R: ReadAt + ?Sized>(&mut self, job: &Job<'_, R>, geometry: Geometry) -> Result<(), ScanError> {
         const ENOUGH_BYTES: u64 = 1 << 20;
-        if geometry.lap(self.checkpoint.end.0) > 0 {
+        if geometry.pass(self.checkpoint.end.0) > 0 {
             return Ok(());
         }
         let end = self.checkpoint.lsn.0.min(geometry.first.0.saturating_add(ENOUGH_BYTES));

@@ -194,13 +194,16 @@ impl LogKeys {
                     Opened::Open(cipher) => Some(cipher),
                     _ => None,
                 };
-                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older, in_this_file: false }
+                Self { asked: Some(required_key(&sibling.key)), newest: open(&sibling.key), older, in_this_file: false }
             }
-            (_, Some(sibling)) => {
-                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older: None, in_this_file: false }
-            }
+            (_, Some(sibling)) => Self {
+                asked: Some(required_key(&sibling.key)),
+                newest: open(&sibling.key),
+                older: None,
+                in_this_file: false,
+            },
             (Info::Wrapped(key), None) => {
-                Self { asked: Some(asked(&key)), newest: open(&key), older: None, in_this_file: true }
+                Self { asked: Some(required_key(&key)), newest: open(&key), older: None, in_this_file: true }
             }
             (Info::None, None) => Self { asked: None, newest: Opened::NoInfo, older: None, in_this_file: true },
             (Info::Percona, None) => Self { asked: None, newest: Opened::Percona, older: None, in_this_file: true },
@@ -259,7 +262,7 @@ impl Info {
     }
 }
 
-fn asked(key: &WrappedKey) -> RequiredKey {
+fn required_key(key: &WrappedKey) -> RequiredKey {
     RequiredKey::MySql {
         name: key.master_key_name(),
         master_key_id: key.master_key_id,

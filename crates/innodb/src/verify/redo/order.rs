@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     /// Block numbers by position; 0 is an empty block.
-    fn bad(first: Option<u32>, numbers: &[u32]) -> (u64, Option<u64>) {
+    fn damaged_and_last(first: Option<u32>, numbers: &[u32]) -> (u64, Option<u64>) {
         let mut tally = Tally::default();
         let mut order = Order::new(first);
         for (unit, number) in (4..).zip(numbers) {
@@ -186,21 +186,21 @@ mod tests {
 
     #[test]
     fn older_passes_and_zeros_after_the_end_are_no_damage() {
-        assert_eq!(bad(Some(10), &[10, 11, 12, 3, 4, 5]), (0, Some(6)));
-        assert_eq!(bad(Some(10), &[10, 11, 0, 0]), (0, Some(5)));
-        assert_eq!(bad(Some(10), &[10, 11, 2, 3, 0, 0]), (0, Some(5)));
-        assert_eq!(bad(Some(10), &[1, 2, 3]), (0, None));
-        assert_eq!(bad(None, &[7, 8, 9]), (0, Some(6)));
-        assert_eq!(bad(Some(NUMBERS), &[NUMBERS, NUMBERS + 1, 1, 2]), (0, Some(7)));
+        assert_eq!(damaged_and_last(Some(10), &[10, 11, 12, 3, 4, 5]), (0, Some(6)));
+        assert_eq!(damaged_and_last(Some(10), &[10, 11, 0, 0]), (0, Some(5)));
+        assert_eq!(damaged_and_last(Some(10), &[10, 11, 2, 3, 0, 0]), (0, Some(5)));
+        assert_eq!(damaged_and_last(Some(10), &[1, 2, 3]), (0, None));
+        assert_eq!(damaged_and_last(None, &[7, 8, 9]), (0, Some(6)));
+        assert_eq!(damaged_and_last(Some(NUMBERS), &[NUMBERS, NUMBERS + 1, 1, 2]), (0, Some(7)));
     }
 
     #[test]
     fn blocks_that_interrupt_a_series_are_damage() {
-        assert_eq!(bad(Some(10), &[10, 12, 11, 13]), (2, Some(7)));
-        assert_eq!(bad(Some(10), &[12, 11, 10, 13]), (2, Some(7)));
-        assert_eq!(bad(Some(10), &[0, 11]), (1, Some(5)));
-        assert_eq!(bad(Some(10), &[10, 3, 4, 0, 14]), (3, Some(8)));
-        assert_eq!(bad(Some(10), &[10, 3, 0, 5, 6]), (1, Some(4)), "in the older lap");
+        assert_eq!(damaged_and_last(Some(10), &[10, 12, 11, 13]), (2, Some(7)));
+        assert_eq!(damaged_and_last(Some(10), &[12, 11, 10, 13]), (2, Some(7)));
+        assert_eq!(damaged_and_last(Some(10), &[0, 11]), (1, Some(5)));
+        assert_eq!(damaged_and_last(Some(10), &[10, 3, 4, 0, 14]), (3, Some(8)));
+        assert_eq!(damaged_and_last(Some(10), &[10, 3, 0, 5, 6]), (1, Some(4)), "in the older lap");
     }
 
     #[test]
