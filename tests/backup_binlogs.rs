@@ -13,7 +13,7 @@ use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, limit, require, wait_until};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, ended, files_below, with_keeper};
+use crate::support::backup::{Backups, age, ended, files_below, with_keeper};
 use crate::support::schema::has_its_schema;
 
 fn text(path: &Path) -> &str {
@@ -482,6 +482,8 @@ fn logs_before_the_oldest_backup_are_pruned() {
     let planned = prune(&["--dry-run"]).json;
     assert_eq!(logs(&planned), Some(1), "{planned:#}");
     let pruned = prune(&["--yes"]);
+    assert_eq!(logs(&pruned.json), Some(0), "the first backup was still there");
+    let pruned = prune(&["--yes"]);
     has_its_schema(&pruned.json, "backup-prune-1");
     let of_logs = pruned.number("/hosts/0/binlogs/0/parts") + 2 * pruned.number("/hosts/0/binlogs/0/receipts");
     assert!(of_logs > 0, "{}", pruned.json);
@@ -530,7 +532,8 @@ fn make_older(backups: &Backups, receipts: usize) {
         let bytes = receipt.encode().expect("JSON");
         previous = Some(Digest::compute(&bytes));
         fs::write(path.with_extension("json.sig"), sshsig::sign(&key, NAMESPACE, &bytes)).expect("written");
-        fs::write(path, bytes).expect("written");
+        fs::write(&path, bytes).expect("written");
+        age(&path, if number <= receipts { 3 } else { 0 });
     }
     // The host goes on after the newest one.
     let is_state = |path: &PathBuf| {

@@ -20,10 +20,19 @@ pub(crate) type Declared = BTreeMap<String, DeclaredOfHost>;
 pub(crate) struct DeclaredOfHost {
     /// The receipts that were removed, each with the one before it.
     pub(crate) removed: BTreeMap<Digest, Option<Digest>>,
-    /// The newest receipt of binary logs that was removed, with all before it, by server.
-    pub(crate) binlogs: BTreeMap<String, RemovedLogs>,
+    /// The newest receipts of binary logs that were removed, by server.
+    pub(crate) binlogs: BTreeMap<String, DeclaredLogs>,
     /// Time of the last declaration.
     pub(crate) last: Option<Timestamp>,
+}
+
+/// Receipts of binary logs that were removed: one, and all before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeclaredLogs {
+    /// The last one.
+    pub(crate) removed: RemovedLogs,
+    /// Time of the declaration.
+    pub(crate) at: Timestamp,
 }
 
 /// Reads all declarations, and verifies their signatures if `signers` are given. Untrusted declarations have no effect;
@@ -49,8 +58,9 @@ pub(crate) fn declared(
                 for (host, servers) in declaration.binlogs {
                     let of_host = declared.entry(host).or_default();
                     for (server, removed) in servers {
-                        let newest = of_host.binlogs.entry(server).or_insert(removed);
-                        *newest = if newest.number < removed.number { removed } else { *newest };
+                        let found = DeclaredLogs { removed, at: declaration.at };
+                        let newest = of_host.binlogs.entry(server).or_insert(found);
+                        *newest = if newest.removed.number < removed.number { found } else { *newest };
                     }
                 }
             }

@@ -27,7 +27,7 @@ use snapshot::{Choice, Provider, follow::Account};
 
 use super::{
     chain::Archive,
-    failover::{self, Takeover},
+    failover::{self, Gtids, Takeover},
     segment::Part,
     state::{ArchiveState, PendingReceipt, StateFile},
 };
@@ -119,7 +119,11 @@ pub fn archive(
     };
     // A server that was archived before may not come back.
     for other in StateFile::servers(&directory)?.iter().filter(|other| **other != server.id) {
-        open(other)?.write_receipt()?;
+        match open(other)?.write_receipt() {
+            // Its archive went on elsewhere.
+            Ok(()) | Err(BackupError::OtherArchiver { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     let mut archiver = open(&server.id)?;
     archiver.put_pending_receipt(Attempt::Again)?;
@@ -176,8 +180,8 @@ struct Server {
     logs: Vec<BinlogPosition>,
     /// Position at which its newest log ends.
     end: BinlogPosition,
-    /// MySQL: the GTIDs up to there.
-    executed: GtidSet,
+    /// MySQL: its GTIDs.
+    gtids: Gtids,
 }
 
 impl Server {
@@ -191,11 +195,11 @@ impl Server {
         let forbidden = |error| BackupError::Binlog(::binlog::Error::of_account(error));
         let status = connection.query(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
         let Some(end) = positions(&status).next() else { return Err(BackupError::NoBinaryLog) };
-        let executed = status.value(0, "Executed_Gtid_Set").and_then(|set| set.parse().ok()).unwrap_or_default();
         let logs = connection.query(statement::SHOW_BINARY_LOGS).map_err(forbidden)?;
         let logs = positions(&logs).collect();
+        let gtids = if is_mariadb { Gtids::default() } else { gtids_of(&mut connection).map_err(failed)? };
         let id = identity.server_uuid.filter(|_| !is_mariadb).unwrap_or_else(|| identity.server_id.to_string());
-        Ok(Self { id, version: identity.version, is_mariadb, logs, end, executed })
+        Ok(Self { id, version: identity.version, is_mariadb, logs, end, gtids })
     }
 
     /// Position of the first event of the oldest log.
@@ -208,6 +212,13 @@ impl Server {
     fn has(&self, position: &BinlogPosition) -> bool {
         self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
     }
+}
+
+fn gtids_of(connection: &mut Connection) -> Result<Gtids, server::Error> {
+    let rows = connection.query(statement::GTIDS)?;
+    let set = |name: &str| rows.value(0, name).and_then(|set| set.parse().ok()).unwrap_or_default();
+    let is_on = rows.value(0, "mode").is_some_and(|mode| mode.eq_ignore_ascii_case("ON"));
+    Ok(Gtids { executed: set("executed"), purged: set("purged"), is_on })
 }
 
 /// Names and lengths of logs: the first two columns.
@@ -295,7 +306,7 @@ impl Archiver<'_> {
         };
         let settings = self.settings();
         let mut before = |log: &str| failover::gtids_before(self.account, &settings, log);
-        match failover::take_over(&former, &server.executed, &server.logs, &mut before)? {
+        match failover::take_over(&former, &server.gtids, &server.logs, &mut before)? {
             Takeover::Continues(predecessor, begin) => {
                 (self.note)(&Note::TookOver(&predecessor));
                 self.state.archive.predecessor = Some(predecessor);
@@ -486,6 +497,7 @@ impl Archiver<'_> {
         (self.note)(&Note::Lost(&gap));
         self.archived.gaps.push(gap.clone());
         self.state.archive.gap = Some(gap);
+        self.state.archive.predecessor = None;
         self.state.archive.end = server.oldest();
         self.state.archive.gtid = String::new();
         self.state.archive.log_began = 0;

@@ -12,7 +12,11 @@ use archive::{
 
 use jiff::Timestamp;
 
-use crate::{BackupError, Repository, declared::declared, repository::read};
+use crate::{
+    BackupError, Repository,
+    declared::{DeclaredLogs, declared},
+    repository::read,
+};
 
 /// Receipts that are read at once.
 const READERS: usize = 16;
@@ -55,8 +59,8 @@ impl Archive {
             return Ok(Vec::new());
         }
         let pruned = pruned(repository, host, signers)?;
-        let of_server = |(server, numbers): (&String, &Vec<u64>)| {
-            Self::read(repository, host, server, numbers, signers, pruned.get(server))
+        let of_server = |(server, stored): (&String, &StoredReceipts)| {
+            Self::read(repository, host, server, stored, signers, pruned.get(server))
         };
         servers.iter().map(of_server).collect()
     }
@@ -78,7 +82,8 @@ impl Archive {
         Ok(archives)
     }
 
-    /// Reads the archive of one server; `None` if there is none.
+    /// Reads the archive of one server, for the host that writes it: without the declarations of prunes, which a host may
+    /// not be allowed to read. `None` if there is none.
     ///
     /// # Errors
     /// [`BackupError::Store`].
@@ -88,9 +93,8 @@ impl Archive {
         server: &str,
         signers: Option<&AllowedSigners>,
     ) -> Result<Option<Self>, BackupError> {
-        let Some(numbers) = servers(repository, host)?.remove(server) else { return Ok(None) };
-        let pruned = pruned(repository, host, signers)?;
-        Self::read(repository, host, server, &numbers, signers, pruned.get(server)).map(Some)
+        let Some(stored) = servers(repository, host)?.remove(server) else { return Ok(None) };
+        Self::read(repository, host, server, &stored, signers, None).map(Some)
     }
 
     /// Reads receipts up to the first that cannot be trusted. Anyone who may write to the repository can add one, so it
@@ -99,9 +103,9 @@ impl Archive {
         repository: &Repository,
         host: &str,
         server: &str,
-        numbers: &[u64],
+        stored: &StoredReceipts,
         signers: Option<&AllowedSigners>,
-        pruned: Option<&RemovedLogs>,
+        pruned: Option<&DeclaredLogs>,
     ) -> Result<Self, BackupError> {
         let mut archive = Self {
             host: host.to_owned(),
@@ -112,10 +116,16 @@ impl Archive {
             gaps: Vec::new(),
             breaks: Vec::new(),
             is_signed: signers.is_some(),
-            pruned: pruned.copied(),
+            pruned: pruned.map(|pruned| pruned.removed),
         };
-        let last_pruned = pruned.map_or(0, |pruned| pruned.number);
-        let numbers: Vec<u64> = numbers.iter().copied().filter(|number| *number > last_pruned).collect();
+        let is_left = |number: u64| pruned.is_some_and(|pruned| number <= pruned.removed.number);
+        // A host with an old state would write where nobody reads.
+        let is_new = |put: &Timestamp| pruned.is_some_and(|pruned| *put > pruned.at);
+        for (number, _) in stored.iter().filter(|(number, put)| is_left(**number) && is_new(put)) {
+            let object = names::binlog_receipt(host, server, *number);
+            archive.breaks.push((object, "it was stored after a prune of the receipts up to its number".to_owned()));
+        }
+        let numbers: Vec<u64> = stored.keys().copied().filter(|number| !is_left(*number)).collect();
         for numbers in numbers.chunks(READERS) {
             for found in judged_receipts(repository, host, server, numbers, signers) {
                 let (object, reason) = match found {
@@ -160,6 +170,17 @@ impl Archive {
     /// The server whose archive it continues.
     pub(super) fn predecessor(&self) -> Option<&Predecessor> {
         self.receipts.first()?.predecessor.as_ref()
+    }
+
+    /// Whether something is missing before its first part.
+    pub(super) fn begins_with_gap(&self) -> bool {
+        self.receipts.first().is_some_and(|receipt| receipt.gap.is_some())
+    }
+
+    /// Whether it has something that is newer than all of another archive.
+    pub(super) fn is_newer_than(&self, other: &Self) -> bool {
+        let written = |archive: &Self| archive.receipts.last().map(|receipt| receipt.written);
+        written(self) > written(other)
     }
 
     /// GTIDs up to its end; empty if they are not known.
@@ -213,15 +234,17 @@ impl Archive {
     }
 }
 
-/// The servers with an archive of binary logs, and the numbers of their receipts in order.
-pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, Vec<u64>>, BackupError> {
-    let mut servers: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+/// Receipts of binary logs of a server in a repository: number, and time when it was put.
+pub(crate) type StoredReceipts = BTreeMap<u64, Timestamp>;
+
+/// The servers with an archive of binary logs, and their receipts.
+pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, StoredReceipts>, BackupError> {
+    let mut servers: BTreeMap<String, StoredReceipts> = BTreeMap::new();
     for listed in repository.store().list(&names::binlogs(host))? {
         if let Some((server, number)) = names::binlog_receipt_number(host, listed.name.as_str()) {
-            servers.entry(server.to_owned()).or_default().push(number);
+            servers.entry(server.to_owned()).or_default().insert(number, listed.modified);
         }
     }
-    servers.values_mut().for_each(|numbers| numbers.sort_unstable());
     Ok(servers)
 }
 
@@ -230,7 +253,7 @@ fn pruned(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
-) -> Result<BTreeMap<String, RemovedLogs>, BackupError> {
+) -> Result<BTreeMap<String, DeclaredLogs>, BackupError> {
     let (mut declared, _) = declared(repository, signers)?;
     Ok(declared.remove(host).unwrap_or_default().binlogs)
 }

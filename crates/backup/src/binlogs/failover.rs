@@ -3,7 +3,7 @@
 //! Only MySQL's GTIDs are used: each of its logs begins with the set of transactions before it. MariaDB's servers have an
 //! archive each.
 
-use std::path::Path;
+use std::{path::Path, time::SystemTime};
 
 use ::binlog::{
     Body,
@@ -34,35 +34,57 @@ pub(super) struct Former {
     gtid: GtidSet,
 }
 
-/// The archive with the newest transactions among those of other servers of this host. `None` if there is none, or if each
-/// of them has transactions that the others do not have.
+/// The archive of another server that this host wrote last; `None` if there is none.
 pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<Former>, BackupError> {
-    let mut found = Vec::new();
+    let mut newest: Option<(SystemTime, Former)> = None;
     for other in StateFile::servers(directory)?.into_iter().filter(|other| other != server) {
         let ArchiveState { end, gtid, .. } = StateFile::read(directory, &other)?;
-        let gtid: GtidSet = gtid.parse().unwrap_or_default();
-        if !gtid.is_empty() {
-            found.push(Former { server: other, end, gtid });
+        let written = StateFile::written(directory, &other)?;
+        if !end.file.is_empty() && newest.as_ref().is_none_or(|(time, _)| *time < written) {
+            newest = Some((written, Former { server: other, end, gtid: gtid.parse().unwrap_or_default() }));
         }
     }
-    let has_all = |former: &&Former| found.iter().all(|other| other.gtid.is_subset_of(&former.gtid));
-    Ok(found.iter().find(has_all).cloned())
+    Ok(newest.map(|(_, former)| former))
+}
+
+/// GTIDs of a server.
+#[derive(Debug, Default)]
+pub(super) struct Gtids {
+    /// All that it has executed.
+    pub(super) executed: GtidSet,
+    /// Those that are in none of its logs, because they were removed or never written.
+    pub(super) purged: GtidSet,
+    /// Whether every transaction has one (`gtid_mode`).
+    pub(super) is_on: bool,
 }
 
 /// Finds the newest of the logs before which there are only transactions that are in the former archive.
 ///
-/// `executed`: GTIDs of the new server; `before`: reads those before a log.
+/// `gtids`: of the new server; `before`: reads those before a log.
 pub(super) fn take_over(
     former: &Former,
-    executed: &GtidSet,
+    gtids: &Gtids,
     logs: &[BinlogPosition],
     before: &mut dyn FnMut(&str) -> Result<GtidSet, BackupError>,
 ) -> Result<Takeover, BackupError> {
     let lost =
         |reason: String| Ok(Takeover::Lost(Gap { from: former.end.clone(), reason, noticed: Some(Timestamp::now()) }));
-    let missing = former.gtid.without(executed);
+    if !gtids.is_on || former.gtid.is_empty() {
+        return lost(format!(
+            "without GTIDs nothing shows that the new server has the transactions of {}",
+            former.server
+        ));
+    }
+    let missing = former.gtid.without(&gtids.executed);
     if !missing.is_empty() {
         return lost(format!("the new server lacks transactions of {}: {missing}", former.server));
+    }
+    let unlogged = gtids.purged.without(&former.gtid);
+    if !unlogged.is_empty() {
+        return lost(format!(
+            "transactions after those of {} are in no log of the new server: {unlogged}",
+            former.server
+        ));
     }
     for log in logs.iter().rev() {
         if before(&log.file)?.is_subset_of(&former.gtid) {
@@ -84,11 +106,10 @@ pub(super) fn gtids_before(account: &Account, settings: &Settings, log: &str) ->
         match event.body {
             Body::PreviousGtids(previous) => return Ok(previous.set),
             Body::Rotate(_) | Body::FormatDescription(_) => {}
-            // A log of a time without GTIDs.
-            _ => return Ok(GtidSet::default()),
+            _ => break,
         }
     }
-    Err(BackupError::ServerClosed)
+    Err(BackupError::unreachable(format!("{log} does not say which transactions are before it")))
 }
 
 #[cfg(test)]
@@ -113,7 +134,8 @@ mod tests {
             let number: usize = name.trim_start_matches("b.").parse().unwrap();
             Ok(set(before[number - 1]))
         };
-        take_over(&former, &set(executed), &logs, &mut of_log).unwrap()
+        let gtids = Gtids { executed: set(executed), is_on: true, ..Gtids::default() };
+        take_over(&former, &gtids, &logs, &mut of_log).unwrap()
     }
 
     #[test]
@@ -130,5 +152,18 @@ mod tests {
         assert!(gap.reason.contains(":10") && gap.from == log(7), "{gap:?}");
         let Takeover::Lost(gap) = taken("1-20", &["1-12", "1-14"]) else { panic!("continued") };
         assert!(gap.reason.contains("has removed the logs"), "{gap:?}");
+    }
+
+    #[test]
+    fn transactions_that_are_in_no_log_are_a_gap() {
+        let former = Former { server: A.to_owned(), end: log(7), gtid: set("1-10") };
+        let reason = |gtids: &Gtids| match take_over(&former, gtids, &[log(1)], &mut |_| Ok(GtidSet::default())) {
+            Ok(Takeover::Lost(gap)) => gap.reason,
+            other => panic!("{other:?}"),
+        };
+        // It was copied at 1-12, or does not log what it replicates.
+        let copied = Gtids { executed: set("1-20"), purged: set("1-12"), is_on: true };
+        assert!(reason(&copied).contains("in no log of the new server") && reason(&copied).contains(":11-12"));
+        assert!(reason(&Gtids { is_on: false, ..copied }).contains("without GTIDs"));
     }
 }

@@ -47,8 +47,13 @@ impl History {
         let mut history = Self { first, later: Vec::new(), fork: None };
         loop {
             let last = history.last();
-            let continues = |other: &Archive| other.predecessor().is_some_and(|before| before.server == last.server);
-            let Some(next) = others.iter().position(continues) else { return history };
+            let continues = |other: &Archive| {
+                other.predecessor().is_some_and(|before| before.server == last.server) && !other.begins_with_gap()
+            };
+            let Some(next) = others.iter().position(continues) else {
+                history.fork = history.newer(&others);
+                return history;
+            };
             let next = others.remove(next);
             let repeated: GtidSet = last.gtid().parse().unwrap_or_default();
             let other = others.iter().find(|other| continues(other));
@@ -60,9 +65,26 @@ impl History {
         }
     }
 
-    /// Only the archive of the server that was backed up.
-    pub(crate) const fn of_one(first: Archive) -> Self {
-        Self { first, later: Vec::new(), fork: None }
+    /// Only the archive of the server that was backed up, although the host has `others`.
+    pub(crate) fn of_one(first: Archive, others: &[Archive]) -> Self {
+        let mut history = Self { first, later: Vec::new(), fork: None };
+        history.fork = history.newer(others);
+        history
+    }
+
+    /// Why the end of the newest archive is not the end: another one has newer transactions.
+    fn newer(&self, others: &[Archive]) -> Option<String> {
+        let last = self.last();
+        let has: Option<GtidSet> = last.gtid().parse().ok().filter(|set: &GtidSet| !set.is_empty());
+        let is_part = |other: &Archive| {
+            let gtids: Option<GtidSet> = other.gtid().parse().ok().filter(|set: &GtidSet| !set.is_empty());
+            gtids.zip(has.as_ref()).is_some_and(|(gtids, has)| gtids.is_subset_of(has))
+        };
+        let newer = others.iter().find(|other| other.is_newer_than(last) && !is_part(other))?;
+        Some(format!(
+            "the archive of {} has newer transactions, and does not continue that of {}",
+            newer.server, last.server
+        ))
     }
 
     /// The archive of the server that has the newest transactions.
@@ -102,6 +124,11 @@ impl History {
     /// Whether a position in the logs of a server is before the backup's.
     pub(super) fn is_before(&self, server: &str, file: &str, start: u64, from: &BinlogPosition) -> bool {
         server == self.first.server && file == from.file && start < from.offset
+    }
+
+    /// Whether the transaction is of a server that took over, and has no GTID that would tell whether it is repeated.
+    pub(super) fn is_unidentified(&self, transaction: &Transaction) -> bool {
+        transaction.gtid.is_empty() && transaction.server != self.first.server
     }
 
     /// Whether an archive before that of its server has the transaction, too.

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use archive::{
@@ -93,6 +94,13 @@ impl StateFile {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ArchiveState::default()),
             Err(error) => Err(BackupError::io(&path, "cannot be read")(error)),
         }
+    }
+
+    /// When the state of a server's archive was written last.
+    pub(super) fn written(directory: &Path, server: &str) -> Result<SystemTime, BackupError> {
+        let path = path(directory, server);
+        let read = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        read.map_err(BackupError::io(&path, "cannot be read"))
     }
 
     /// Names of the servers with a state in this directory.

@@ -73,6 +73,10 @@ impl Target {
         let mut search = Search::new(self);
         let begin = Begin { from: &self.from, time: self.time.as_second() };
         history.each_event(repository, identities, begin, &mut |event| match scanner.take(event)? {
+            Some(transaction) if history.is_unidentified(&transaction) => Err(BackupError::unreachable(format!(
+                "the transaction at {}:{} of {} has no GTID",
+                transaction.file, transaction.start, transaction.server
+            ))),
             Some(transaction) if history.is_repeated(&transaction) => Ok(ControlFlow::Continue(())),
             Some(transaction) => {
                 let is_before =

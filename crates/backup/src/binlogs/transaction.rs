@@ -308,7 +308,8 @@ fn gtid(event: &Event<'_>) -> Option<String> {
 
 fn committed(event: &Event<'_>) -> Option<Timestamp> {
     let exact = match &event.body {
-        Body::Gtid(found) => found.immediate_commit.and_then(|time| i64::try_from(time).ok()),
+        // On the server where it was committed first: a replica commits it later, and gives it another time.
+        Body::Gtid(found) => found.original_commit.and_then(|time| i64::try_from(time).ok()),
         _ => None,
     };
     match exact.filter(|time| *time > 0) {

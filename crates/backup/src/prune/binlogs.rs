@@ -14,7 +14,7 @@ use super::Objects;
 use crate::{
     BackupError, Repository,
     binlogs::{read_receipt, servers},
-    declared::DeclaredOfHost,
+    declared::{DeclaredLogs, DeclaredOfHost},
 };
 
 /// How much longer than the oldest kept backup logs are kept: the clocks of a server and of its host may differ.
@@ -58,15 +58,13 @@ impl BinlogPlan {
         })
     }
 
-    /// Whether it removes the object of a host.
-    pub(super) fn removes(&self, host: &str, object: &str) -> bool {
-        let is_receipt = |number| {
-            [names::binlog_receipt(host, &self.server, number), names::binlog_signature(host, &self.server, number)]
-                .iter()
-                .any(|name| name == object)
-        };
-        object.starts_with(&names::binlogs_of(host, &self.server))
-            && self.removed.iter().any(|receipt| receipt.parts.contains_key(object) || is_receipt(receipt.number))
+    /// Names of all objects of a host that it removes.
+    pub(super) fn objects(&self, host: &str) -> impl Iterator<Item = String> {
+        self.removed.iter().flat_map(move |receipt| {
+            let names =
+                [names::binlog_receipt, names::binlog_signature].map(|of| of(host, &self.server, receipt.number));
+            receipt.parts.keys().cloned().chain(names)
+        })
     }
 
     /// The declaration: the last of the removed receipts.
@@ -84,13 +82,18 @@ pub(super) fn plan(
     oldest: Timestamp,
 ) -> Result<Vec<BinlogPlan>, BackupError> {
     let mut plans = Vec::new();
-    for (server, numbers) in servers(repository, host)? {
-        let before = declared.binlogs.get(&server).map_or(0, |removed| removed.number);
-        let mut unneeded = Unneeded::new(oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN), before);
-        for number in numbers {
-            // A receipt that cannot be trusted, and those after it, stay: `check` names it.
-            let Some((receipt, sha256)) = read_receipt(repository, host, &server, number, signers)? else { break };
-            if !unneeded.take(receipt, sha256) {
+    for (server, stored) in servers(repository, host)? {
+        let declared = declared.binlogs.get(&server);
+        let mut unneeded = Unneeded::new(oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN), declared);
+        for (number, put) in stored {
+            let is_left = unneeded.is_left(number);
+            let goes_on = match read_receipt(repository, host, &server, number, signers)? {
+                Some((receipt, sha256)) => unneeded.take(receipt, sha256, put),
+                // Anyone may put an object with the name of a receipt that was removed. Another one that cannot be trusted
+                // stays, with those after it: `check` names it.
+                None => is_left,
+            };
+            if !goes_on {
                 break;
             }
         }
@@ -101,31 +104,44 @@ pub(super) fn plan(
 
 /// Finds the receipts before the log that was the newest at a time.
 struct Unneeded {
-    /// In seconds since 1970.
-    time: i64,
-    /// Number of the last receipt that an earlier prune has declared; what is left of these goes, too.
-    declared: Number,
+    time: Timestamp,
+    /// What an earlier prune has declared; what is left of it goes, too.
+    declared: Option<DeclaredLogs>,
     receipts: Vec<(BinlogReceipt, Digest)>,
     /// How many of the receipts are before that log.
     count: usize,
+    /// SHA-256 of the receipt before the next one.
+    previous: Option<Digest>,
 }
 
 impl Unneeded {
-    fn new(time: Timestamp, declared: Number) -> Self {
-        Self { time: time.as_second(), declared, receipts: Vec::new(), count: 0 }
+    fn new(time: Timestamp, declared: Option<&DeclaredLogs>) -> Self {
+        let previous = declared.map(|declared| declared.removed.sha256);
+        Self { time, declared: declared.copied(), receipts: Vec::new(), count: 0, previous }
     }
 
-    /// Takes the next receipt; returns whether more of them can be unneeded.
-    fn take(&mut self, receipt: BinlogReceipt, sha256: Digest) -> bool {
-        if receipt.number <= self.declared {
-            self.receipts.push((receipt, sha256));
-            self.count = self.receipts.len();
+    /// Whether an earlier prune has declared that the receipt goes.
+    fn is_left(&self, number: Number) -> bool {
+        self.declared.is_some_and(|declared| number <= declared.removed.number)
+    }
+
+    /// Takes the next receipt; returns whether more of them can be unneeded. `put`: when it was put, by the store's clock,
+    /// which nobody who writes receipts can set back.
+    fn take(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) -> bool {
+        if self.is_left(receipt.number) {
+            // A later one is of a host with an old state, as `check` says.
+            if self.declared.is_some_and(|declared| put <= declared.at) {
+                self.receipts.push((receipt, sha256));
+                self.count = self.receipts.len();
+            }
             return true;
         }
-        let begins = receipt.segments.iter().filter(|segment| segment.start == FIRST_EVENT && segment.first > 0);
-        let mut is_later = false;
-        for segment in begins {
-            is_later |= i64::from(segment.first) >= self.time;
+        if receipt.previous != self.previous.replace(sha256) {
+            return false;
+        }
+        let mut is_later = put >= self.time;
+        for segment in receipt.segments.iter().filter(|segment| segment.start == FIRST_EVENT && segment.first > 0) {
+            is_later |= i64::from(segment.first) >= self.time.as_second();
             if !is_later {
                 self.count = self.receipts.len();
             }
@@ -172,11 +188,28 @@ mod tests {
         BinlogReceipt { segments: parts.iter().map(segment).collect(), ..parsed }
     }
 
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// The receipts, each with the hash of the one before and put at the time of its newest log, and hashes.
+    fn chain(receipts: &[&[(u64, u32)]]) -> Vec<(BinlogReceipt, Digest, Timestamp)> {
+        let mut previous = None;
+        let chained = (1..).zip(receipts).map(|(number, parts)| {
+            let receipt = BinlogReceipt { previous, ..receipt(number, parts) };
+            let sha256 = Digest::compute(&[u8::try_from(number).unwrap()]);
+            previous = Some(sha256);
+            let put = parts.iter().map(|(_, first)| i64::from(*first)).max().unwrap_or_default();
+            (receipt, sha256, at(put))
+        });
+        chained.collect()
+    }
+
     /// Numbers of the receipts that are removed before second 1000.
-    fn removed(declared: Number, receipts: &[&[(u64, u32)]]) -> Vec<Number> {
-        let mut unneeded = Unneeded::new(Timestamp::from_second(1000).unwrap(), declared);
-        for (number, parts) in (1..).zip(receipts) {
-            if !unneeded.take(receipt(number, parts), Digest::compute(b"receipt")) {
+    fn removed(declared: Option<&DeclaredLogs>, receipts: Vec<(BinlogReceipt, Digest, Timestamp)>) -> Vec<Number> {
+        let mut unneeded = Unneeded::new(at(1000), declared);
+        for (receipt, sha256, put) in receipts {
+            if !unneeded.take(receipt, sha256, put) {
                 break;
             }
         }
@@ -185,19 +218,35 @@ mod tests {
 
     #[test]
     fn logs_before_the_one_of_the_time_go() {
-        let logs: [&[(u64, u32)]; 5] =
-            [&[(4, 100), (14, 150)], &[(4, 200)], &[(4, 900), (14, 950)], &[(14, 990)], &[(4, 1200)]];
-        assert_eq!(removed(0, &logs), [1, 2]);
+        let of = |receipts: &[&[(u64, u32)]]| removed(None, chain(receipts));
+        assert_eq!(
+            of(&[&[(4, 100), (14, 150)], &[(4, 200)], &[(4, 900), (14, 950)], &[(14, 990)], &[(4, 1200)]]),
+            [1, 2]
+        );
         // A log that goes on for long is needed from its beginning.
-        assert_eq!(removed(0, &[&[(4, 100)], &[(14, 600)], &[(24, 1500)], &[(34, 9000)]]), [0; 0]);
+        assert_eq!(of(&[&[(4, 100)], &[(14, 600)], &[(24, 1500)], &[(34, 9000)]]), [0; 0]);
         // A receipt is removed whole.
-        assert_eq!(removed(0, &[&[(4, 100)], &[(14, 500), (4, 800)], &[(4, 1200)]]), [1]);
-        assert_eq!(removed(0, &[&[(4, 2000)], &[(4, 2100)]]), [0; 0]);
+        assert_eq!(of(&[&[(4, 100)], &[(14, 500), (4, 800)], &[(4, 1200)]]), [1]);
+        assert_eq!(of(&[&[(4, 2000)], &[(4, 2100)]]), [0; 0]);
+    }
+
+    #[test]
+    fn a_receipt_does_not_say_itself_how_old_it_is() {
+        let mut receipts = chain(&[&[(4, 1100)], &[(4, 1200)], &[(4, 1)]]);
+        receipts[2].2 = at(1300);
+        assert_eq!(removed(None, receipts), [0; 0]);
+        let mut receipts = chain(&[&[(4, 100)], &[(4, 200)], &[(4, 300)]]);
+        receipts[2].0.previous = None;
+        assert_eq!(removed(None, receipts), [1], "what is behind a break stays");
     }
 
     #[test]
     fn what_an_earlier_prune_left_goes() {
-        assert_eq!(removed(2, &[&[(4, 2000)], &[(14, 2100)], &[(24, 2200)]]), [1, 2]);
-        assert_eq!(removed(1, &[&[(4, 100)], &[(4, 200)], &[(4, 300)], &[(4, 2200)]]), [1, 2]);
+        let receipts = chain(&[&[(4, 100)], &[(4, 200)], &[(4, 300)], &[(4, 2200)]]);
+        let removed_before = RemovedLogs { number: 2, sha256: receipts[1].1 };
+        let declared = DeclaredLogs { removed: removed_before, at: at(500) };
+        assert_eq!(removed(Some(&declared), receipts.clone()), [1, 2]);
+        let late = receipts.into_iter().map(|(receipt, sha256, _)| (receipt, sha256, at(3000))).collect();
+        assert_eq!(removed(Some(&declared), late), [0; 0], "a host with an old state has written them");
     }
 }

@@ -147,12 +147,10 @@ impl Removal<'_> {
             for (part, bytes) in &receipt.parts {
                 is_locked |= self.delete(part, *bytes)? == Deletion::Locked;
             }
-            let names = [
-                names::binlog_receipt(host, &logs.server, receipt.number),
-                names::binlog_signature(host, &logs.server, receipt.number),
-            ];
-            for name in names.iter().filter(|_| !is_locked) {
-                self.delete(name, 0)?;
+            let name = names::binlog_receipt(host, &logs.server, receipt.number);
+            // The first signature stays: a host that has lost its state begins with its name, and finds it taken.
+            if !is_locked && self.delete(&name, 0)? == Deletion::Done && receipt.number > 1 {
+                self.delete(&names::binlog_signature(host, &logs.server, receipt.number), 0)?;
             }
         }
         Ok(())

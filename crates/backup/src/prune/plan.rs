@@ -151,11 +151,11 @@ impl Planning<'_> {
         let live: BTreeSet<String> =
             kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
         let unneeded = self.unneeded(&host, &listed, &live);
-        let began = |kept: &Kept| {
-            let receipt = &kept.link.receipt;
-            put.get(&receipt.number).map_or(receipt.began, |put| receipt.began.min(*put))
-        };
-        let binlogs = match kept.iter().map(began).min() {
+        let began =
+            |link: &Link| put.get(&link.receipt.number).map_or(link.receipt.began, |put| link.receipt.began.min(*put));
+        // Also those that go now: a lock may keep them, and they have to restore as long as they are there.
+        let links = kept.iter().map(|kept| &kept.link).chain(&removed);
+        let binlogs = match links.map(began).min() {
             Some(oldest) => binlogs::plan(self.repository, &host, &self.signers, declared, oldest)?,
             None => Vec::new(),
         };
@@ -215,12 +215,13 @@ impl Planning<'_> {
     /// put.
     fn to_lock(&self, plan: &HostPlan, listed: &[Listed]) -> Vec<String> {
         let HostPlan { host, kept, live, binlogs, .. } = plan;
+        let removed: BTreeSet<String> = binlogs.iter().flat_map(|logs| logs.objects(host)).collect();
         let Some(lock) = self.repository.store().lock() else { return Vec::new() };
         let half = lock.checked_div(2).unwrap_or_default();
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
         let is_kept = |object: &str| {
             live.contains(object)
-                || object.starts_with(&names::binlogs(host)) && !binlogs.iter().any(|logs| logs.removes(host, object))
+                || object.starts_with(&names::binlogs(host)) && !removed.contains(object)
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
         let old = listed.iter().filter(|listed| self.at.duration_since(listed.modified) > half);

@@ -141,13 +141,15 @@ fn history_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) 
         let first = archives.swap_remove(own);
         // A position is one of the server that was backed up.
         let is_position = matches!(target.until, Until::Position(_));
-        return Ok(if is_position { History::of_one(first) } else { History::new(first, archives) });
+        return Ok(if is_position { History::of_one(first, &archives) } else { History::new(first, archives) });
     }
-    if !target.from.file.is_empty() && archives.len() > 1 {
-        archives.retain(|archive| archive.has_log(&target.from, target.time));
-    }
+    // Anyone may put an archive that nobody has signed.
+    archives.retain(|archive| !archive.receipts.is_empty());
+    let is_own = |archive: &Archive| target.from.file.is_empty() || archive.has_log(&target.from, target.time);
+    let (mut archives, others): (Vec<Archive>, Vec<Archive>) =
+        if archives.len() > 1 { archives.into_iter().partition(is_own) } else { (archives, Vec::new()) };
     match (archives.pop(), archives.len()) {
-        (Some(archive), 0) => Ok(History::of_one(archive)),
+        (Some(archive), 0) => Ok(History::of_one(archive, &others)),
         (None, _) => Err(none()),
         (Some(_), _) => Err(BackupError::unreachable(format!(
             "{host} has archived binary logs of several servers, and the backup does not say which is its own"

@@ -39,6 +39,11 @@ pub const FLUSH_RELAY_LOGS: &str = "FLUSH RELAY LOGS";
 /// Lists the privileges of the session's account.
 pub const SHOW_GRANTS: &str = "SHOW GRANTS";
 
+/// MySQL 5.6 and newer: the GTIDs that the server has executed, those of them that are in none of its binary logs, and
+/// whether every transaction has one.
+pub const GTIDS: &str =
+    "SELECT @@GLOBAL.gtid_executed AS executed, @@GLOBAL.gtid_purged AS purged, @@GLOBAL.gtid_mode AS mode";
+
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
 /// [`binary_log_status`] on MariaDB, and on MySQL before 8.4.
