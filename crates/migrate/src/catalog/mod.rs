@@ -1,7 +1,7 @@
 //! The tables of a server, as both ends of a migration need them.
 //!
-//! - [`read`] asks a server for everything;
-//! - [`create`] creates the same tables in another server, and compares both catalogues.
+//! - [`read()`] asks a server for everything;
+//! - [`create()`] creates the same tables in another server, and compares both catalogues.
 
 mod compare;
 mod create;
