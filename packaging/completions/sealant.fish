@@ -798,9 +798,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show which paths of a server lie on which disk, what is in plaintext, and how to encrypt it; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "reencrypt" -d 'Encrypt all data of a volume with a new volume key, even while it is in use'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan help" -f -a "plan" -d 'Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "plan" -d 'Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "run" -d 'Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "status" -d 'Show how far a migration is, also while another process runs it'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "verify" -d 'Compare every row of both servers again, while they change; rows that differ are named'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "cutover" -d 'Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "finish" -d 'Remove the state of a migration after its cut-over; the tables stay at both ends'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "abort" -d 'Give a migration up: the source takes writes as before, and the state at the target is removed'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover finish abort help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l source-socket -d 'The server, by its unix socket' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
@@ -833,7 +839,204 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l source-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
+as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
+1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l until -d 'How far to go' -r -f -a "copied\t'Every row is copied, and every change since then applied once'
+verified\t'Every row is compared as well'
+forever\t'Until a signal ends it'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l yes -d 'Do not ask before the first change'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no progress'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l source-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
+as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
+1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l source-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
+as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
+1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show no progress'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l source-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
+as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
+1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How writes to the source are stopped' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -s q -l quiet -d 'Show no progress'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l source-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
+as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
+1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target -d 'The server, as mysql://USER@HOST:PORT' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-user -d 'Account [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-password-file -d 'Read the password from this file, without a final line break' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-tls-ca -d 'CA certificates to trust, PEM; the certificate must contain the server\'s name' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
+as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
+1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l drop-tables -d 'Drop the tables of the migration at the target, too'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "run" -d 'Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "status" -d 'Show how far a migration is, also while another process runs it'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Compare every row of both servers again, while they change; rows that differ are named'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "cutover" -d 'Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "finish" -d 'Remove the state of a migration after its cut-over; the tables stay at both ends'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "abort" -d 'Give a migration up: the source takes writes as before, and the state at the target is removed'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l source -d 'The server whose data was copied: mysql://USER@HOST:PORT' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l into -d 'Data directory of the new server' -r -F
@@ -1236,6 +1439,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "plan" -d 'Show which paths of a server lie on which disk, what is in plaintext, and how to encrypt it; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "reencrypt" -d 'Encrypt all data of a volume with a new volume key, even while it is in use'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "plan" -d 'Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "run" -d 'Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "status" -d 'Show how far a migration is, also while another process runs it'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "verify" -d 'Compare every row of both servers again, while they change; rows that differ are named'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "cutover" -d 'Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "finish" -d 'Remove the state of a migration after its cut-over; the tables stay at both ends'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "abort" -d 'Give a migration up: the source takes writes as before, and the state at the target is removed'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "create" -d 'Take a copy and keep it'

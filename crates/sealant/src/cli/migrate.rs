@@ -19,8 +19,8 @@ use crate::output::progress::StatusLine;
 
 /// Move the tables of a server into another one over SQL, while they are used, never less encrypted
 ///
-/// Both links are verified TLS, or sockets. This version plans: it judges both servers, names what stands in the way and
-/// the statement that removes it, and changes nothing.
+/// Both links are verified TLS, or sockets. A plan judges both servers and changes nothing; a run copies, follows and
+/// compares; the cut-over stops writes at the source for seconds. Everything is resumed by the same command.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, plan::EXITS))]
 pub(crate) struct Migrate {
