@@ -225,7 +225,9 @@ impl Archive {
             let receipt = names::binlog_receipt(&self.host, &self.server, number);
             [receipt, names::binlog_signature(&self.host, &self.server, number)]
         };
-        self.receipts.iter().flat_map(move |receipt| names(receipt.number))
+        // A prune leaves the first signature.
+        let first = self.pruned.map(|_| names::binlog_signature(&self.host, &self.server, 1));
+        self.receipts.iter().flat_map(move |receipt| names(receipt.number)).chain(first)
     }
 
     /// Name of the object of a part.
