@@ -163,6 +163,41 @@ fn a_changed_definition_ends_a_run() {
 }
 
 #[test]
+fn comments_do_not_hide_a_definition() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let mut root = pair.root();
+    root.query("SET NAMES utf8mb4").unwrap();
+    for statement in ["USE shop", "-- Create user table: don't\nTRUNCATE TABLE ack"] {
+        root.query(statement).unwrap();
+    }
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::DefinitionChanged { table, .. } if table == "shop.ack"), "{error}");
+}
+
+#[test]
+fn a_logged_statement_ends_a_run() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut root = pair.root();
+    for statement in [
+        "CREATE DATABASE other",
+        "CREATE TABLE other.t (a INT)",
+        "SET GLOBAL log_bin_trust_function_creators = ON",
+        "CREATE FUNCTION other.f() RETURNS INT BEGIN DELETE FROM shop.ack; RETURN 1; END",
+    ] {
+        root.query(statement).unwrap();
+    }
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // The function changes a table that the statement does not name.
+    root.query("SET SESSION binlog_format = STATEMENT").unwrap();
+    root.query("INSERT INTO other.t VALUES (other.f())").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::StatementFormat { .. }), "{error}");
+}
+
+#[test]
 fn what_is_not_safe_is_refused() {
     let Some(pair) = Pair::start(200) else { return };
     let mut settings = pair.addresses().settings();
