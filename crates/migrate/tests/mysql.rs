@@ -198,6 +198,30 @@ fn a_logged_statement_ends_a_run() {
 }
 
 #[test]
+fn modes_of_the_source_change_no_values() {
+    let Some(pair) = Pair::start(200) else { return };
+    let modes = "PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES,ALLOW_INVALID_DATES";
+    pair.source
+        .sql(&format!(
+            "SET GLOBAL sql_mode = '{modes}'; SET sql_mode = 'ALLOW_INVALID_DATES'; \
+             INSERT INTO shop.wide VALUES ('2001-02-31', 1, 'x'), ('2001-02-31', 2, REPEAT('y', 120000))"
+        ))
+        .unwrap();
+    let mut settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // Zeros, also in a compressed transaction.
+    pair.source
+        .sql(
+            "SET binlog_transaction_compression = ON; \
+             UPDATE shop.item SET data = REPEAT(CHAR(0), 100), name = '\\'\\\\' WHERE id < 50",
+        )
+        .unwrap();
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
 fn what_is_not_safe_is_refused() {
     let Some(pair) = Pair::start(200) else { return };
     let mut settings = pair.addresses().settings();
