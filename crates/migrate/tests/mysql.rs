@@ -200,14 +200,15 @@ fn a_logged_statement_ends_a_run() {
 #[test]
 fn modes_of_the_source_change_no_values() {
     let Some(pair) = Pair::start(200) else { return };
-    let modes = "PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES,ALLOW_INVALID_DATES";
+    let modes = "STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES";
     pair.source
         .sql(&format!(
             "SET GLOBAL sql_mode = '{modes}'; SET sql_mode = 'ALLOW_INVALID_DATES'; \
-             INSERT INTO shop.wide VALUES ('2001-02-31', 1, 'x'), ('2001-02-31', 2, REPEAT('y', 120000))"
+             INSERT INTO shop.wide VALUES ('2001-02-31', 1, REPEAT('x', 250000)), ('2001-02-31', 2, 'y')"
         ))
         .unwrap();
     let mut settings = pair.addresses().settings();
+    // A chunk ends with the long row, so its date is compared.
     migrate::run(&settings, &mut |_| {}).unwrap();
     // Zeros, also in a compressed transaction.
     pair.source
