@@ -23,6 +23,7 @@ mod error;
 mod key;
 mod link;
 mod literal;
+mod logged_type;
 pub mod plan;
 mod position;
 pub mod preflight;
@@ -35,6 +36,8 @@ mod statement;
 mod stream;
 mod value;
 mod verify;
+mod words;
+mod xa;
 
 use catalog::{Column, Table};
 

@@ -12,6 +12,10 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(600);
 /// Values as they are stored: no conversion of character sets, times in UTC.
 const PLAIN_VALUES: &str = "SET NAMES binary, time_zone = '+00:00'";
 
+/// Literals of keys are read as the rows have them, and values come as they are stored, whatever the source's own modes:
+/// `PAD_CHAR_TO_FULL_LENGTH` and `NO_BACKSLASH_ESCAPES` among them.
+const EXACT_READ: [&str; 1] = ["SET SESSION sql_mode = 'ALLOW_INVALID_DATES'"];
+
 /// A session that stores what it is given or fails. READ COMMITTED, so that loads and changes take no gap locks.
 const EXACT_STORE: [&str; 3] = [
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
@@ -41,12 +45,12 @@ pub(crate) fn options(end: &End) -> Options {
 
 /// A connection that reads from the source.
 pub(crate) fn source(end: &End) -> Result<Connection, Error> {
-    open(Side::Source, end, Options { changes: false, ..options(end) }, &[])
+    open(Side::Source, end, Options { changes: false, ..options(end) }, &EXACT_READ)
 }
 
 /// A connection that may change settings of the source.
 pub(crate) fn source_control(end: &End) -> Result<Connection, Error> {
-    open(Side::Source, end, Options { changes: true, ..options(end) }, &[])
+    open(Side::Source, end, Options { changes: true, ..options(end) }, &EXACT_READ)
 }
 
 /// A connection for definitions of tables: their texts are UTF-8.

@@ -10,12 +10,11 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     format!("x'{}'", HEXLOWER.encode(bytes))
 }
 
-/// Appends bytes as a text literal.
+/// Appends bytes as a text literal. NUL needs no escape, which would double the length of zeros.
 pub(crate) fn quote_into(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\'');
     for byte in bytes {
         match byte {
-            0 => out.extend_from_slice(b"\\0"),
             b'\'' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
             other => out.push(*other),
         }
@@ -37,7 +36,7 @@ mod tests {
 
     #[test]
     fn texts_stay_what_they_are() {
-        assert_eq!(text("it's \\ \0"), "'it\\'s \\\\ \\0'");
+        assert_eq!(text("it's \\ \0"), "'it\\'s \\\\ \0'");
         assert_eq!(hexadecimal(b""), "x''");
     }
 }

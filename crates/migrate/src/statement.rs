@@ -4,20 +4,24 @@
 //! a statement are compared with the names of the tables, so a statement in question is rather taken for one that
 //! concerns a table.
 
-use crate::copy::table::MovedTable;
+use crate::{copy::table::MovedTable, words::Word};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Begins, ends or divides a transaction.
     Transaction,
-    /// Changes rows, which are not in the log.
+    /// Takes changes back that precede it in the log, all of the transaction or the last ones.
+    Rollback,
+    /// May change rows, which are not in the log.
     Rows,
     /// Begins an XA transaction: its rows become visible later than they are logged.
     Xa,
-    /// Ends one, or the part of it with rows.
+    /// Makes the rows of a prepared XA transaction visible.
+    XaCommit,
+    /// Ends one without changes, or the part of it with rows.
     XaEnd,
-    /// Does not change tables.
+    /// Does not change tables, even if it names them.
     Harmless,
     /// Everything else.
     Definition,
@@ -25,91 +29,61 @@ pub(crate) enum Kind {
 
 /// Number of characters of a statement that errors show. They have no values of rows: the statement is a definition.
 const SHOWN: usize = 200;
+/// The schema of accounts and the like, whose tables are not moved.
+const SYSTEM_SCHEMA: &str = "mysql";
 
 /// Judges a statement by its first words.
 pub(crate) fn kind(words: &[Word]) -> Kind {
-    let first = words.first().map(|word| word.text.to_ascii_uppercase()).unwrap_or_default();
-    let second = words.get(1).map(|word| word.text.to_ascii_uppercase()).unwrap_or_default();
-    match (first.as_str(), second.as_str()) {
-        ("BEGIN" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE", _) => Kind::Transaction,
+    let keyword = |at: usize| words.get(at).map(Word::keyword).unwrap_or_default();
+    match (keyword(0).as_str(), keyword(1).as_str()) {
+        ("BEGIN" | "COMMIT" | "SAVEPOINT" | "RELEASE", _) => Kind::Transaction,
+        ("ROLLBACK", _) => Kind::Rollback,
         ("XA", "START" | "BEGIN") => Kind::Xa,
+        ("XA", "COMMIT") => Kind::XaCommit,
         ("XA", _) => Kind::XaEnd,
-        ("INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD", _) => Kind::Rows,
+        ("INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "WITH", _) => Kind::Rows,
+        // Functions can change rows.
+        ("SELECT" | "CALL" | "DO" | "TABLE" | "VALUES", _) => Kind::Rows,
         ("GRANT" | "REVOKE" | "FLUSH" | "ANALYZE" | "SET", _) => Kind::Harmless,
-        ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE" | "FUNCTION" | "PROCEDURE" | "EVENT") => {
-            Kind::Harmless
-        }
+        ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Kind::Harmless,
+        // The word keeps a server from dropping a table that is not temporary.
+        ("CREATE" | "DROP", "TEMPORARY") => Kind::Harmless,
         _ => Kind::Definition,
     }
 }
 
-/// A name or keyword of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
-    text: String,
-    /// Whether a point precedes it.
-    qualified: bool,
-}
-
-/// The words of a statement, without comments and text literals.
-pub(crate) fn words(statement: &[u8]) -> Vec<Word> {
-    let text = String::from_utf8_lossy(statement);
-    let mut words: Vec<Word> = Vec::new();
-    let mut qualified = false;
-    let mut rest = text.as_ref();
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '`' | '"' => quoted(rest, first),
-            '\'' => quoted(rest, first),
-            '/' if rest.starts_with("/*") && !rest.starts_with("/*!") => {
-                rest.find("*/").map_or(rest.len(), |end| end.saturating_add(2))
-            }
-            _ if is_of_word(first) => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
-            _ => first.len_utf8(),
-        };
-        let (token, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        if first == '`' || first == '"' || is_of_word(first) {
-            words.push(Word { text: unquoted(token, first), qualified });
-        }
-        if !first.is_whitespace() {
-            qualified = first == '.';
-        }
-        rest = after;
+/// Whether a statement that may change rows names tables of the schema of accounts.
+pub(crate) fn is_of_system(words: &[Word], database: &[u8]) -> bool {
+    match words.iter().find_map(|word| word.qualifier.as_deref()) {
+        Some(schema) => is(schema, SYSTEM_SCHEMA),
+        None => database == SYSTEM_SCHEMA.as_bytes(),
     }
-    words
-}
-
-fn is_of_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
-}
-
-/// Length of the quoted token at the start. A doubled quote is two tokens, which does no harm.
-fn quoted(text: &str, quote: char) -> usize {
-    let inner = text.get(1..).unwrap_or_default();
-    inner.find(quote).map_or(text.len(), |end| end.saturating_add(2))
-}
-
-fn unquoted(token: &str, first: char) -> String {
-    if is_of_word(first) { token.to_owned() } else { token.trim_matches(first).to_owned() }
 }
 
 /// The first table that a statement names, or whose schema it names alone (`DROP DATABASE`).
 pub(crate) fn concerned<'m>(words: &[Word], database: &[u8], tables: &'m [MovedTable]) -> Option<&'m MovedTable> {
     let database = String::from_utf8_lossy(database);
-    let is = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-    let of_schema = matches!(words, [_, second, ..] if is(&second.text, "DATABASE") || is(&second.text, "SCHEMA"));
-    for (at, word) in words.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|before| words.get(before)).map(|word| word.text.as_str());
-        let schema = if word.qualified { before.unwrap_or_default() } else { &database };
-        let found = tables.iter().find(|moved| {
-            let (table_schema, name) = (&moved.table.schema, &moved.table.name);
-            (is(&word.text, name) && is(schema, table_schema)) || (of_schema && is(&word.text, table_schema))
-        });
-        if found.is_some() {
-            return found;
-        }
-    }
-    None
+    let of_schema = words.get(1).is_some_and(|word| matches!(word.keyword().as_str(), "DATABASE" | "SCHEMA"));
+    words.iter().find_map(|word| {
+        tables.iter().find(|moved| {
+            let (schema, name) = (moved.table.schema.as_str(), moved.table.name.as_str());
+            let is_table = is(&word.text, name) && is_qualified(word, schema, &database);
+            is_table || (of_schema && is(&word.text, schema))
+        })
+    })
+}
+
+/// Whether a name is one of this schema.
+fn is_qualified(word: &Word, schema: &str, database: &str) -> bool {
+    // A point without a schema before it, as in `DROP TABLE .t`, means the current one.
+    const NO_SCHEMAS: [&str; 8] = ["TABLE", "TABLES", "EXISTS", "TO", "ON", "FROM", "LIKE", "TRUNCATE"];
+    let Some(qualifier) = &word.qualifier else { return is(schema, database) };
+    is(qualifier, schema) || (NO_SCHEMAS.iter().any(|keyword| is(qualifier, keyword)) && is(schema, database))
+}
+
+/// Whether two names can be the same: servers may fold case.
+fn is(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other) || (!one.is_ascii() && one.to_lowercase() == other.to_lowercase())
 }
 
 /// The start of a statement, for an error.
@@ -120,29 +94,95 @@ pub(crate) fn shown(statement: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        Column, Table,
+        catalog::Identity,
+        words::{Syntax, words},
+    };
 
-    fn texts(statement: &str) -> Vec<String> {
-        words(statement.as_bytes()).into_iter().map(|word| word.text).collect()
+    fn table(number: usize, schema: &str, name: &str) -> MovedTable {
+        let id = Column {
+            name: "id".to_owned(),
+            column_type: "int".to_owned(),
+            data_type: "int".to_owned(),
+            charset: None,
+            collation: None,
+            nullable: false,
+            generated: false,
+            invisible: false,
+        };
+        let table = Table {
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            engine: "InnoDB".to_owned(),
+            columns: vec![id],
+            identity: Some(Identity { index: "PRIMARY".to_owned(), columns: vec![0], comparable: true }),
+            encrypted: true,
+            rows: 0,
+            bytes: 0,
+            create: String::new(),
+        };
+        MovedTable::new(number, &table).unwrap()
     }
 
-    #[test]
-    fn words_are_names_and_keywords() {
-        assert_eq!(
-            texts("/* c */ ALTER TABLE `my t`.`b` ADD c INT DEFAULT 'x y'"),
-            ["ALTER", "TABLE", "my t", "b", "ADD", "c", "INT", "DEFAULT"]
-        );
-        assert!(words(b"DROP TABLE a.b")[3].qualified);
-        assert!(words(b"DROP TABLE a . `b`")[3].qualified);
+    fn named(statement: &str, database: &str) -> Option<String> {
+        let tables = [table(0, "shop", "users"), table(1, "shop", "a`b"), table(2, "Größe", "maß")];
+        let words = words(statement.as_bytes(), Syntax::default()).unwrap();
+        concerned(&words, database.as_bytes(), &tables).map(|found| found.shown.clone())
     }
 
     #[test]
     fn statements_are_told_by_their_first_words() {
-        let kind_of = |statement: &str| kind(&words(statement.as_bytes()));
+        let kind_of = |statement: &str| kind(&words(statement.as_bytes(), Syntax::default()).unwrap());
         assert_eq!(kind_of("BEGIN"), Kind::Transaction);
+        assert_eq!(kind_of("ROLLBACK TO `s`"), Kind::Rollback);
         assert_eq!(kind_of("XA START x'31'"), Kind::Xa);
+        assert_eq!(kind_of("XA COMMIT X'31',X'',1"), Kind::XaCommit);
         assert_eq!(kind_of("truncate t"), Kind::Definition);
         assert_eq!(kind_of("CREATE USER 'a'@'%'"), Kind::Harmless);
+        assert_eq!(kind_of("-- Create user table\nTRUNCATE TABLE users"), Kind::Definition);
+        assert_eq!(kind_of("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"), Kind::Harmless);
+        assert_eq!(kind_of("DROP PROCEDURE p"), Kind::Definition);
         assert_eq!(kind_of("/*!40000 ALTER TABLE t DISABLE KEYS */"), Kind::Definition);
-        assert_eq!(kind_of("INSERT INTO t VALUES (1)"), Kind::Rows);
+        for statement in ["INSERT INTO t VALUES (1)", "WITH c AS (SELECT 1) DELETE FROM t", "SELECT f()", "CALL p()"] {
+            assert_eq!(kind_of(statement), Kind::Rows, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_named_with_its_schema_or_in_it() {
+        for (statement, database) in [
+            ("-- Create user table\nTRUNCATE TABLE users", "shop"),
+            ("-- don't\nDROP TABLE users", "shop"),
+            ("ALTER TABLE x COMMENT 'it\\'s', RENAME users", "shop"),
+            ("DROP TABLE shop.users", "other"),
+            ("DROP TABLE .users", "shop"),
+            ("TRUNCATE .USERS", "SHOP"),
+        ] {
+            assert_eq!(named(statement, database).as_deref(), Some("shop.users"), "{statement}");
+        }
+        assert_eq!(named("DROP TABLE `shop`.`a``b`", "").as_deref(), Some("shop.a`b"));
+        assert_eq!(named("DROP TABLE GRÖßE.MAß", "").as_deref(), Some("Größe.maß"));
+        assert_eq!(named("DROP TABLE other.users", "shop"), None);
+        assert_eq!(named("DROP TABLE users", "other"), None);
+        assert_eq!(named("CREATE TABLE t (a INT COMMENT 'users')", "shop"), None);
+    }
+
+    #[test]
+    fn a_schema_is_named_alone() {
+        assert!(named("/*!40000 DROP DATABASE IF EXISTS `shop`*/", "").is_some());
+        assert!(named("ALTER SCHEMA shop READ ONLY = 1", "").is_some());
+        assert_eq!(named("CREATE TABLE other.t AS SELECT DATABASE() FROM shop.visits", ""), None);
+    }
+
+    #[test]
+    fn the_system_schema_is_told_by_the_first_name() {
+        let is_of = |statement: &str, database: &str| {
+            is_of_system(&words(statement.as_bytes(), Syntax::default()).unwrap(), database.as_bytes())
+        };
+        assert!(is_of("DELETE FROM mysql.user", "shop"));
+        assert!(is_of("DELETE FROM user", "mysql"));
+        assert!(!is_of("INSERT INTO shop.t SELECT * FROM mysql.user", "mysql"));
+        assert!(!is_of("DELETE FROM t", "shop"));
     }
 }

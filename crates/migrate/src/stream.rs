@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use binlog::{
-    Body, Event, Limits,
-    event::{Query, RowChange, Rows, TableMap},
+    Body, Decoder, Event, EventHeader, Limits,
+    event::{Payload, Query, RowChange, Rows, TableMap},
     replica::{LogPosition, Replica, Start},
 };
 
@@ -13,19 +13,20 @@ use crate::{
     apply::{window, window::Window, write::Writer},
     copy::table::MovedTable,
     key::Key,
-    link,
+    link, logged_type,
     position::{self, Position},
     settings::{Settings, WindowLimits},
     shared::Shared,
     statement::{self, Kind},
+    words::{Syntax, words},
+    xa::Prepared,
 };
 
 /// Time between heartbeats, which tell the end of an idle log.
 const HEARTBEAT: Duration = Duration::from_millis(200);
 /// Pause before the next attempt to connect, and number of attempts.
 const RECONNECT: (Duration, u32) = (Duration::from_secs(1), 30);
-/// Longest event.
-const EVENT_BYTES: u64 = 1 << 30;
+const LIMITS: Limits = Limits { event_bytes: 1 << 30, table_bytes: 64 << 20, window_log: 27 };
 /// Time after which the position is stored although nothing was applied.
 const STORE_POSITION: Duration = Duration::from_secs(1);
 
@@ -42,6 +43,10 @@ pub(crate) struct Follower<'m> {
     time: u32,
     /// Whether the next rows belong to an XA transaction.
     xa: bool,
+    /// XA transactions of other tables.
+    prepared: Prepared,
+    /// Whether the transaction has changed rows of a table that is moved.
+    has_rows: bool,
     stored: std::time::Instant,
 }
 
@@ -54,8 +59,20 @@ impl<'m> Follower<'m> {
     ) -> Result<Self, Error> {
         let by_name = tables.iter().map(|it| ((it.table.schema.as_str(), it.table.name.as_str()), it)).collect();
         let writer = Writer::open(&settings.target, tables)?;
-        let (window, stored) = (Window::default(), std::time::Instant::now());
-        Ok(Self { settings, shared, tables, by_name, writer, window, server_id, time: 0, xa: false, stored })
+        Ok(Self {
+            settings,
+            shared,
+            tables,
+            by_name,
+            writer,
+            window: Window::default(),
+            server_id,
+            time: 0,
+            xa: false,
+            prepared: Prepared::default(),
+            has_rows: false,
+            stored: std::time::Instant::now(),
+        })
     }
 
     /// Follows until the run ends. A lost connection to the source is opened again.
@@ -75,7 +92,7 @@ impl<'m> Follower<'m> {
                         return Err(error);
                     }
                     // What was not applied is sent again.
-                    self.window = Window::default();
+                    self.window.forget_changes();
                     self.shared.sleep(RECONNECT.0)?;
                 }
                 ended => return ended,
@@ -85,8 +102,7 @@ impl<'m> Follower<'m> {
 
     fn connect(&self) -> Result<Replica, Error> {
         let start = Start::MySql(self.shared.lock().applied.gtids.clone());
-        let limits = Limits { event_bytes: EVENT_BYTES, ..Limits::default() };
-        let settings = binlog::replica::Settings { server_id: self.server_id, heartbeat: HEARTBEAT, limits };
+        let settings = binlog::replica::Settings { server_id: self.server_id, heartbeat: HEARTBEAT, limits: LIMITS };
         let End { target, .. } = &self.settings.source;
         Replica::connect(target, &link::options(&self.settings.source), &start, &settings).map_err(Error::Stream)
     }
@@ -98,12 +114,6 @@ impl<'m> Follower<'m> {
                 return Err(Error::Stream(lost()));
             };
             let idle = self.event(&event, &at)?;
-            let inside = compressed(&event)?;
-            for event in &inside {
-                let event = replica.decoder().decode_inside(event);
-                let event = event.map_err(|_| Error::LogGap { what: "a damaged transaction", position: at.clone() })?;
-                self.event(&event, &at)?;
-            }
             self.advance(replica, idle)?;
         }
         Ok(())
@@ -111,21 +121,27 @@ impl<'m> Follower<'m> {
 
     /// Takes an event. Returns the position that a heartbeat tells.
     fn event(&mut self, event: &Event<'_>, at: &str) -> Result<Option<LogPosition>, Error> {
-        let gap = |what| Err(Error::LogGap { what, position: at.to_owned() });
+        if let Some(what) = obstacle(event) {
+            return Err(gap(what, at));
+        }
         match &event.body {
             Body::Gtid(transaction) => {
                 let Some(gtid) = &transaction.gtid else {
                     return Err(Error::Anonymous { position: at.to_owned() });
                 };
                 self.time = event.header.timestamp;
+                (self.xa, self.has_rows) = (false, false);
                 // Before any of its rows is dropped: chunks that begin from now on must see the transaction.
                 let (uuid, tag, number) = (gtid.uuid.to_string(), &gtid.tag, gtid.number);
                 self.shared.update(|following| following.begun.insert(&uuid, tag, number));
             }
             Body::Rows(rows) => self.rows(rows, at)?,
             Body::Query(query) => self.statement(query, at)?,
-            Body::Incident(_) => return gap("the log lacks changes (an incident)"),
-            Body::XaPrepare(_) => self.xa = false,
+            Body::Payload(payload) => self.compressed(payload, at)?,
+            Body::XaPrepare(prepare) => {
+                self.xa = false;
+                self.prepared.note(prepare);
+            }
             Body::Heartbeat(heartbeat) => {
                 let file = String::from_utf8_lossy(heartbeat.file).into_owned();
                 return Ok(Some(LogPosition { file, position: heartbeat.position }));
@@ -135,20 +151,47 @@ impl<'m> Follower<'m> {
         Ok(None)
     }
 
+    /// Takes the events of a compressed transaction one by one: together they can be larger than memory.
+    fn compressed(&mut self, payload: &Payload<'_>, at: &str) -> Result<(), Error> {
+        let damaged = |_| gap("a damaged compressed transaction", at);
+        // A statement is in a transaction whole, with its tables.
+        let mut decoder = Decoder::new(LIMITS);
+        let mut events = payload.events(&LIMITS).map_err(damaged)?;
+        while let Some(bytes) = events.next_event().map_err(damaged)? {
+            let event = decoder.decode_inside(bytes).map_err(damaged)?;
+            self.event(&event, at)?;
+        }
+        Ok(())
+    }
+
     fn statement(&mut self, query: &Query<'_>, at: &str) -> Result<(), Error> {
-        let words = statement::words(&query.statement);
-        let kind = statement::kind(&words);
-        self.xa |= kind == Kind::Xa;
-        if matches!(kind, Kind::Transaction | Kind::Harmless | Kind::Xa | Kind::XaEnd) {
-            return Ok(());
-        }
+        let words = words(&query.statement, Syntax::of(&query.variables()))
+            .ok_or_else(|| gap("a statement that cannot be read", at))?;
+        let concerned = || statement::concerned(&words, query.database, self.tables).map(|found| found.shown.clone());
         let position = at.to_owned();
-        let Some(table) = statement::concerned(&words, query.database, self.tables) else { return Ok(()) };
-        let table = table.shown.clone();
-        match kind {
-            Kind::Rows => Err(Error::StatementFormat { table, position }),
-            _ => Err(Error::DefinitionChanged { table, position, statement: statement::shown(&query.statement) }),
+        match statement::kind(&words) {
+            Kind::Transaction | Kind::Harmless | Kind::XaEnd => {}
+            Kind::Xa => self.xa = true,
+            Kind::XaCommit if self.prepared.take(&query.statement) => {}
+            Kind::XaCommit => {
+                return Err(gap("the end of an XA transaction that was prepared before the migration was begun", at));
+            }
+            // A server logs what it takes back only if a table without transactions has changed, too.
+            Kind::Rollback if self.has_rows => return Err(gap("a transaction that was rolled back in part", at)),
+            Kind::Rollback => {}
+            Kind::Rows if concerned().is_none() && statement::is_of_system(&words, query.database) => {}
+            // Triggers, functions and cascades change rows of tables that it does not name.
+            Kind::Rows => {
+                let database = || format!("a table of {}", String::from_utf8_lossy(query.database));
+                return Err(Error::StatementFormat { table: concerned().unwrap_or_else(database), position });
+            }
+            Kind::Definition => {
+                let Some(table) = concerned() else { return Ok(()) };
+                let statement = statement::shown(&query.statement);
+                return Err(Error::DefinitionChanged { table, position, statement });
+            }
         }
+        Ok(())
     }
 
     fn rows(&mut self, rows: &Rows<'_>, at: &str) -> Result<(), Error> {
@@ -156,9 +199,10 @@ impl<'m> Follower<'m> {
         let Some(table) = self.moved(map, at)? else { return Ok(()) };
         if self.xa {
             // They are visible only after XA COMMIT, which may come much later.
-            return Err(Error::LogGap { what: "an XA transaction, which is not supported,", position: at.to_owned() });
+            return Err(gap("an XA transaction, which is not supported,", at));
         }
-        let damaged = || Error::LogGap { what: "damaged rows", position: at.to_owned() };
+        self.has_rows = true;
+        let damaged = || gap("damaged rows", at);
         for change in rows.changes().map_err(|_| damaged())? {
             self.change(table, &change.map_err(|_| damaged())?, at)?;
             // A transaction can be larger than a window. Its rows are applied, but the position stays before it.
@@ -175,12 +219,20 @@ impl<'m> Follower<'m> {
         if found != expected {
             return Err(Error::Columns { table: table.shown.clone(), found, expected, position: at.to_owned() });
         }
-        Ok(Some(table))
+        let mut columns = table.table.columns.iter().zip(&map.columns);
+        match columns.find(|(column, logged)| !logged_type::agrees(column, logged)) {
+            None => Ok(Some(table)),
+            Some((column, _)) => Err(Error::ColumnType {
+                table: table.shown.clone(),
+                column: column.name.clone(),
+                position: at.to_owned(),
+            }),
+        }
     }
 
     /// A changed identity is a row that is gone and another one.
     fn change(&mut self, table: &MovedTable, change: &RowChange<'_>, at: &str) -> Result<(), Error> {
-        let incomplete = || Error::LogGap { what: "a row without its key (binlog_row_image)", position: at.to_owned() };
+        let incomplete = || gap("a row without its key (binlog_row_image)", at);
         let key = |row: &Option<binlog::event::Row<'_>>| match row {
             None => Ok(None),
             Some(row) => table.key.of_image(row).map(Some).ok_or_else(incomplete),
@@ -271,19 +323,55 @@ impl<'m> Follower<'m> {
     }
 }
 
-/// The events of a compressed transaction.
-fn compressed(event: &Event<'_>) -> Result<Vec<Vec<u8>>, Error> {
-    let Body::Payload(payload) = &event.body else { return Ok(Vec::new()) };
-    let damaged = |_| Error::LogGap { what: "a damaged compressed transaction", position: String::new() };
-    let mut events = payload.events(&Limits::default()).map_err(damaged)?;
-    let mut inside = Vec::new();
-    while let Some(event) = events.next_event().map_err(damaged)? {
-        inside.push(event.to_vec());
+/// Why an event cannot be followed, whichever table it is of.
+fn obstacle(event: &Event<'_>) -> Option<&'static str> {
+    match &event.body {
+        Body::Incident(_) => Some("the log lacks changes (an incident)"),
+        // Without rows the event only ends a statement.
+        Body::Rows(rows) if rows.table.is_none() && rows.changes().is_err() => Some("rows of an unknown table"),
+        Body::Other(_) if event.header.flags & EventHeader::IGNORABLE == 0 => Some("an event of an unknown type"),
+        _ => None,
     }
-    Ok(inside)
+}
+
+fn gap(what: &'static str, at: &str) -> Error {
+    Error::LogGap { what, position: at.to_owned() }
 }
 
 /// A server that stops ends the stream.
 const fn lost() -> binlog::Error {
     binlog::Error::Server(server::Error::Lost { phase: server::Phase::BinaryLog })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event of one type with these flags.
+    fn bytes(kind: u8, flags: u16, content: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(content.len()).unwrap().saturating_add(19);
+        let mut event = vec![0, 0, 0, 0, kind, 1, 0, 0, 0];
+        event.extend(length.to_le_bytes());
+        event.extend([0; 4]);
+        event.extend(flags.to_le_bytes());
+        event.extend(content);
+        event
+    }
+
+    fn found(kind: u8, flags: u16, content: &[u8]) -> Option<&'static str> {
+        obstacle(&Decoder::new(LIMITS).decode_inside(&bytes(kind, flags, content)).unwrap())
+    }
+
+    #[test]
+    fn nothing_unknown_is_skipped() {
+        const WRITE_ROWS: u8 = 30;
+        const EXECUTE_LOAD_QUERY: u8 = 18;
+        assert_eq!(found(99, 0, b"?"), Some("an event of an unknown type"));
+        assert_eq!(found(99, 0x80, b"?"), None);
+        assert_eq!(found(EXECUTE_LOAD_QUERY, 0, b""), Some("an event of an unknown type"));
+        // Number of the table, flags, no additional data, one column, which is present.
+        let end_of_statement = [9, 0, 0, 0, 0, 0, 1, 0, 2, 0, 1, 1];
+        assert_eq!(found(WRITE_ROWS, 0, &end_of_statement), None);
+        assert_eq!(found(WRITE_ROWS, 0, &[&end_of_statement[..], &[0, 5]].concat()), Some("rows of an unknown table"));
+    }
 }

@@ -163,6 +163,67 @@ fn a_changed_definition_ends_a_run() {
 }
 
 #[test]
+fn comments_do_not_hide_a_definition() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let mut root = pair.root();
+    root.query("SET NAMES utf8mb4").unwrap();
+    for statement in ["USE shop", "-- Create user table: don't\nTRUNCATE TABLE ack"] {
+        root.query(statement).unwrap();
+    }
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::DefinitionChanged { table, .. } if table == "shop.ack"), "{error}");
+}
+
+#[test]
+fn a_logged_statement_ends_a_run() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut root = pair.root();
+    for statement in [
+        "CREATE DATABASE other",
+        "CREATE TABLE other.t (a INT)",
+        "SET GLOBAL log_bin_trust_function_creators = ON",
+        "CREATE FUNCTION other.f() RETURNS INT BEGIN DELETE FROM shop.ack; RETURN 1; END",
+    ] {
+        root.query(statement).unwrap();
+    }
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // The function changes a table that the statement does not name.
+    root.query("SET SESSION binlog_format = STATEMENT").unwrap();
+    root.query("INSERT INTO other.t VALUES (other.f())").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::StatementFormat { .. }), "{error}");
+}
+
+#[test]
+fn modes_of_the_source_change_no_values() {
+    let Some(pair) = Pair::start(200) else { return };
+    let modes = "STRICT_ALL_TABLES,PAD_CHAR_TO_FULL_LENGTH,NO_BACKSLASH_ESCAPES";
+    pair.source
+        .sql(&format!(
+            "SET GLOBAL sql_mode = '{modes}'; SET sql_mode = 'ALLOW_INVALID_DATES'; \
+             INSERT INTO shop.wide VALUES ('2001-02-31', 1, REPEAT('x', 250000)), ('2001-02-31', 2, 'y')"
+        ))
+        .unwrap();
+    let mut settings = pair.addresses().settings();
+    // A chunk ends with the long row, so its date is compared.
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // Zeros, also in a compressed transaction.
+    pair.source
+        .sql(
+            "SET binlog_transaction_compression = ON; \
+             UPDATE shop.item SET data = REPEAT(CHAR(0), 100), name = '''\\' WHERE id < 50",
+        )
+        .unwrap();
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql("SET GLOBAL sql_mode = DEFAULT").unwrap();
+    pair.assert_equal();
+}
+
+#[test]
 fn what_is_not_safe_is_refused() {
     let Some(pair) = Pair::start(200) else { return };
     let mut settings = pair.addresses().settings();

@@ -51,6 +51,14 @@ impl Window {
         }
     }
 
+    /// Forgets the changes, which the stream delivers again. The chunks stay: they are no longer watched, so the next
+    /// delivery does not note them.
+    pub(crate) fn forget_changes(&mut self) {
+        let touched = std::mem::take(&mut self.touched);
+        let oldest = self.oldest.filter(|_| !touched.is_empty());
+        *self = Self { touched, oldest, ..Self::default() };
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rows == 0 && self.touched.is_empty()
     }
@@ -87,4 +95,25 @@ pub(crate) fn image(table: &MovedTable, row: &[Option<Value<'_>>]) -> Result<Vec
 
 fn write(image: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Column) -> Result<(), (String, NotWritable)> {
     value::write(image, value, column).map_err(|why| (column.name.clone(), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_stay_touched_when_changes_come_again() {
+        let mut window = Window::default();
+        window.touched.push((0, 7));
+        window.tables.insert(0, Images::new());
+        (window.changes, window.rows, window.oldest) = (1, 1, Some(Instant::now()));
+        window.forget_changes();
+        assert_eq!((window.touched.as_slice(), window.changes, window.tables.len()), (&[(0, 7)][..], 0, 0));
+        // Not empty and not forever young, so that it is applied.
+        let limits = WindowLimits { rows: 100, bytes: 100, age: Duration::ZERO };
+        assert!(!window.is_empty() && window.is_full(&limits) && window.oldest.is_some());
+        window.touched.clear();
+        window.forget_changes();
+        assert!(window.is_empty() && window.oldest.is_none());
+    }
 }

@@ -35,7 +35,7 @@ impl Error {
             Self::Stream(error) => of_side(Side::Source, &error.hint()?).into(),
             Self::SourceSetting { .. } => "set it on the source, then run again".into(),
             Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } => "leave the table out with --exclude".into(),
-            Self::DefinitionChanged { .. } => {
+            Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
                 "abort, make the same change at the target or let it be created anew, and begin again".into()
             }
             Self::StatementFormat { .. } => {

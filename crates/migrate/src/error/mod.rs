@@ -143,10 +143,10 @@ pub enum Error {
         /// The first characters of the statement.
         statement: String,
     },
-    /// A statement changed rows of a table that is moved without logging the rows.
+    /// A statement is in the log that may have changed rows of a table that is moved, without their values.
     #[error("source: {table} was changed by a statement, not by rows, at {position}")]
     StatementFormat {
-        /// `schema.table`.
+        /// `schema.table`, or the schema in which the statement was executed.
         table: String,
         /// File and position.
         position: String,
@@ -168,6 +168,16 @@ pub enum Error {
         found: usize,
         /// Number of columns when the migration began.
         expected: usize,
+        /// File and position.
+        position: String,
+    },
+    /// A column has another type in the log than when the migration began.
+    #[error("source: {table} has another type of column {column} in the log at {position}")]
+    ColumnType {
+        /// `schema.table`.
+        table: String,
+        /// Name of the column.
+        column: String,
         /// File and position.
         position: String,
     },
