@@ -158,6 +158,8 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
             return Err(Error::NotReady { what: "not every row was copied".to_owned() });
         }
         active.catch_up()?;
+        // Stored first: what this run finds must not be forgotten when it ends.
+        state::unverify(&mut active.target)?;
         active.shared.update(|following| following.watched.clear());
         verify_changed(active, Hot::Divide, events)
     })

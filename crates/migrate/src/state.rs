@@ -70,6 +70,8 @@ pub(crate) struct Run {
     pub(crate) step: String,
     /// The source's settings before it was fenced.
     pub(crate) fence: String,
+    /// The end of the source's log when it was fenced.
+    pub(crate) source_end: String,
 }
 
 /// A loaded chunk, and whether it was compared since it last changed.
@@ -90,7 +92,7 @@ fn failed(error: server::Error) -> Error {
 /// # Errors
 /// [`Error::ForeignState`] if the schema is not of a migration.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
-    let sql = "SELECT format, source_uuid, phase, step, fence FROM `_sealant`.`run` WHERE id = 1";
+    let sql = "SELECT format, source_uuid, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
         Ok(rows) => rows,
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
@@ -109,7 +111,8 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     }
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
-    Ok(Some(Run { source_uuid: text("source_uuid"), phase, step: text("step"), fence: text("fence") }))
+    let (source_uuid, step, fence, source_end) = (text("source_uuid"), text("step"), text("fence"), text("source_end"));
+    Ok(Some(Run { source_uuid, phase, step, fence, source_end }))
 }
 
 /// A migration that was killed while it created its tables leaves some of them.
@@ -121,6 +124,9 @@ fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
 }
 
 /// Creates the schema, and begins a migration that follows the source from `start`.
+///
+/// # Errors
+/// [`Error::NotEmpty`]: whatever is in a table of the state is a copy, which `abort` may drop.
 pub(crate) fn begin(
     target: &mut Connection,
     source_uuid: &str,
@@ -128,6 +134,7 @@ pub(crate) fn begin(
     start: &Position,
     encrypted: bool,
 ) -> Result<(), Error> {
+    tables.iter().try_for_each(|table| require_empty(target, table))?;
     let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
     statements.extend(TABLES.map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
@@ -143,6 +150,11 @@ pub(crate) fn begin(
     ));
     statements.push("COMMIT".to_owned());
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
+}
+
+fn require_empty(target: &mut Connection, table: &MovedTable) -> Result<(), Error> {
+    let rows = target.query(&format!("SELECT 1 FROM {} LIMIT 1", table.quoted)).map_err(failed)?;
+    if rows.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
 }
 
 /// Compares the tables with those that the migration was begun with.
@@ -202,6 +214,11 @@ pub(crate) fn mark_touched(table: usize, chunk: u64) -> String {
     )
 }
 
+/// Marks every chunk as not compared.
+pub(crate) fn unverify(target: &mut Connection) -> Result<(), Error> {
+    target.query("UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1").map(drop).map_err(failed)
+}
+
 /// How often a chunk was changed since it is watched.
 pub(crate) fn touches(target: &mut Connection, table: usize, chunk: u64) -> Result<u64, Error> {
     let sql = format!("SELECT touches FROM `_sealant`.`chunk` WHERE tbl = {table} AND number = {chunk}");
@@ -248,6 +265,16 @@ pub(crate) fn set_phase(target: &mut Connection, phase: Phase) -> Result<(), Err
 pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)]) -> Result<(), Error> {
     let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", literal::text(value))).collect();
     set(target, &format!("step = {}{more}", literal::text(step)))
+}
+
+/// Stores that the source takes writes again.
+pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
+    set(target, &format!("step = '', fence = '', phase = '{}'", Phase::Copied.text()))
+}
+
+/// Stores that the target is ready for writes, whole or not at all.
+pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<(), Error> {
+    set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
 }
 
 /// Shows that the run is alive.

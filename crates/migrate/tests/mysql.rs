@@ -6,7 +6,7 @@ mod support;
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
-use migrate::{DivergenceKind, Error, Event, Phase, Side, Until};
+use migrate::{DivergenceKind, Error, Event, Phase, Settings, Side, Until};
 use support::{Addresses, Pair, writers::Writers};
 
 const ROWS: u32 = 20_000;
@@ -132,8 +132,83 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     // Again: nothing is left to do.
     assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, Duration::ZERO);
     assert!(matches!(migrate::abort(&settings, true), Err(Error::NotReady { .. })));
+    // The target has writes of its own from now on, which nothing may overwrite.
+    assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
+    assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
     migrate::finish(&settings.target).unwrap();
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
+}
+
+/// Cuts over, and does something when a step was done. The source takes writes again.
+fn failed_cut_over(pair: &Pair, settings: &Settings, step: &str, act: &dyn Fn()) -> Error {
+    let mut done = false;
+    let error = migrate::cut_over(settings, &mut |event| {
+        if matches!(event, Event::Step { name } if name == step) {
+            act();
+            done = true;
+        }
+    });
+    assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
+    let error = error.unwrap_err();
+    assert!(done || step.is_empty(), "{error}");
+    error
+}
+
+#[test]
+fn a_difference_that_was_found_is_not_forgotten() {
+    let Some(pair) = Pair::start(1000) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("SET sql_log_bin = 0; DELETE FROM shop.item WHERE id = 500").unwrap();
+    assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Divergence(_))));
+    let error = failed_cut_over(&pair, &settings, "", &|| {});
+    assert!(matches!(&error, Error::Divergence(rows) if rows.len() == 1), "{error}");
+}
+
+#[test]
+fn a_cut_over_that_fails_gives_the_source_back() {
+    let Some(pair) = Pair::start(1000) else { return };
+    let mut settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+
+    let error = failed_cut_over(&pair, &settings, "fenced", &|| settings.stop.store(true, Ordering::Relaxed));
+    assert!(matches!(error, Error::Stopped), "{error}");
+    settings.stop.store(false, Ordering::Relaxed);
+
+    let write = || {
+        pair.source.sql("SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF").unwrap();
+        pair.source.sql("INSERT INTO shop.ack VALUES (1); SET GLOBAL super_read_only = ON").unwrap();
+    };
+    let error = failed_cut_over(&pair, &settings, "verified", &write);
+    assert!(error.to_string().contains("transactions were executed at the fenced source"), "{error}");
+
+    pair.source.sql("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1; START REPLICA").unwrap();
+    let error = failed_cut_over(&pair, &settings, "", &|| {});
+    assert!(error.to_string().contains("applies changes of another server"), "{error}");
+    pair.source.sql("STOP REPLICA").unwrap();
+
+    settings.max_blocked = Duration::from_secs(1);
+    let late = || {
+        std::thread::sleep(Duration::from_secs(3));
+        // Lifted although the cut-over still waits.
+        assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
+    };
+    let error = failed_cut_over(&pair, &settings, "fenced", &late);
+    assert!(error.to_string().contains("has taken no writes for 1 s"), "{error}");
+
+    settings.max_blocked = Duration::from_secs(30);
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "1");
+}
+
+#[test]
+fn a_lost_target_gives_the_source_back() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let lose = || drop(pair.target.sql("SHUTDOWN"));
+    let error = failed_cut_over(&pair, &settings, "fenced", &lose);
+    assert!(matches!(error, Error::Server { side: Side::Target, .. }), "{error}");
 }
 
 #[test]
@@ -178,7 +253,10 @@ fn what_is_not_safe_is_refused() {
     pair.target.sql("INSERT INTO shop.item (id) VALUES (5)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::NotEmpty { table } if table == "shop.item"), "{error}");
-    pair.target.sql("DROP DATABASE _sealant; CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
+    // Rows that are not a copy are never dropped.
+    migrate::abort(&settings, true).unwrap();
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "1");
+    pair.target.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::ForeignState { .. }), "{error}");
     pair.source.sql("SET GLOBAL binlog_row_image = MINIMAL").unwrap();
