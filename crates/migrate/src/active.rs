@@ -16,6 +16,7 @@ use crate::{
         gate::{Chunk, Gate},
         table::MovedTable,
     },
+    definitions::{self, Compare},
     key::Key,
     link, literal,
     position::{self, Position},
@@ -58,6 +59,8 @@ pub(crate) fn with_stream<T>(
     let source_uuid = check_source(&mut source)?;
     let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
     lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
+    // Before the first row goes there.
+    definitions::check(settings, Compare::Encryption)?;
     let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, may_begin)?;
     let shared = read_state(&mut source, &mut target, &tables)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id())?;

@@ -15,6 +15,7 @@ use server::{Connection, dialect::statement::REPLICATION_THREADS};
 use crate::{
     End, Error, Event, Phase, Side,
     active::{Active, lock, moved_tables, variable, with_stream},
+    definitions::{self, Compare},
     fence::{Before, Fence, same_server},
     link, position,
     run::verify_changed,
@@ -107,6 +108,7 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
         }
     }
     active.catch_up()?;
+    definitions::check(active.settings, Compare::Everything)?;
     let left = active.unverified().len();
     if left > comparable(active.settings) {
         let what = format!("{left} chunks have changed since they were compared: too many for --max-blocked");

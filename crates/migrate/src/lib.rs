@@ -18,6 +18,7 @@ mod apply;
 pub mod catalog;
 pub mod copy;
 mod cutover;
+mod definitions;
 pub mod encryption;
 mod error;
 mod fence;

@@ -202,6 +202,21 @@ fn a_cut_over_that_fails_gives_the_source_back() {
 }
 
 #[test]
+fn a_target_that_was_changed_ends_a_migration() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("ALTER TABLE shop.wide ADD INDEX more (n)").unwrap();
+    for error in [migrate::run(&settings, &mut |_| {}).map(drop), migrate::cut_over(&settings, &mut |_| {}).map(drop)] {
+        let error = error.unwrap_err();
+        assert!(matches!(&error, Error::Structure { differences } if differences[0].table.1 == "wide"), "{error}");
+    }
+    pair.target.sql("ALTER TABLE shop.wide DROP INDEX more; ALTER TABLE shop.pair ENCRYPTION = 'N'").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
+}
+
+#[test]
 fn a_lost_target_gives_the_source_back() {
     let Some(pair) = Pair::start(200) else { return };
     let settings = pair.addresses().settings();
