@@ -153,6 +153,7 @@ fn begin_or_resume(
 }
 
 fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedTable]) -> Result<Shared, Error> {
+    let epoch = state::begin_epoch(target)?;
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
     for stored in state::chunks(target, tables)? {
@@ -165,7 +166,7 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
     }
     let gates = loaded.into_iter().map(Gate::resumed).collect();
     let start = state::position(target)?;
-    let shared = Shared::new(gates, watched, start);
+    let shared = Shared::new(epoch, gates, watched, start);
     // The position was stored after its transactions were delivered, not after they were visible.
     let begun = shared.lock().begun.clone();
     crate::copy::read::wait_until_visible(source, &shared, &begun)?;

@@ -99,12 +99,14 @@ impl Following {
 /// [`Following`], with its lock.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Which process of the migration this is.
+    pub(crate) epoch: u64,
     following: Mutex<Following>,
     changed: Condvar,
 }
 
 impl Shared {
-    pub(crate) fn new(gates: Vec<Gate<Key>>, watched: HashSet<(usize, u64)>, start: Position) -> Self {
+    pub(crate) fn new(epoch: u64, gates: Vec<Gate<Key>>, watched: HashSet<(usize, u64)>, start: Position) -> Self {
         let following = Following {
             gates,
             watched,
@@ -120,7 +122,7 @@ impl Shared {
             ended: false,
             failure: None,
         };
-        Self { following: Mutex::new(following), changed: Condvar::new() }
+        Self { epoch, following: Mutex::new(following), changed: Condvar::new() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Following> {

@@ -19,9 +19,9 @@ use crate::{
 };
 
 /// Version of the tables below.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
      target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL)",
@@ -31,6 +31,8 @@ const TABLES: [&str; 4] = [
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
      position BIGINT UNSIGNED NOT NULL)",
+    // Not a column of `run`, whose row is updated each second.
+    "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
 
 /// How far a migration is.
@@ -118,7 +120,7 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
 /// A migration that was killed while it created its tables leaves some of them.
 fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
     let sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '_sealant' \
-               AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos')";
+               AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos', 'epoch')";
     let rows = target.query(sql).map_err(failed)?;
     if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::ForeignState { schema: STATE_SCHEMA }) }
 }
@@ -143,6 +145,7 @@ pub(crate) fn begin(
         let (name, shape) = (hex(table.shown.as_bytes()), hex(table.shape().as_bytes()));
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }
+    statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(start)));
     statements.push(format!(
         "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, 'copy', '', '', '', '', NOW())",
@@ -198,6 +201,30 @@ fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<Stored
     let chunk =
         Chunk { number: number("number")?, after: key("after_key")?, upto: key("upto_key")?, state: State::Loaded };
     Ok(StoredChunk { table, chunk, rows: number("row_count")?, verified: number("verified")? != 0 })
+}
+
+/// Begins the epoch of a process: transactions of earlier ones, which their server may not have ended yet, are stored
+/// before this returns, or never.
+pub(crate) fn begin_epoch(target: &mut Connection) -> Result<u64, Error> {
+    // Waits for those that have read the epoch.
+    target.query("UPDATE `_sealant`.`epoch` SET epoch = epoch + 1 WHERE id = 1").map_err(failed)?;
+    // So that an earlier process does not mark a chunk as compared any more.
+    target.query("UPDATE `_sealant`.`chunk` SET touches = touches + 1 WHERE verified = 0").map_err(failed)?;
+    epoch(target, "")
+}
+
+/// In a transaction: keeps a later process from beginning its epoch before the end.
+///
+/// # Errors
+/// [`Error::Locked`] if one has begun.
+pub(crate) fn require_epoch(target: &mut Connection, expected: u64) -> Result<(), Error> {
+    let found = epoch(target, " LOCK IN SHARE MODE")?;
+    if found == expected { Ok(()) } else { Err(Error::Locked { side: Side::Target }) }
+}
+
+fn epoch(target: &mut Connection, lock: &str) -> Result<u64, Error> {
+    let rows = target.query(&format!("SELECT epoch FROM `_sealant`.`epoch` WHERE id = 1{lock}")).map_err(failed)?;
+    rows.scalar().and_then(|text| text.parse().ok()).ok_or(Error::State { what: "epoch" })
 }
 
 /// The statement that marks a chunk as loaded.

@@ -53,7 +53,7 @@ impl<'m> Follower<'m> {
         server_id: u32,
     ) -> Result<Self, Error> {
         let by_name = tables.iter().map(|it| ((it.table.schema.as_str(), it.table.name.as_str()), it)).collect();
-        let writer = Writer::open(&settings.target, tables)?;
+        let writer = Writer::open(&settings.target, tables, shared.epoch)?;
         let (window, stored) = (Window::default(), std::time::Instant::now());
         Ok(Self { settings, shared, tables, by_name, writer, window, server_id, time: 0, xa: false, stored })
     }

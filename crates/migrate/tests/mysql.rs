@@ -49,15 +49,22 @@ fn child() {
 fn a_killed_migration_goes_on() {
     let Some(pair) = Pair::start(ROWS) else { return };
     let writers = Writers::start(&pair, 4, ROWS.into());
-    for delay in [900, 1600, 700] {
+    let mut settings = pair.addresses().settings();
+    let copied = || {
+        let status = migrate::status(&settings);
+        status.map_or(0, |status| status.tables.iter().map(|table| table.rows).sum::<u64>())
+    };
+    for delay in [100, 1600, 700] {
         let mut child = pair.addresses().child("child");
+        let began = std::time::Instant::now();
+        while copied() == 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "the first process has copied nothing");
+            std::thread::sleep(Duration::from_millis(10));
+        }
         std::thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
     }
-    let mut settings = pair.addresses().settings();
-    let copied = migrate::status(&settings).unwrap().tables.iter().map(|table| table.rows).sum::<u64>();
-    assert!(copied > 0, "the first processes have copied nothing");
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
     writers.stop();
@@ -214,6 +221,34 @@ fn a_target_that_was_changed_ends_a_migration() {
     pair.target.sql("ALTER TABLE shop.wide DROP INDEX more; ALTER TABLE shop.pair ENCRYPTION = 'N'").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
+}
+
+#[test]
+fn a_process_that_another_one_has_followed_stores_nothing() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    let follow = || drop(pair.target.sql("UPDATE _sealant.epoch SET epoch = epoch + 1").unwrap());
+    let run = |at: Phase, act: &dyn Fn()| {
+        migrate::run(&settings, &mut |event| {
+            if event == Event::Phase(at) {
+                act();
+            }
+        })
+    };
+    // Loads a chunk.
+    let error = run(Phase::Copy, &follow).unwrap_err();
+    assert!(matches!(error, Error::Locked { side: Side::Target }), "{error}");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "0");
+    // Applies a change.
+    let change = || {
+        follow();
+        pair.source.sql("INSERT INTO shop.ack VALUES (77)").unwrap();
+    };
+    let error = run(Phase::Copied, &change).unwrap_err();
+    assert!(matches!(error, Error::Locked { side: Side::Target }), "{error}");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.ack").unwrap(), "0");
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
 }
 
 #[test]
