@@ -962,6 +962,7 @@ as-source\t'Only those that are encrypted at the source'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How writes to the source are stopped' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l max-blocked -d 'Give up, and let the source take writes again, after this many seconds without them' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use replication::gtid::mysql::GtidSet;
 use server::{Connection, error_code};
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
         gate::{Chunk, Gate},
         table::MovedTable,
     },
+    definitions::{self, Compare},
     key::Key,
     link, literal,
     position::{self, Position},
@@ -57,6 +59,8 @@ pub(crate) fn with_stream<T>(
     let source_uuid = check_source(&mut source)?;
     let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
     lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
+    // Before the first row goes there.
+    definitions::check(settings, Compare::Encryption)?;
     let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, may_begin)?;
     let shared = read_state(&mut source, &mut target, &tables)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id())?;
@@ -92,7 +96,8 @@ pub(crate) fn lock(connection: &mut Connection, side: Side, name: &str) -> Resul
     if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
 }
 
-fn variable(connection: &mut Connection, side: Side, name: &str) -> Result<String, Error> {
+/// A global variable; empty if the server does not have it.
+pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> Result<String, Error> {
     match connection.query(&format!("SELECT @@GLOBAL.{name}")) {
         Ok(rows) => Ok(rows.scalar().unwrap_or_default().to_owned()),
         Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(String::new()),
@@ -135,6 +140,10 @@ fn begin_or_resume(
         state::begin(target, source_uuid, tables, &start, encrypted)?;
         return Ok(Phase::Copy);
     };
+    // The target has writes of its own from then on, which the source's changes would overwrite.
+    if run.phase == Phase::Switched {
+        return Err(Error::Switched);
+    }
     state::compare_tables(target, tables)?;
     let applied = state::position(target)?.gtids;
     if !applied.is_subset_of(&position::executed(source)?) {
@@ -144,6 +153,7 @@ fn begin_or_resume(
 }
 
 fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedTable]) -> Result<Shared, Error> {
+    let epoch = state::begin_epoch(target)?;
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
     for stored in state::chunks(target, tables)? {
@@ -156,7 +166,7 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
     }
     let gates = loaded.into_iter().map(Gate::resumed).collect();
     let start = state::position(target)?;
-    let shared = Shared::new(gates, watched, start);
+    let shared = Shared::new(epoch, gates, watched, start);
     // The position was stored after its transactions were delivered, not after they were visible.
     let begun = shared.lock().begun.clone();
     crate::copy::read::wait_until_visible(source, &shared, &begun)?;
@@ -200,11 +210,16 @@ impl Active<'_> {
         }
     }
 
-    /// Waits until the target has everything that the source has logged. Returns the end of the log.
-    pub(crate) fn catch_up(&mut self) -> Result<binlog::replica::LogPosition, Error> {
-        let end = position::log_end(&mut self.source)?;
-        self.shared.wait_applied(&end)?;
-        Ok(end)
+    /// Waits until the target has everything that the source has executed.
+    pub(crate) fn catch_up(&mut self) -> Result<(), Error> {
+        let executed = position::executed(&mut self.source)?;
+        self.wait_applied(&executed)
+    }
+
+    /// Waits until the target has these transactions. By GTID: positions in files are those of one server, and another
+    /// one may answer at the source's address.
+    pub(crate) fn wait_applied(&self, gtids: &GtidSet) -> Result<(), Error> {
+        self.shared.wait_applied(gtids, &self.settings.stop)
     }
 
     pub(crate) fn set_phase(&mut self, phase: Phase) -> Result<(), Error> {

@@ -4,16 +4,19 @@
 //! `abort` undoes all.
 
 use std::{
-    thread::sleep,
-    time::{Duration, Instant},
+    thread::{self, sleep},
+    time::Duration,
 };
 
 use binlog::replica::LogPosition;
-use server::Connection;
+use replication::gtid::mysql::GtidSet;
+use server::{Connection, dialect::statement::REPLICATION_THREADS};
 
 use crate::{
     End, Error, Event, Phase, Side,
-    active::{Active, lock, moved_tables, with_stream},
+    active::{Active, lock, moved_tables, variable, with_stream},
+    definitions::{self, Compare},
+    fence::{Before, Fence, same_server},
     link, position,
     run::verify_changed,
     settings::Settings,
@@ -25,6 +28,8 @@ use crate::{
 const ROUNDS: u32 = 3;
 /// Pause between readings of the end of the log, which must not move.
 const STILL: Duration = Duration::from_millis(20);
+/// Bytes of rows that two servers compare in a second, at the least.
+const COMPARED_BYTES: u64 = 50 << 20;
 
 /// What a cut-over did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,31 +40,61 @@ pub struct CutOver {
     pub source_end: String,
 }
 
+/// The end of the source's log while it is fenced.
+struct SourceEnd {
+    log: LogPosition,
+    gtids: GtidSet,
+}
+
 /// Fences the source with `super_read_only`, applies and compares the rest, and leaves the target ready for writes.
 ///
 /// # Errors
-/// [`Error::NotReady`], [`Error::Divergence`] and others. The source takes writes again then, unless the connection to it
-/// is lost; the same call, or [`abort`], repairs that.
+/// [`Error::NotReady`], [`Error::Divergence`] and others. The source takes writes again then, except with
+/// [`Error::StillFenced`]; the same call, or [`abort`], repairs that.
 pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
+    let stored = state::run(&mut link::target(&settings.target)?)?;
+    if let Some(run) = stored.filter(|run| run.phase == Phase::Switched) {
+        return Ok(CutOver { blocked: Duration::ZERO, source_end: run.source_end });
+    }
     with_stream(settings, false, |active| {
         if active.phase == Phase::Copy {
             return Err(Error::NotReady { what: "not every row was copied and compared".to_owned() });
         }
-        if active.phase == Phase::Switched {
-            return Ok(CutOver { blocked: Duration::ZERO, source_end: String::new() });
-        }
-        compare_before(active, events)?;
         let mut control = link::source_control(&settings.source)?;
-        let began = Instant::now();
-        let ended = fence(active, &mut control, events).and_then(|()| drain(active, &mut control, events));
-        match ended {
-            Ok(end) => Ok(CutOver { blocked: began.elapsed(), source_end: position::shown(&end) }),
-            Err(error) => {
-                lift(&mut control, &mut active.target)?;
-                Err(error)
-            }
-        }
+        let source_uuid = variable(&mut active.source, Side::Source, "server_uuid")?;
+        same_server(&mut control, &source_uuid)?;
+        lift_earlier(&mut active.target, &mut control)?;
+        no_replication(&mut control)?;
+        compare_before(active, events)?;
+        let fence = Fence::new(&settings.source, Before::read(&mut control)?);
+        let shared = active.shared;
+        let ended = thread::scope(|threads| {
+            threads.spawn(|| fence.guard(settings, shared));
+            fenced(active, &fence, &mut control, events).or_else(|error| match error {
+                // Whether the target is ready is not known.
+                Error::StillFenced { .. } => Err(error),
+                error => lift(active, &fence, &mut control).and(Err(error)),
+            })
+        });
+        ended.map(|end| CutOver { blocked: fence.age(), source_end: position::shown(&end.log) })
     })
+}
+
+/// Lifts the fence of a cut-over that was killed, so that writes are not blocked while most is compared.
+fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), Error> {
+    let run = state::run(target)?.ok_or(Error::NotBegun)?;
+    let Some(before) = Before::parse(&run.fence) else { return Ok(()) };
+    before.restore(source)?;
+    state::set_lifted(target)
+}
+
+/// The threads of replication are not stopped by `super_read_only`.
+fn no_replication(source: &mut Connection) -> Result<(), Error> {
+    let threads = source.query(REPLICATION_THREADS).map_err(Error::of(Side::Source))?;
+    if threads.scalar() == Some("0") {
+        return Ok(());
+    }
+    Err(Error::NotReady { what: "the source applies changes of another server (STOP REPLICA)".to_owned() })
 }
 
 /// Everything that can be compared while writes go on, so that little is left for the time without them.
@@ -72,34 +107,49 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
             break;
         }
     }
-    active.catch_up().map(drop)
+    active.catch_up()?;
+    definitions::check(active.settings, Compare::Everything)?;
+    let left = active.unverified().len();
+    if left > comparable(active.settings) {
+        let what = format!("{left} chunks have changed since they were compared: too many for --max-blocked");
+        return Err(Error::NotReady { what });
+    }
+    Ok(())
 }
 
-fn fence(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-    // What it was before, but not what an earlier attempt has made of it.
-    let run = state::run(&mut active.target)?.ok_or(Error::NotBegun)?;
-    if run.fence.is_empty() {
-        let before = fence_settings(source)?;
-        state::set_step(&mut active.target, "fencing", &[("fence", &before)])?;
-    }
-    source.query("SET GLOBAL super_read_only = ON").map_err(Error::of(Side::Source))?;
+/// Number of chunks that can be compared while writes are blocked.
+fn comparable(settings: &Settings) -> usize {
+    let bytes = settings.max_blocked.as_secs().max(1).saturating_mul(COMPARED_BYTES);
+    usize::try_from(bytes).unwrap_or(usize::MAX).checked_div(settings.chunk_bytes).unwrap_or(usize::MAX).max(1)
+}
+
+fn fenced(
+    active: &mut Active<'_>,
+    fence: &Fence<'_>,
+    source: &mut Connection,
+    events: &mut dyn FnMut(Event),
+) -> Result<SourceEnd, Error> {
+    state::set_step(&mut active.target, "fencing", &[("fence", &fence.before.text())])?;
+    fence.raise(source)?;
+    no_replication(source)?;
     let prepared = source.query("XA RECOVER").map_err(Error::of(Side::Source))?;
     if !prepared.rows.is_empty() {
         return Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() });
     }
     state::set_step(&mut active.target, "fenced", &[])?;
     events(Event::Step { name: "fenced" });
-    Ok(())
+    let end = drain(active, source, events)?;
+    set_counters(active, source)?;
+    switch(active, fence, source, &end)?;
+    events(Event::Step { name: "switched" });
+    Ok(end)
 }
 
-fn drain(
-    active: &mut Active<'_>,
-    source: &mut Connection,
-    events: &mut dyn FnMut(Event),
-) -> Result<LogPosition, Error> {
+/// Applies and compares the rest.
+fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<SourceEnd, Error> {
     let end = still_end(source)?;
-    active.shared.wait_applied(&end)?;
-    state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end))])?;
+    active.wait_applied(&end.gtids)?;
+    state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end.log))])?;
     events(Event::Step { name: "drained" });
     verify_changed(active, Hot::Divide, events)?;
     if !active.unverified().is_empty() {
@@ -107,16 +157,57 @@ fn drain(
     }
     state::set_step(&mut active.target, "verified", &[])?;
     events(Event::Step { name: "verified" });
-    set_counters(active, source)?;
-    let target_end = position::log_end(&mut active.target).map(|end| position::shown(&end)).unwrap_or_default();
-    state::set_step(&mut active.target, "switched", &[("target_end", &target_end)])?;
-    active.set_phase(Phase::Switched)?;
-    events(Event::Step { name: "switched" });
     Ok(end)
 }
 
+/// Keeps the fence, and stores that the target is ready.
+fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &SourceEnd) -> Result<(), Error> {
+    let target_end = position::log_end(&mut active.target).map(|end| position::shown(&end)).unwrap_or_default();
+    fence.keep()?;
+    unchanged(source, end)?;
+    match state::set_switched(&mut active.target, &target_end) {
+        Ok(()) => {}
+        Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),
+        // It may be stored although its answer is lost. Writes must not go on at both ends.
+        Err(error) => {
+            let phase = phase_of_new_session(active).map_err(|_| fence.before.still_fenced(&error))?;
+            if phase != Some(Phase::Switched) {
+                return Err(error);
+            }
+        }
+    }
+    active.phase = Phase::Switched;
+    Ok(())
+}
+
+/// The phase that is stored. The lock shows that the lost session is gone, so that it cannot store anything later.
+fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error> {
+    active.target = link::target(&active.settings.target)?;
+    lock(&mut active.target, Side::Target, "sealant-migrate")?;
+    Ok(state::run(&mut active.target)?.map(|run| run.phase))
+}
+
+/// Checks that nothing was written since the end of the log was read, and nothing can be.
+fn unchanged(source: &mut Connection, end: &SourceEnd) -> Result<(), Error> {
+    if variable(source, Side::Source, "super_read_only")? != "1" {
+        return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
+    }
+    if position::executed(source)? != end.gtids {
+        return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });
+    }
+    Ok(())
+}
+
+/// Lets the source take writes again, first of all.
+fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> Result<(), Error> {
+    fence.lift(source)?;
+    // Without it the next call lifts the fence once more; why the cut-over failed matters more.
+    drop(state::set_lifted(&mut active.target));
+    Ok(())
+}
+
 /// The end of a log to which nothing is added any more: equal in three readings.
-fn still_end(source: &mut Connection) -> Result<LogPosition, Error> {
+fn still_end(source: &mut Connection) -> Result<SourceEnd, Error> {
     let mut end = position::log_end(source)?;
     let mut equal = 1_u32;
     while equal < 3 {
@@ -125,7 +216,7 @@ fn still_end(source: &mut Connection) -> Result<LogPosition, Error> {
         equal = if next == end { equal.saturating_add(1) } else { 1 };
         end = next;
     }
-    Ok(end)
+    Ok(SourceEnd { log: end, gtids: position::executed(source)? })
 }
 
 /// AUTO_INCREMENT goes on where the source was, even if its newest rows were deleted.
@@ -145,26 +236,6 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// The settings that the fence changes, as `super_read_only,read_only`.
-fn fence_settings(source: &mut Connection) -> Result<String, Error> {
-    let rows = source.query("SELECT CONCAT(@@GLOBAL.super_read_only, ',', @@GLOBAL.read_only)");
-    Ok(rows.map_err(Error::of(Side::Source))?.scalar().unwrap_or("0,0").to_owned())
-}
-
-/// Sets the source as it was before it was fenced.
-fn lift(source: &mut Connection, target: &mut Connection) -> Result<(), Error> {
-    let Some(run) = state::run(target)? else { return Ok(()) };
-    let Some((super_read_only, read_only)) = run.fence.split_once(',') else { return Ok(()) };
-    if super_read_only == "0" {
-        source.query("SET GLOBAL super_read_only = OFF").map_err(Error::of(Side::Source))?;
-    }
-    if read_only == "0" {
-        source.query("SET GLOBAL read_only = OFF").map_err(Error::of(Side::Source))?;
-    }
-    state::set_step(target, "", &[("fence", "")])?;
-    state::set_phase(target, Phase::Copied)
 }
 
 /// Removes the state of a migration whose cut-over was done. The tables stay, at both ends.
@@ -194,7 +265,7 @@ pub fn abort(settings: &Settings, drop_tables: bool) -> Result<(), Error> {
         return Err(Error::NotReady { what: "it was done, and the target may have newer rows".to_owned() });
     }
     if !run.fence.is_empty() {
-        lift(&mut link::source_control(&settings.source)?, &mut target)?;
+        lift_earlier(&mut target, &mut link::source_control(&settings.source)?)?;
     }
     let tables = moved_tables(settings)?;
     if drop_tables {

@@ -8,7 +8,9 @@ use crate::{
     Divergence, End, Error, Phase, Side,
     active::{Active, with_stream},
     catalog::{Creation, Filter, create, read},
-    copy, link,
+    copy,
+    definitions::{self, Compare},
+    link,
     settings::{Settings, Until},
     state,
     verify::{self, Hot},
@@ -101,6 +103,8 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     copy_all(active, events)?;
     // The chunks have seen nothing behind this end; from here on the target has the rows of one moment.
     active.catch_up()?;
+    // After the stream, which knows the statement that changed a table of the source.
+    definitions::check(active.settings, Compare::Everything)?;
     if active.phase == Phase::Copy {
         active.set_phase(Phase::Copied)?;
         events(Event::Phase(Phase::Copied));
@@ -158,6 +162,8 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
             return Err(Error::NotReady { what: "not every row was copied".to_owned() });
         }
         active.catch_up()?;
+        // Stored first: what this run finds must not be forgotten when it ends.
+        state::unverify(&mut active.target)?;
         active.shared.update(|following| following.watched.clear());
         verify_changed(active, Hot::Divide, events)
     })

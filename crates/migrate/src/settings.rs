@@ -10,6 +10,9 @@ use std::{
 
 use crate::Table;
 
+/// The usual [`Settings::max_blocked`].
+pub const MAX_BLOCKED: Duration = Duration::from_secs(10);
+
 /// A server, and how it is reached.
 #[derive(Clone, Debug)]
 pub struct End {
@@ -67,6 +70,8 @@ pub struct Settings {
     pub chunk_bytes: usize,
     /// Limits of windows.
     pub window: WindowLimits,
+    /// Longest time for which a cut-over blocks writes at the source before it gives up.
+    pub max_blocked: Duration,
     /// Set by the caller to end a run in order.
     pub stop: Arc<AtomicBool>,
 }
@@ -84,6 +89,7 @@ impl Settings {
             loaders: 2,
             chunk_bytes: 16 << 20,
             window: WindowLimits::default(),
+            max_blocked: MAX_BLOCKED,
             stop: Arc::default(),
         }
     }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashSet,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,7 +16,7 @@ use crate::{
     Error,
     copy::gate::{Gate, Verdict},
     key::Key,
-    position::{Position, has_reached},
+    position::Position,
 };
 
 /// How long a waiting thread sleeps before it looks whether the run has ended.
@@ -96,12 +99,14 @@ impl Following {
 /// [`Following`], with its lock.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Which process of the migration this is.
+    pub(crate) epoch: u64,
     following: Mutex<Following>,
     changed: Condvar,
 }
 
 impl Shared {
-    pub(crate) fn new(gates: Vec<Gate<Key>>, watched: HashSet<(usize, u64)>, start: Position) -> Self {
+    pub(crate) fn new(epoch: u64, gates: Vec<Gate<Key>>, watched: HashSet<(usize, u64)>, start: Position) -> Self {
         let following = Following {
             gates,
             watched,
@@ -117,7 +122,7 @@ impl Shared {
             ended: false,
             failure: None,
         };
-        Self { following: Mutex::new(following), changed: Condvar::new() }
+        Self { epoch, following: Mutex::new(following), changed: Condvar::new() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Following> {
@@ -165,9 +170,17 @@ impl Shared {
         })
     }
 
-    /// Waits until the target has everything before `end`.
-    pub(crate) fn wait_applied(&self, end: &LogPosition) -> Result<(), Error> {
-        self.wait(|following| following.wants(has_reached(&following.applied.log, end)))
+    /// Waits until the target has these transactions.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the run ends before, or the caller sets `stop`.
+    pub(crate) fn wait_applied(&self, gtids: &GtidSet, stop: &AtomicBool) -> Result<(), Error> {
+        self.wait(|following| {
+            if stop.load(Ordering::Relaxed) {
+                return Some(Err(Error::Stopped));
+            }
+            following.wants(gtids.is_subset_of(&following.applied.gtids)).map(Ok)
+        })?
     }
 
     /// Waits until the target has everything that the stream has begun. Returns these transactions.

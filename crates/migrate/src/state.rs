@@ -19,9 +19,9 @@ use crate::{
 };
 
 /// Version of the tables below.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
      target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL)",
@@ -31,6 +31,8 @@ const TABLES: [&str; 4] = [
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
      position BIGINT UNSIGNED NOT NULL)",
+    // Not a column of `run`, whose row is updated each second.
+    "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
 
 /// How far a migration is.
@@ -70,6 +72,8 @@ pub(crate) struct Run {
     pub(crate) step: String,
     /// The source's settings before it was fenced.
     pub(crate) fence: String,
+    /// The end of the source's log when it was fenced.
+    pub(crate) source_end: String,
 }
 
 /// A loaded chunk, and whether it was compared since it last changed.
@@ -90,7 +94,7 @@ fn failed(error: server::Error) -> Error {
 /// # Errors
 /// [`Error::ForeignState`] if the schema is not of a migration.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
-    let sql = "SELECT format, source_uuid, phase, step, fence FROM `_sealant`.`run` WHERE id = 1";
+    let sql = "SELECT format, source_uuid, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
         Ok(rows) => rows,
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
@@ -109,18 +113,22 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     }
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
-    Ok(Some(Run { source_uuid: text("source_uuid"), phase, step: text("step"), fence: text("fence") }))
+    let (source_uuid, step, fence, source_end) = (text("source_uuid"), text("step"), text("fence"), text("source_end"));
+    Ok(Some(Run { source_uuid, phase, step, fence, source_end }))
 }
 
 /// A migration that was killed while it created its tables leaves some of them.
 fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
     let sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '_sealant' \
-               AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos')";
+               AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos', 'epoch')";
     let rows = target.query(sql).map_err(failed)?;
     if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::ForeignState { schema: STATE_SCHEMA }) }
 }
 
 /// Creates the schema, and begins a migration that follows the source from `start`.
+///
+/// # Errors
+/// [`Error::NotEmpty`]: whatever is in a table of the state is a copy, which `abort` may drop.
 pub(crate) fn begin(
     target: &mut Connection,
     source_uuid: &str,
@@ -128,6 +136,7 @@ pub(crate) fn begin(
     start: &Position,
     encrypted: bool,
 ) -> Result<(), Error> {
+    tables.iter().try_for_each(|table| require_empty(target, table))?;
     let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
     statements.extend(TABLES.map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
@@ -136,6 +145,7 @@ pub(crate) fn begin(
         let (name, shape) = (hex(table.shown.as_bytes()), hex(table.shape().as_bytes()));
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }
+    statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(start)));
     statements.push(format!(
         "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, 'copy', '', '', '', '', NOW())",
@@ -143,6 +153,11 @@ pub(crate) fn begin(
     ));
     statements.push("COMMIT".to_owned());
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
+}
+
+fn require_empty(target: &mut Connection, table: &MovedTable) -> Result<(), Error> {
+    let rows = target.query(&format!("SELECT 1 FROM {} LIMIT 1", table.quoted)).map_err(failed)?;
+    if rows.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
 }
 
 /// Compares the tables with those that the migration was begun with.
@@ -188,6 +203,30 @@ fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<Stored
     Ok(StoredChunk { table, chunk, rows: number("row_count")?, verified: number("verified")? != 0 })
 }
 
+/// Begins the epoch of a process: transactions of earlier ones, which their server may not have ended yet, are stored
+/// before this returns, or never.
+pub(crate) fn begin_epoch(target: &mut Connection) -> Result<u64, Error> {
+    // Waits for those that have read the epoch.
+    target.query("UPDATE `_sealant`.`epoch` SET epoch = epoch + 1 WHERE id = 1").map_err(failed)?;
+    // So that an earlier process does not mark a chunk as compared any more.
+    target.query("UPDATE `_sealant`.`chunk` SET touches = touches + 1 WHERE verified = 0").map_err(failed)?;
+    epoch(target, "")
+}
+
+/// In a transaction: keeps a later process from beginning its epoch before the end.
+///
+/// # Errors
+/// [`Error::Locked`] if one has begun.
+pub(crate) fn require_epoch(target: &mut Connection, expected: u64) -> Result<(), Error> {
+    let found = epoch(target, " LOCK IN SHARE MODE")?;
+    if found == expected { Ok(()) } else { Err(Error::Locked { side: Side::Target }) }
+}
+
+fn epoch(target: &mut Connection, lock: &str) -> Result<u64, Error> {
+    let rows = target.query(&format!("SELECT epoch FROM `_sealant`.`epoch` WHERE id = 1{lock}")).map_err(failed)?;
+    rows.scalar().and_then(|text| text.parse().ok()).ok_or(Error::State { what: "epoch" })
+}
+
 /// The statement that marks a chunk as loaded.
 pub(crate) fn mark_loaded(table: usize, chunk: &Chunk<Key>, rows: u64, bytes: usize) -> String {
     let key = |key: &Option<Key>| key.as_ref().map_or_else(|| "NULL".to_owned(), |key| format!("'{}'", key_text(key)));
@@ -200,6 +239,11 @@ pub(crate) fn mark_touched(table: usize, chunk: u64) -> String {
     format!(
         "UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1 WHERE tbl = {table} AND number = {chunk}"
     )
+}
+
+/// Marks every chunk as not compared.
+pub(crate) fn unverify(target: &mut Connection) -> Result<(), Error> {
+    target.query("UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1").map(drop).map_err(failed)
 }
 
 /// How often a chunk was changed since it is watched.
@@ -248,6 +292,16 @@ pub(crate) fn set_phase(target: &mut Connection, phase: Phase) -> Result<(), Err
 pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)]) -> Result<(), Error> {
     let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", literal::text(value))).collect();
     set(target, &format!("step = {}{more}", literal::text(step)))
+}
+
+/// Stores that the source takes writes again.
+pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
+    set(target, &format!("step = '', fence = '', phase = '{}'", Phase::Copied.text()))
+}
+
+/// Stores that the target is ready for writes, whole or not at all.
+pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<(), Error> {
+    set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
 }
 
 /// Shows that the run is alive.

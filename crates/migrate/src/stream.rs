@@ -58,7 +58,7 @@ impl<'m> Follower<'m> {
         server_id: u32,
     ) -> Result<Self, Error> {
         let by_name = tables.iter().map(|it| ((it.table.schema.as_str(), it.table.name.as_str()), it)).collect();
-        let writer = Writer::open(&settings.target, tables)?;
+        let writer = Writer::open(&settings.target, tables, shared.epoch)?;
         Ok(Self {
             settings,
             shared,

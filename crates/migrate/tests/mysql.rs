@@ -6,7 +6,7 @@ mod support;
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
-use migrate::{DivergenceKind, Error, Event, Phase, Side, Until};
+use migrate::{DivergenceKind, Error, Event, Phase, Settings, Side, Until};
 use support::{Addresses, Pair, writers::Writers};
 
 const ROWS: u32 = 20_000;
@@ -49,15 +49,22 @@ fn child() {
 fn a_killed_migration_goes_on() {
     let Some(pair) = Pair::start(ROWS) else { return };
     let writers = Writers::start(&pair, 4, ROWS.into());
-    for delay in [900, 1600, 700] {
+    let mut settings = pair.addresses().settings();
+    let copied = || {
+        let status = migrate::status(&settings);
+        status.map_or(0, |status| status.tables.iter().map(|table| table.rows).sum::<u64>())
+    };
+    for delay in [100, 1600, 700] {
         let mut child = pair.addresses().child("child");
+        let began = std::time::Instant::now();
+        while copied() == 0 {
+            assert!(began.elapsed() < Duration::from_secs(60), "the first process has copied nothing");
+            std::thread::sleep(Duration::from_millis(10));
+        }
         std::thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
     }
-    let mut settings = pair.addresses().settings();
-    let copied = migrate::status(&settings).unwrap().tables.iter().map(|table| table.rows).sum::<u64>();
-    assert!(copied > 0, "the first processes have copied nothing");
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
     writers.stop();
@@ -132,8 +139,126 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     // Again: nothing is left to do.
     assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, Duration::ZERO);
     assert!(matches!(migrate::abort(&settings, true), Err(Error::NotReady { .. })));
+    // The target has writes of its own from now on, which nothing may overwrite.
+    assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
+    assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
     migrate::finish(&settings.target).unwrap();
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
+}
+
+/// Cuts over, and does something when a step was done. The source takes writes again.
+fn failed_cut_over(pair: &Pair, settings: &Settings, step: &str, act: &dyn Fn()) -> Error {
+    let mut done = false;
+    let error = migrate::cut_over(settings, &mut |event| {
+        if matches!(event, Event::Step { name } if name == step) {
+            act();
+            done = true;
+        }
+    });
+    assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
+    let error = error.unwrap_err();
+    assert!(done || step.is_empty(), "{error}");
+    error
+}
+
+#[test]
+fn a_difference_that_was_found_is_not_forgotten() {
+    let Some(pair) = Pair::start(1000) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("SET sql_log_bin = 0; DELETE FROM shop.item WHERE id = 500").unwrap();
+    assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Divergence(_))));
+    let error = failed_cut_over(&pair, &settings, "", &|| {});
+    assert!(matches!(&error, Error::Divergence(rows) if rows.len() == 1), "{error}");
+}
+
+#[test]
+fn a_cut_over_that_fails_gives_the_source_back() {
+    let Some(pair) = Pair::start(1000) else { return };
+    let mut settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+
+    let error = failed_cut_over(&pair, &settings, "fenced", &|| settings.stop.store(true, Ordering::Relaxed));
+    assert!(matches!(error, Error::Stopped), "{error}");
+    settings.stop.store(false, Ordering::Relaxed);
+
+    let write = || {
+        pair.source.sql("SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF").unwrap();
+        pair.source.sql("INSERT INTO shop.ack VALUES (1); SET GLOBAL super_read_only = ON").unwrap();
+    };
+    let error = failed_cut_over(&pair, &settings, "verified", &write);
+    assert!(error.to_string().contains("transactions were executed at the fenced source"), "{error}");
+
+    pair.source.sql("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1; START REPLICA").unwrap();
+    let error = failed_cut_over(&pair, &settings, "", &|| {});
+    assert!(error.to_string().contains("applies changes of another server"), "{error}");
+    pair.source.sql("STOP REPLICA").unwrap();
+
+    settings.max_blocked = Duration::from_secs(1);
+    let late = || {
+        std::thread::sleep(Duration::from_secs(3));
+        // Lifted although the cut-over still waits.
+        assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
+    };
+    let error = failed_cut_over(&pair, &settings, "fenced", &late);
+    assert!(error.to_string().contains("has taken no writes for 1 s"), "{error}");
+
+    settings.max_blocked = Duration::from_secs(30);
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "1");
+}
+
+#[test]
+fn a_target_that_was_changed_ends_a_migration() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("ALTER TABLE shop.wide ADD INDEX more (n)").unwrap();
+    for error in [migrate::run(&settings, &mut |_| {}).map(drop), migrate::cut_over(&settings, &mut |_| {}).map(drop)] {
+        let error = error.unwrap_err();
+        assert!(matches!(&error, Error::Structure { differences } if differences[0].table.1 == "wide"), "{error}");
+    }
+    pair.target.sql("ALTER TABLE shop.wide DROP INDEX more; ALTER TABLE shop.pair ENCRYPTION = 'N'").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
+}
+
+#[test]
+fn a_process_that_another_one_has_followed_stores_nothing() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    let follow = || drop(pair.target.sql("UPDATE _sealant.epoch SET epoch = epoch + 1").unwrap());
+    let run = |at: Phase, act: &dyn Fn()| {
+        migrate::run(&settings, &mut |event| {
+            if event == Event::Phase(at) {
+                act();
+            }
+        })
+    };
+    // Loads a chunk.
+    let error = run(Phase::Copy, &follow).unwrap_err();
+    assert!(matches!(error, Error::Locked { side: Side::Target }), "{error}");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "0");
+    // Applies a change.
+    let change = || {
+        follow();
+        pair.source.sql("INSERT INTO shop.ack VALUES (77)").unwrap();
+    };
+    let error = run(Phase::Copied, &change).unwrap_err();
+    assert!(matches!(error, Error::Locked { side: Side::Target }), "{error}");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.ack").unwrap(), "0");
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
+fn a_lost_target_gives_the_source_back() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let lose = || drop(pair.target.sql("SHUTDOWN"));
+    let error = failed_cut_over(&pair, &settings, "fenced", &lose);
+    assert!(matches!(error, Error::Server { side: Side::Target, .. }), "{error}");
 }
 
 #[test]
@@ -239,7 +364,10 @@ fn what_is_not_safe_is_refused() {
     pair.target.sql("INSERT INTO shop.item (id) VALUES (5)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::NotEmpty { table } if table == "shop.item"), "{error}");
-    pair.target.sql("DROP DATABASE _sealant; CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
+    // Rows that are not a copy are never dropped.
+    migrate::abort(&settings, true).unwrap();
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "1");
+    pair.target.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::ForeignState { .. }), "{error}");
     pair.source.sql("SET GLOBAL binlog_row_image = MINIMAL").unwrap();

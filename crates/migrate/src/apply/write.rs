@@ -19,11 +19,12 @@ const TRIES: u32 = 20;
 pub(crate) struct Writer<'m> {
     target: Connection,
     tables: &'m [MovedTable],
+    epoch: u64,
 }
 
 impl<'m> Writer<'m> {
-    pub(crate) fn open(end: &End, tables: &'m [MovedTable]) -> Result<Self, Error> {
-        Ok(Self { target: link::target(end)?, tables })
+    pub(crate) fn open(end: &End, tables: &'m [MovedTable], epoch: u64) -> Result<Self, Error> {
+        Ok(Self { target: link::target(end)?, tables, epoch })
     }
 
     /// Applies a window. The target has everything before `position` then.
@@ -46,6 +47,7 @@ impl<'m> Writer<'m> {
 
     fn transaction(&mut self, window: &Window, position: &Position) -> Result<(), Error> {
         self.send(b"START TRANSACTION")?;
+        state::require_epoch(&mut self.target, self.epoch)?;
         // In the same order each time, so that two transactions do not wait for each other.
         let mut numbers: Vec<_> = window.tables.keys().copied().collect();
         numbers.sort_unstable();

@@ -107,7 +107,7 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
 }
 
 /// Tables that should be encrypted and are not.
-fn less_encrypted<'c>(
+pub(crate) fn less_encrypted<'c>(
     source: &'c Catalog,
     target: &'c Catalog,
     creation: Creation,

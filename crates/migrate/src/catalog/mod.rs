@@ -20,6 +20,7 @@ pub use self::{
     structure::Structure,
     tokens::placement,
 };
+pub(crate) use create::less_encrypted;
 
 /// Schema and name of a table.
 pub type TableName = (String, String);

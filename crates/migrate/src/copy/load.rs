@@ -68,6 +68,7 @@ impl<'m> Loader<'m> {
     /// Begins a transaction, and sees to it that the range is empty.
     fn begin(&mut self, content: &Content<'_>) -> Result<(), Error> {
         self.query("START TRANSACTION")?;
+        state::require_epoch(&mut self.target, self.shared.epoch)?;
         let Content { table, chunk, .. } = content;
         let range = table.key.range(chunk.after.as_ref(), chunk.upto.as_ref());
         let sql = format!("SELECT 1 FROM {} WHERE {range} LIMIT 1", table.by_key);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Error, Side};
+use crate::{Error, STATE_SCHEMA, Side};
 
 /// Options of a single connection that have the name of a side before their own here.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
@@ -41,6 +41,12 @@ impl Error {
             Self::StatementFormat { .. } => {
                 "set binlog_format=ROW for every session of the source, abort, and begin again".into()
             }
+            Self::Switched => "end the migration with sealant migrate finish".into(),
+            Self::StillFenced { statements, .. } => format!(
+                "see with sealant migrate status whether the cut-over was done; if it was not, run on the source: \
+                 {statements}; if that server is gone, DROP DATABASE {STATE_SCHEMA} at the target gives the migration up"
+            )
+            .into(),
             Self::NotBegun => "begin with sealant migrate run".into(),
             Self::ForeignState { .. } => "rename that schema".into(),
             Self::OtherMigration { .. } => "end it with sealant migrate finish or abort".into(),

@@ -210,6 +210,25 @@ pub enum Error {
         /// What is missing.
         what: String,
     },
+    /// The cut-over was done, so that the target has writes of its own.
+    #[error("target: the cut-over was done")]
+    Switched,
+    /// The source may take no writes any more, and the cut-over was not done, or it is not known whether it was.
+    #[error("source: it may still take no writes: {why}")]
+    StillFenced {
+        /// What failed.
+        why: String,
+        /// The statements by which the source takes writes again.
+        statements: String,
+    },
+    /// Another server than before answers at the source's address.
+    #[error("source: another server answers, {found}, not {expected}")]
+    OtherServer {
+        /// `server_uuid` before.
+        expected: String,
+        /// `server_uuid` now.
+        found: String,
+    },
     /// A thread of the run ended because another one failed, or the caller stopped it.
     #[error("stopped")]
     Stopped,

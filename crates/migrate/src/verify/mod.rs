@@ -137,7 +137,11 @@ impl<'m> Verifier<'m> {
         for _ in 0..TRIES.0 {
             match self.compare(&range, Some(chunk.number))? {
                 Compared::Equal => return Ok(()),
-                Compared::Different => return self.divide(range),
+                Compared::Different => {
+                    let unverified = state::mark_touched(table.number, chunk.number);
+                    self.target.query(&unverified).map_err(Error::of(Side::Target))?;
+                    return self.divide(range);
+                }
                 Compared::Touched => self.shared.sleep(PAUSE)?,
             }
         }

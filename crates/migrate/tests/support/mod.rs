@@ -31,7 +31,7 @@ GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN ON *.* TO mig@'%';";
 
 const TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
 GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
-GRANT REPLICATION CLIENT ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
+GRANT REPLICATION CLIENT, PROCESS ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
 
 /// The rows of each table as text, without any conversion that could hide a difference.
 const DUMPS: [&str; 4] = [

@@ -1,6 +1,8 @@
 //! `sealant migrate cutover`: the source takes no more writes, and the target has every one.
 
-use ::migrate::cut_over;
+use std::time::Duration;
+
+use ::migrate::{MAX_BLOCKED, cut_over};
 use clap::{Args, ValueEnum};
 use report::migrate_cut_over;
 
@@ -22,6 +24,10 @@ pub(crate) struct Cutover {
     /// How writes to the source are stopped
     #[arg(long, value_enum, value_name = "HOW")]
     fence: Fence,
+    /// Give up, and let the source take writes again, after this many seconds without them
+    #[arg(long, value_name = "SECONDS", default_value_t = MAX_BLOCKED.as_secs())]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    max_blocked: u64,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -49,6 +55,7 @@ impl Cutover {
         if !self.yes {
             confirm("migrate status", &|out| writeln!(out, "The source will take no more writes (super_read_only)."))?;
         }
+        settings.max_blocked = Duration::from_secs(self.max_blocked);
         settings.stop = ended_by_signals()?;
         let status = self.reporting.status();
         let done = cut_over(&settings, &mut |event| self.reporting.tell(&status, &event));

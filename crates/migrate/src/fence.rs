@@ -1,0 +1,183 @@
+//! The fence of a cut-over: the source takes no writes, for a limited time.
+//!
+//! A thread lifts it when the time is up or the caller stops the run, whatever the cut-over waits for.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use server::Connection;
+
+use crate::{End, Error, Side, active::variable, link, settings::Settings, shared::Shared};
+
+/// How often the thread looks whether the caller has stopped the run.
+const POLL: Duration = Duration::from_millis(100);
+/// Longest wait for statements that are in progress. New writes wait behind `SET GLOBAL super_read_only` meanwhile.
+const LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = 5";
+
+/// The source's settings before it was fenced, and which server it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Before {
+    super_read_only: bool,
+    read_only: bool,
+    server_uuid: String,
+}
+
+impl Before {
+    pub(crate) fn read(source: &mut Connection) -> Result<Self, Error> {
+        let mut is_on = |name| variable(source, Side::Source, name).map(|value| value == "1");
+        let (super_read_only, read_only) = (is_on("super_read_only")?, is_on("read_only")?);
+        Ok(Self { super_read_only, read_only, server_uuid: variable(source, Side::Source, "server_uuid")? })
+    }
+
+    /// As the state stores it.
+    pub(crate) fn text(&self) -> String {
+        format!("{},{},{}", u8::from(self.super_read_only), u8::from(self.read_only), self.server_uuid)
+    }
+
+    /// `None` if no fence is stored.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.splitn(3, ',');
+        let (super_read_only, read_only) = (fields.next()? != "0", fields.next()? != "0");
+        Some(Self { super_read_only, read_only, server_uuid: fields.next().unwrap_or_default().to_owned() })
+    }
+
+    /// Sets the source as it was.
+    ///
+    /// # Errors
+    /// [`Error::StillFenced`].
+    pub(crate) fn restore(&self, source: &mut Connection) -> Result<(), Error> {
+        self.try_restore(source).map_err(|error| self.still_fenced(&error))
+    }
+
+    pub(crate) fn still_fenced(&self, why: &Error) -> Error {
+        Error::StillFenced { why: why.to_string(), statements: self.statements().join("; ") }
+    }
+
+    fn try_restore(&self, source: &mut Connection) -> Result<(), Error> {
+        if !self.server_uuid.is_empty() {
+            same_server(source, &self.server_uuid)?;
+        }
+        self.statements().iter().try_for_each(|sql| source.query(sql).map(drop).map_err(Error::of(Side::Source)))
+    }
+
+    fn statements(&self) -> Vec<&'static str> {
+        let super_read_only = (!self.super_read_only).then_some("SET GLOBAL super_read_only = OFF");
+        super_read_only.into_iter().chain((!self.read_only).then_some("SET GLOBAL read_only = OFF")).collect()
+    }
+}
+
+/// Checks that a connection to the source reaches the server that it is about, and not another one behind its address.
+pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
+    let found = variable(source, Side::Source, "server_uuid")?;
+    if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Up for a limited time, or about to be.
+    Up,
+    /// It stays, as the cut-over is done.
+    Kept,
+    /// It is lifted, or has to be.
+    Ended,
+}
+
+/// A fence that is lifted unless it is kept.
+#[derive(Debug)]
+pub(crate) struct Fence<'m> {
+    source: &'m End,
+    pub(crate) before: Before,
+    began: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl<'m> Fence<'m> {
+    /// Its time begins now.
+    pub(crate) fn new(source: &'m End, before: Before) -> Self {
+        Self { source, before, began: Instant::now(), state: Mutex::new(State::Up), changed: Condvar::new() }
+    }
+
+    pub(crate) fn age(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Blocks writes at the source.
+    pub(crate) fn raise(&self, source: &mut Connection) -> Result<(), Error> {
+        for sql in [LOCK_WAIT, "SET GLOBAL super_read_only = ON"] {
+            source.query(sql).map_err(Error::of(Side::Source))?;
+        }
+        Ok(())
+    }
+
+    /// Lifts the fence, and ends the run, when the time is up or the caller stops it. Returns when it is kept or lifted.
+    pub(crate) fn guard(&self, settings: &Settings, shared: &Shared) {
+        let mut state = self.lock();
+        while *state == State::Up {
+            let is_late = self.age() >= settings.max_blocked;
+            if is_late || settings.stopped() {
+                *state = State::Ended;
+                // The thread of the cut-over lifts it as well, and reports it if neither can.
+                drop(link::source_control(self.source).and_then(|mut source| self.before.restore(&mut source)));
+                shared.fail(if is_late { too_long(settings.max_blocked) } else { Error::Stopped });
+                return;
+            }
+            state = self.changed.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Lets the fence stay for good.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if its time was up.
+    pub(crate) fn keep(&self) -> Result<(), Error> {
+        let mut state = self.lock();
+        if *state == State::Ended {
+            return Err(Error::Stopped);
+        }
+        *state = State::Kept;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Sets the source as it was, over a new connection if the one that is given is lost. Also if the guard has done so:
+    /// the statement that blocks writes may have ended later.
+    ///
+    /// # Errors
+    /// [`Error::StillFenced`].
+    pub(crate) fn lift(&self, source: &mut Connection) -> Result<(), Error> {
+        *self.lock() = State::Ended;
+        self.changed.notify_all();
+        if self.before.restore(source).is_ok() {
+            return Ok(());
+        }
+        let mut source = link::source_control(self.source).map_err(|error| self.before.still_fenced(&error))?;
+        self.before.restore(&mut source)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn too_long(limit: Duration) -> Error {
+    Error::NotReady { what: format!("the source has taken no writes for {} s", limit.as_secs_f32()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_on_before_stays_on() {
+        let before = Before::parse("0,1,uuid").unwrap();
+        assert_eq!(
+            (before.text().as_str(), before.statements()),
+            ("0,1,uuid", vec!["SET GLOBAL super_read_only = OFF"])
+        );
+        assert_eq!(Before::parse("0,0").unwrap().statements().len(), 2);
+        assert_eq!(Before::parse(""), None);
+    }
+}
