@@ -61,7 +61,8 @@ pub(crate) fn with_stream<T>(
     lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
     // Before the first row goes there.
     definitions::check(settings, Compare::Encryption)?;
-    let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, may_begin)?;
+    let begin = may_begin.then_some(settings.encrypt);
+    let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, begin)?;
     let shared = read_state(&mut source, &mut target, &tables)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id())?;
     let result = thread::scope(|threads| {
@@ -128,15 +129,13 @@ fn begin_or_resume(
     target: &mut Connection,
     tables: &[MovedTable],
     source_uuid: &str,
-    may_begin: bool,
+    begin: Option<bool>,
 ) -> Result<Phase, Error> {
     let Some(run) = state::run(target)? else {
-        if !may_begin {
-            return Err(Error::NotBegun);
-        }
+        let encrypt = begin.ok_or(Error::NotBegun)?;
         // Every transaction of this set is visible to the chunks; the stream delivers all others.
         let start = Position { gtids: position::executed(source)?, ..Position::default() };
-        let encrypted = tables.iter().any(|moved| moved.table.encrypted);
+        let encrypted = encrypt || tables.iter().any(|moved| moved.table.encrypted);
         state::begin(target, source_uuid, tables, &start, encrypted)?;
         return Ok(Phase::Copy);
     };

@@ -37,7 +37,8 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The order of a column; `None` if only servers know it.
+    /// The order of a column; `None` if only servers know it. This alone decides whether an identity is comparable. The
+    /// texts of FLOAT and DOUBLE are not exact.
     #[must_use]
     pub(crate) fn of(column: &crate::Column) -> Option<Self> {
         Some(match column.data_type.as_str() {

@@ -60,6 +60,8 @@ pub struct Settings {
     pub target: End,
     /// The tables, as the source has them. They exist at the target, empty when the migration begins.
     pub tables: Vec<Table>,
+    /// Whether every table is encrypted at the target. The state is too then: it has keys of rows.
+    pub encrypt: bool,
     /// How far [`run`](crate::run) goes.
     pub until: Until,
     /// Number of connections that read chunks.
@@ -84,6 +86,7 @@ impl Settings {
             source,
             target,
             tables,
+            encrypt: true,
             until: Until::default(),
             readers: 2,
             loaders: 2,

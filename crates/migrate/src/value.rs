@@ -15,6 +15,9 @@ pub enum NotWritable {
     /// The log has changes of a JSON value only.
     #[error("the log has only changes of a JSON value (binlog_row_value_options)")]
     PartialJson,
+    /// JSON with a value that no text can hold: a DECIMAL, a date, a time, or bytes.
+    #[error("the JSON has a DECIMAL, a date, a time or bytes, which its text cannot hold")]
+    JsonScalar,
     /// A type of column that cannot be read from the log.
     #[error("values of this type cannot be read from the log")]
     Type,
@@ -73,8 +76,9 @@ pub(crate) fn write(out: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Colum
             literal::quote_into(out, bytes);
         }
         Value::Json(json) => {
+            let text = json.exact_text().map_err(|_| NotWritable::Type)?.ok_or(NotWritable::JsonScalar)?;
             out.extend_from_slice(b"CONVERT(");
-            literal::quote_into(out, &json.text().map_err(|_| NotWritable::Type)?);
+            literal::quote_into(out, &text);
             out.extend_from_slice(b" USING utf8mb4)");
         }
         Value::JsonChanges(_) => return Err(NotWritable::PartialJson),

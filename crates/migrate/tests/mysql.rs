@@ -6,7 +6,12 @@ mod support;
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
-use migrate::{DivergenceKind, Error, Event, Phase, Settings, Side, Until};
+use migrate::{
+    DivergenceKind, Error, Event, NotWritable, Phase, Settings, Side, Until,
+    catalog::Filter,
+    preflight::{Facts, Finding, Remedy, Request, Severity, judge},
+};
+use server::tls::TlsVersion;
 use support::{Addresses, Pair, writers::Writers};
 
 const ROWS: u32 = 20_000;
@@ -105,6 +110,99 @@ fn rows_that_differ_are_named() {
     let wide: Vec<_> = found[5..].iter().map(|(table, _, kind)| (*table, *kind)).collect();
     assert_eq!(wide.len(), 2, "{found:?}");
     assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
+}
+
+#[test]
+fn what_a_checksum_could_miss_is_found() {
+    let Some(pair) = Pair::start(200) else { return };
+    let members: Vec<_> = (0..64).map(|number| format!("'m{number}'")).collect();
+    let flags = format!("CREATE TABLE shop.flag (id INT PRIMARY KEY, s SET({})) ENCRYPTION='Y';", members.join(","));
+    pair.target.sql(&flags).unwrap();
+    pair.source
+        .sql(&format!(
+            "{flags} INSERT INTO shop.flag VALUES (1, 'm0,m63'), (2, 'm0,m63');
+             INSERT INTO shop.wide VALUES ('2030-01-01', 1, REPEAT('a', 3000000)), ('2030-01-01', 2, REPEAT('b', 3000000));
+             UPDATE shop.item SET doc = JSON_OBJECT('k', REPEAT('z', 2000000)) WHERE id = 5"
+        ))
+        .unwrap();
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // As DOUBLE, both sets are 2^63.
+    pair.target
+        .sql(
+            "SET sql_log_bin = 0; UPDATE shop.flag SET s = 'm1,m63' WHERE id = 1;
+             UPDATE shop.wide SET body = REPEAT('c', 3000000) WHERE day = '2030-01-01' AND n = 2",
+        )
+        .unwrap();
+    for server in [&pair.source, &pair.target] {
+        server.sql("SET GLOBAL max_allowed_packet = 1048576").unwrap();
+    }
+    let error = migrate::verify(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(divergences) = error else { panic!("{error}") };
+    let mut found: Vec<_> = divergences.iter().map(|it| (it.table.as_str(), it.key.as_str(), it.kind)).collect();
+    found.sort_by_key(|(table, key, _)| (*table, *key));
+    // The servers cannot give the text of the JSON value any more, so nobody knows that it is equal.
+    let different = DivergenceKind::Different;
+    assert_eq!(
+        found,
+        [("shop.flag", "1", different), ("shop.item", "5", different), ("shop.wide", "'2030-01-01', 2.00", different)]
+    );
+}
+
+/// Findings of a check about both servers of a pair.
+fn found(pair: &Pair, check: &str) -> Vec<Finding> {
+    let (mut source, mut target) = (support::root(&pair.source), support::root(&pair.target));
+    let request = Request {
+        filter: Filter { schemas: vec!["shop".to_owned()], ..Filter::default() },
+        encrypt: true,
+        min_tls: TlsVersion::Tls13,
+        unverified_source: false,
+        unverified_target: false,
+    };
+    let options = server::Options::default();
+    let facts = Facts::read((&mut source, &options), (&mut target, &options), request).unwrap();
+    judge(&facts).into_iter().find(|judged| judged.check.id == check).unwrap().findings.unwrap()
+}
+
+#[test]
+fn json_that_text_cannot_hold_is_refused() {
+    let Some(pair) = Pair::start(300) else { return };
+    assert_eq!(found(&pair, "tables.json"), []);
+    // Of the same length as a DOUBLE with the same text.
+    let price = "JSON_OBJECT('a', JSON_ARRAY(1, JSON_OBJECT('price', CAST(12345.67 AS DECIMAL(7, 2)))))";
+    for value in [price, "CAST(CAST('2026-01-01' AS DATE) AS JSON)"] {
+        pair.source.sql(&format!("UPDATE shop.item SET doc = {value} WHERE id = 200")).unwrap();
+        let refused = found(&pair, "tables.json");
+        let [finding] = refused.as_slice() else { panic!("{refused:?}") };
+        assert_eq!((finding.severity, finding.object.as_str()), (Severity::Block, "shop.item"));
+        assert!(matches!(finding.remedy, Some(Remedy::Advice { .. })), "{finding:?}");
+        pair.source.sql("UPDATE shop.item SET doc = CAST('{\"price\": 12345.67}' AS JSON) WHERE id = 200").unwrap();
+        assert_eq!(found(&pair, "tables.json"), [], "{value}");
+    }
+    // The same while the migration goes on.
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql(&format!("UPDATE shop.item SET doc = {price} WHERE id = 201")).unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::Change { column, why: NotWritable::JsonScalar, .. } if column == "doc"), "{error}");
+}
+
+#[test]
+fn the_state_is_encrypted_like_the_tables() {
+    let Some(pair) = Pair::start(100) else { return };
+    let clear =
+        "SELECT COUNT(*) FROM information_schema.innodb_tablespaces WHERE name LIKE '%sealant/%' AND encryption = 'N'";
+    for (encrypt, tables_in_clear) in [(true, "0"), (false, "4")] {
+        let mut settings = pair.addresses().settings();
+        settings.tables.iter_mut().for_each(|table| table.encrypted = false);
+        settings.encrypt = encrypt;
+        settings.until = Until::Copied;
+        migrate::run(&settings, &mut |_| {}).unwrap();
+        assert_eq!(pair.target.value(clear).unwrap(), tables_in_clear);
+        pair.target
+            .sql("DROP DATABASE _sealant; DELETE FROM shop.item; DELETE FROM shop.pair; DELETE FROM shop.wide")
+            .unwrap();
+    }
 }
 
 #[test]

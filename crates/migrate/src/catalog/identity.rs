@@ -1,6 +1,7 @@
 //! The key that distinguishes the rows of a table.
 
 use super::{Column, Identity};
+use crate::key::Order;
 
 /// A part of an index, as the information schema lists it.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ pub(super) fn identity(columns: &[Column], parts: &[IndexPart]) -> Option<Identi
 fn of_index(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
     let positions = parts.iter().map(|part| position(columns, part)).collect::<Option<Vec<usize>>>()?;
     let name = parts.first()?.index.clone();
-    let comparable = positions.iter().all(|position| columns.get(*position).is_some_and(is_comparable));
+    let comparable = positions.iter().all(|position| columns.get(*position).and_then(Order::of).is_some());
     Some(Identity { index: name, columns: positions, comparable })
 }
 
@@ -33,46 +34,10 @@ fn position(columns: &[Column], part: &IndexPart) -> Option<usize> {
     columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && !column.nullable)
 }
 
-/// Types whose order is known outside of a server. FLOAT and DOUBLE are not among them: their text is not exact.
-const ORDERED: [&str; 18] = [
-    "tinyint",
-    "smallint",
-    "mediumint",
-    "int",
-    "bigint",
-    "decimal",
-    "date",
-    "time",
-    "datetime",
-    "timestamp",
-    "year",
-    "bit",
-    "enum",
-    "set",
-    "binary",
-    "varbinary",
-    "char",
-    "varchar",
-];
-
-/// Character sets whose `_bin` collation orders by the bytes of the text.
-const ORDERED_BY_BYTES: [&str; 6] = ["binary", "ascii", "latin1", "utf8", "utf8mb3", "utf8mb4"];
-
-fn is_comparable(column: &Column) -> bool {
-    let ordered = ORDERED.contains(&column.data_type.to_ascii_lowercase().as_str());
-    // Labels of ENUM and SET are compared by their number, whatever their collation.
-    let by_number = ["enum", "set"].contains(&column.data_type.to_ascii_lowercase().as_str());
-    ordered && (by_number || column.collation.as_deref().is_none_or(|name| is_binary(name, column.charset.as_deref())))
-}
-
-fn is_binary(collation: &str, charset: Option<&str>) -> bool {
-    (collation == "binary" || collation.ends_with("_bin"))
-        && charset.is_some_and(|charset| ORDERED_BY_BYTES.contains(&charset))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Table, key::KeyColumns, preflight::testing};
 
     fn column(name: &str, data_type: &str, collation: Option<&str>, nullable: bool) -> Column {
         Column {
@@ -112,20 +77,24 @@ mod tests {
     }
 
     #[test]
-    fn order_is_known_for_bytes_and_numbers() {
+    fn what_keys_cannot_order_is_not_comparable() {
         for (data_type, collation, comparable) in [
             ("decimal", None, true),
             ("varbinary", None, true),
-            ("enum", Some("utf8mb4_0900_ai_ci"), true),
-            ("varchar", Some("utf8mb4_0900_bin"), true),
-            ("varchar", Some("utf16_bin"), false),
+            ("bit", None, true),
+            ("enum", Some("utf8mb4_0900_ai_ci"), false),
+            ("set", Some("utf8mb4_bin"), false),
+            ("varchar", Some("utf8mb4_0900_bin"), false),
             ("varchar", Some("utf8mb4_0900_ai_ci"), false),
             ("double", None, false),
             ("uuid", None, false),
         ] {
-            let columns = [column("a", data_type, collation, false)];
-            let found = identity(&columns, &[part("PRIMARY", "a")]).unwrap();
+            let columns = [column("id", "int", None, false), column("a", data_type, collation, false)];
+            let found = identity(&columns, &[part("PRIMARY", "id"), part("PRIMARY", "a")]).unwrap();
             assert_eq!(found.comparable, comparable, "{data_type} {collation:?}");
+            // A plan and a run agree.
+            let table = Table { columns: columns.to_vec(), identity: Some(found), ..testing::table("t") };
+            assert_eq!(KeyColumns::of(&table, "t").is_ok(), comparable, "{data_type} {collation:?}");
         }
     }
 }

@@ -11,7 +11,11 @@ use server::{
     tls::TlsVersion,
 };
 
-use super::{Link, Support, grants::required};
+use super::{
+    Link, Support,
+    grants::required,
+    json::{self, JsonColumn},
+};
 use crate::{
     Error, STATE_SCHEMA, Side,
     catalog::{self, Catalog, Filter},
@@ -81,12 +85,14 @@ pub struct Tables {
     pub target_replicates: bool,
     /// Schemas that the source's log has only, or has not: options and their values.
     pub log_filters: Vec<(String, String)>,
+    /// Columns with JSON values that cannot be sent as text.
+    pub json_columns: Vec<JsonColumn>,
     /// Whether a keyring of the target is active; `None` if the account may not ask and nothing is encrypted there.
     pub target_keyring: Option<bool>,
 }
 
 impl Facts {
-    /// Reads everything. Nothing is changed on either server.
+    /// Reads everything, of the rows only those with JSON. Nothing is changed on either server.
     ///
     /// # Errors
     /// [`Error::Server`].
@@ -197,6 +203,7 @@ impl Tables {
             source_replicates: count(source, REPLICATION_THREADS).map_err(of_source)? > 0,
             target_replicates: count(target, REPLICATION_THREADS).map_err(of_target)? > 0,
             log_filters: log_filters(source, &facts.source.identity.version).map_err(of_source)?,
+            json_columns: json::read(source, &found.tables).map_err(of_source)?,
             target_keyring: keyring(target, target_version).map_err(of_target)?,
             source: found,
             target: existing,

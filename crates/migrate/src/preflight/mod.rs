@@ -7,6 +7,7 @@ mod checks;
 mod facts;
 mod finding;
 mod grants;
+mod json;
 mod lane;
 mod link;
 mod pairs;
@@ -18,6 +19,7 @@ pub use self::{
     facts::{End, Facts, Request, Tables},
     finding::{Finding, Remedy, Severity},
     grants::{Grant, quoted_account, required},
+    json::{JsonColumn, JsonScalars},
     lane::{Lane, lane},
     link::{Link, Transport, Verified},
     pairs::{Support, logs_cascades},

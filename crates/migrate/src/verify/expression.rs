@@ -1,27 +1,44 @@
 //! What both servers compute to compare rows: 60 bits of SHA-256 of each row, and their sum.
 //!
 //! A sum of a hash, not XOR of CRC-32: CRC is affine, so two rows that exchanged a value would have the same checksum.
+//!
+//! MySQL makes NULL of what is longer than `max_allowed_packet`, and the empty text of such a JSON value, with a warning
+//! at most. Long values are therefore hashed alone, and a row of which anything could not be hashed has no hash.
 
 use crate::{Column, copy::table::MovedTable, key::Key, literal};
 
-/// Counts the rows of a range and adds up their hashes.
-pub(crate) fn of_range(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
+/// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one expression
+/// would hash everything twice.
+pub(super) fn of_range(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
     let (hash, range) = (hash(table), table.key.range(after, upto));
-    format!("SELECT COUNT(*), COALESCE(SUM({hash}), 0) FROM {} WHERE {range}", table.by_key)
+    format!("SELECT COUNT(*), COALESCE(SUM(IFNULL({hash}, 0.000000001)), 0) FROM {} WHERE {range}", table.by_key)
 }
 
-/// Lists the identities of a range with the hashes of their rows.
-pub(crate) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
+/// Whether a sum of [`of_range`] has the hashes of all rows.
+#[must_use]
+pub(super) fn is_of_all_rows(sum: &str) -> bool {
+    sum.split_once('.').is_none_or(|(_, fraction)| fraction.bytes().all(|digit| digit == b'0'))
+}
+
+/// Lists the identities of a range with the hashes of their rows, NULL for a row without one.
+pub(super) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
     let (hash, range, key) = (hash(table), table.key.range(after, upto), table.key.list());
     format!("SELECT {key}, {hash} FROM {} WHERE {range}", table.by_key)
 }
 
 /// The hash of a row. The lengths at the end make NULL, empty texts and separators within values unambiguous.
 fn hash(table: &MovedTable) -> String {
-    let values: Vec<_> = table.stored().map(value).collect();
+    let values: Vec<_> = table.stored().map(present).collect();
     let lengths: Vec<_> = table.stored().map(length).collect();
-    let row = format!("CONCAT_WS('#', _binary'', {}, CONCAT_WS(',', {}))", values.join(", "), lengths.join(", "));
+    // Not CONCAT_WS, which leaves out a NULL.
+    let row = format!("CONCAT(_binary'', {}, '#', {})", values.join(", '#', "), lengths.join(", ',', "));
     format!("CAST(CONV(LEFT(SHA2({row}, 256), 15), 16, 10) AS UNSIGNED)")
+}
+
+/// The value, or the empty text for a column that is NULL: NULL is a value that could not be computed.
+fn present(column: &Column) -> String {
+    let value = value(column);
+    if column.nullable { format!("IF(ISNULL({}), '', {value})", literal::name(&column.name)) } else { value }
 }
 
 /// The same bytes for the same value on every server.
@@ -30,20 +47,25 @@ fn value(column: &Column) -> String {
     match column.data_type.as_str() {
         // The text of a number is cut by some servers; a point has its bits. Adding zero makes -0 zero.
         "float" | "double" => format!("CAST(POINT({name} + 0, 0) AS BINARY)"),
-        "bit" | "enum" | "set" => format!("{name} + 0"),
-        "json" => format!("CAST(CONVERT({name} USING utf8mb4) AS BINARY)"),
+        // Adding zero to a SET makes a DOUBLE of it, which has 53 bits.
+        "bit" | "enum" | "set" => format!("CAST({name} AS UNSIGNED)"),
+        // No JSON value has an empty text.
+        "json" => format!("SHA2(NULLIF(CAST(CONVERT({name} USING utf8mb4) AS BINARY), ''), 256)"),
         kind if is_number_or_time(kind) => name,
-        _ => format!("CAST({name} AS BINARY)"),
+        kind if is_short(kind) => format!("CAST({name} AS BINARY)"),
+        _ => format!("SHA2({name}, 256)"),
     }
 }
 
+/// What tells the value's end, and NULL from the empty text. All but short texts have one length.
 fn length(column: &Column) -> String {
     let name = literal::name(&column.name);
-    match column.data_type.as_str() {
-        kind if is_number_or_time(kind) => format!("ISNULL({name})"),
-        "float" | "double" | "bit" | "enum" | "set" => format!("ISNULL({name})"),
-        _ => format!("IFNULL(LENGTH({}), 'N')", value(column)),
-    }
+    if is_short(&column.data_type) { format!("IFNULL(LENGTH({name}), 'N')") } else { format!("ISNULL({name})") }
+}
+
+/// Types whose values fit into a row of at most 65,535 bytes.
+fn is_short(kind: &str) -> bool {
+    matches!(kind, "char" | "varchar" | "binary" | "varbinary")
 }
 
 fn is_number_or_time(kind: &str) -> bool {
@@ -61,4 +83,16 @@ fn is_number_or_time(kind: &str) -> bool {
             | "datetime"
             | "timestamp"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_is_a_row_without_a_hash() {
+        for (sum, whole) in [("0", true), ("12.000000000", true), ("12.000000001", false), ("0.000000010", false)] {
+            assert_eq!(is_of_all_rows(sum), whole, "{sum}");
+        }
+    }
 }

@@ -42,6 +42,21 @@ enum Compared {
     Touched,
 }
 
+/// Number of rows, and the sum of their hashes; `None` if a row could not be hashed, which equals nothing.
+struct Checksum {
+    rows: String,
+    sum: Option<String>,
+}
+
+impl PartialEq for Checksum {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.sum.is_some() && self.sum == other.sum
+    }
+}
+
+/// The hash of each row; `None` if it could not be hashed.
+type Hashes = HashMap<Key, Option<Vec<u8>>>;
+
 /// Rows from after the first key up to the second one.
 #[derive(Clone, Debug)]
 struct Range<'m> {
@@ -280,28 +295,24 @@ impl<'m> Verifier<'m> {
     }
 }
 
-/// Number of rows and the sum of their hashes.
-fn sum(connection: &mut Connection, side: Side, _: &MovedTable, sql: &str) -> Result<(String, String), Error> {
+fn sum(connection: &mut Connection, side: Side, _: &MovedTable, sql: &str) -> Result<Checksum, Error> {
     let rows = connection.query(sql).map_err(Error::of(side))?;
     match rows.rows.first().map(Vec::as_slice) {
-        Some([Some(count), Some(sum)]) => Ok((count.clone(), sum.clone())),
+        Some([Some(rows), Some(sum)]) => {
+            let sum = Some(sum.clone()).filter(|sum| expression::is_of_all_rows(sum));
+            Ok(Checksum { rows: rows.clone(), sum })
+        }
         _ => Err(Error::State { what: "checksum" }),
     }
 }
 
-/// The hash of each row.
-fn hashes(
-    connection: &mut Connection,
-    side: Side,
-    table: &MovedTable,
-    sql: &str,
-) -> Result<HashMap<Key, Vec<u8>>, Error> {
+fn hashes(connection: &mut Connection, side: Side, table: &MovedTable, sql: &str) -> Result<Hashes, Error> {
     let columns: Vec<_> = (0..table.key.iter().count()).collect();
-    let mut hashes = HashMap::new();
+    let mut hashes = Hashes::new();
     let mut readable = true;
     let read = connection.query_rows(sql.as_bytes(), &mut |fields| {
-        match (table.key.of_fields(fields, &columns), fields.last().copied().flatten()) {
-            (Some(key), Some(hash)) => drop(hashes.insert(key, hash.to_vec())),
+        match (table.key.of_fields(fields, &columns), fields.last()) {
+            (Some(key), Some(hash)) => drop(hashes.insert(key, hash.map(<[u8]>::to_vec))),
             _ => readable = false,
         }
         ControlFlow::Continue(())
@@ -310,11 +321,11 @@ fn hashes(
     if readable { Ok(hashes) } else { Err(Error::Fields { table: table.shown.clone() }) }
 }
 
-fn differing(table: &MovedTable, source: &HashMap<Key, Vec<u8>>, target: &HashMap<Key, Vec<u8>>) -> Vec<Divergence> {
+fn differing(table: &MovedTable, source: &Hashes, target: &Hashes) -> Vec<Divergence> {
     let of = |key: &Key, kind| Divergence { table: table.shown.clone(), key: table.key.literals(key), kind };
     let of_source = source.iter().filter_map(|(key, hash)| match target.get(key) {
         None => Some(of(key, DivergenceKind::Missing)),
-        Some(other) if other != hash => Some(of(key, DivergenceKind::Different)),
+        Some(other) if hash.is_none() || other != hash => Some(of(key, DivergenceKind::Different)),
         Some(_) => None,
     });
     let extra = target.keys().filter(|key| !source.contains_key(*key)).map(|key| of(key, DivergenceKind::Extra));

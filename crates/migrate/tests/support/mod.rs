@@ -97,10 +97,13 @@ impl Pair {
     }
 
     pub(crate) fn root(&self) -> Connection {
-        let target =
-            Target { endpoint: server::Endpoint::Socket(self.source.socket().to_owned()), user: "root".to_owned() };
-        Connection::open(&target, &server::Options { changes: true, ..Default::default() }).unwrap()
+        root(&self.source)
     }
+}
+
+pub(crate) fn root(server: &Server) -> Connection {
+    let target = Target { endpoint: server::Endpoint::Socket(server.socket().to_owned()), user: "root".to_owned() };
+    Connection::open(&target, &server::Options { changes: true, ..Default::default() }).unwrap()
 }
 
 fn fill(rows: u32) -> String {

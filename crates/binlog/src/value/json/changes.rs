@@ -1,6 +1,6 @@
 //! Changes of a JSON value relative to an older one.
 
-use super::{document::Json, text};
+use super::document::Json;
 use crate::{Fault, bytes::Bytes};
 
 /// An operation at a path.
@@ -73,6 +73,6 @@ impl JsonChange<'_> {
     /// # Errors
     /// [`Fault`] if it is damaged.
     pub fn text(&self) -> Result<Option<Vec<u8>>, Fault> {
-        self.value.map(|value| text::write(value.stored())).transpose()
+        self.value.map(|value| value.text()).transpose()
     }
 }

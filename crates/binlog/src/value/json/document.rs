@@ -31,7 +31,16 @@ impl<'r> Json<'r> {
     /// # Errors
     /// [`Fault`] if the document is damaged.
     pub fn text(&self) -> Result<Vec<u8>, Fault> {
-        text::write(self.stored)
+        text::write(self.stored).map(|written| written.text)
+    }
+
+    /// The text, if a server reads the same value from it; `None` if a part is a DECIMAL, a date, a time or bytes, which
+    /// it would read as a DOUBLE or a string.
+    ///
+    /// # Errors
+    /// [`Fault`] if the document is damaged.
+    pub fn exact_text(&self) -> Result<Option<Vec<u8>>, Fault> {
+        text::write(self.stored).map(|written| (!written.opaque).then_some(written.text))
     }
 }
 

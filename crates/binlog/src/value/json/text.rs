@@ -22,16 +22,25 @@ const DATETIME: u8 = 12;
 const DECIMAL: u8 = 246;
 const VAR_STRING: u8 = 253;
 
-pub(super) fn write(document: &[u8]) -> Result<Vec<u8>, Fault> {
-    let mut writer = Writer { out: Vec::new(), budget: document.len() };
+/// A document's text.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) text: Vec<u8>,
+    /// Whether it has a value that only the binary form can hold, such as a DECIMAL or a date.
+    pub(super) opaque: bool,
+}
+
+pub(super) fn write(document: &[u8]) -> Result<Text, Fault> {
+    let mut writer = Writer { out: Vec::new(), budget: document.len(), opaque: false };
     writer.value(Node::parse(document)?, 0)?;
-    Ok(writer.out)
+    Ok(Text { text: writer.out, opaque: writer.opaque })
 }
 
 struct Writer {
     out: Vec<u8>,
     /// Bytes of the document that may still be visited: in a valid document no two values share bytes.
     budget: usize,
+    opaque: bool,
 }
 
 impl Writer {
@@ -50,8 +59,11 @@ impl Writer {
             Node::Signed(number) => self.out.extend_from_slice(number.to_string().as_bytes()),
             Node::Unsigned(number) => self.out.extend_from_slice(number.to_string().as_bytes()),
             Node::Double(double) => self.out.extend_from_slice(number::text(double).as_bytes()),
-            Node::String(text) | Node::Opaque(VAR_STRING, text) => self.string(text)?,
-            Node::Opaque(kind, bytes) => self.opaque(kind, bytes)?,
+            Node::String(text) => self.string(text)?,
+            Node::Opaque(kind, bytes) => {
+                self.opaque = true;
+                self.opaque(kind, bytes)?;
+            }
         }
         Ok(())
     }
@@ -123,6 +135,10 @@ impl Writer {
             DATE => date_time(bytes)?.date.to_string(),
             DATETIME | TIMESTAMP => date_time(bytes)?.to_string(),
             TIME => time(bytes)?.to_string(),
+            VAR_STRING => {
+                self.quote(bytes);
+                return Ok(());
+            }
             _ => format!("base64:type{kind}:{}", in_lines(bytes)),
         };
         self.quote(text.as_bytes());
@@ -172,7 +188,7 @@ mod tests {
     use super::*;
 
     fn text(document: &[u8]) -> String {
-        String::from_utf8(write(document).unwrap()).unwrap()
+        String::from_utf8(write(document).unwrap().text).unwrap()
     }
 
     #[test]
@@ -181,6 +197,15 @@ mod tests {
         assert_eq!(text(&[4, 1]), "true");
         assert_eq!(text(&[5, 0xff, 0xff]), "-1");
         assert_eq!(text(&[12, 3, b'a', b'"', 1]), r#""a\"\u0001""#);
+    }
+
+    #[test]
+    fn what_text_cannot_hold_is_noted() {
+        // The DECIMAL 7 within an array: precision 1, scale 0.
+        let decimal = [2, 1, 0, 12, 0, 15, 7, 0, DECIMAL, 3, 1, 0, 0x87];
+        let written = write(&decimal).unwrap();
+        assert_eq!((written.text.as_slice(), written.opaque), (b"[7]".as_slice(), true));
+        assert!(!write(&[5, 7, 0]).unwrap().opaque);
     }
 
     #[test]
@@ -205,6 +230,6 @@ mod tests {
             document.extend(child);
             document.extend(child);
         }
-        assert_eq!(write(&document), Err(Fault::Malformed { what: WHAT }));
+        assert_eq!(write(&document).map(|written| written.text), Err(Fault::Malformed { what: WHAT }));
     }
 }

@@ -21,6 +21,7 @@ mod pair_two_servers;
 mod server_settings;
 mod tables_columns;
 mod tables_engine;
+mod tables_json;
 mod tables_lane;
 mod tables_others;
 mod tables_parents;
@@ -68,6 +69,7 @@ pub const CHECKS: &[Check] = &[
     tables_parents::CHECK,
     tables_primary_key::CHECK,
     tables_columns::CHECK,
+    tables_json::CHECK,
     code_present::CHECK,
     server_settings::CHECK,
     encryption_tables::CHECK,

@@ -1,4 +1,4 @@
-//! The target accepts rows in its fastest format.
+//! The target accepts rows in the format in which they are sent.
 
 use super::prelude::*;
 
@@ -13,8 +13,8 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     if facts.target.is_on("local_infile") {
         return Vec::new();
     }
-    let evidence = "local_infile is OFF: rows are inserted by statements, which takes about twice the time";
-    vec![Finding::tell(Side::Target, evidence).run(Side::Target, "SET GLOBAL local_infile = ON")]
+    let evidence = "local_infile is OFF: the copy loads rows with LOAD DATA LOCAL";
+    vec![Finding::block(Side::Target, evidence).run(Side::Target, "SET GLOBAL local_infile = ON")]
 }
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ mod tests {
     use crate::preflight::testing::{finds, with};
 
     #[test]
-    fn a_slower_way_is_told() {
-        finds(&CHECK, &with(Side::Target, "local_infile", "OFF"), Severity::Tell, "local_infile is OFF");
+    fn a_target_that_refuses_rows_is_refused() {
+        finds(&CHECK, &with(Side::Target, "local_infile", "OFF"), Severity::Block, "local_infile is OFF");
     }
 }

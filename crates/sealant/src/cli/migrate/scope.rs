@@ -76,7 +76,7 @@ impl Scope {
         let catalog = catalog.map_err(|error| Error::Server { side: Side::Source, error })?;
         let ends = [source, target].map(|end| self.end(end));
         let [source, target] = ends;
-        Ok(Settings::new(source, target, catalog.tables))
+        Ok(Settings { encrypt: self.creation().encrypt, ..Settings::new(source, target, catalog.tables) })
     }
 
     pub(crate) fn filter(&self) -> Filter {
