@@ -62,7 +62,7 @@ pub struct Settings {
     pub tables: Vec<Table>,
     /// Whether every table is encrypted at the target. The state is too then: it has keys of rows.
     pub encrypt: bool,
-    /// How far [`run`](crate::run) goes.
+    /// How far [`run`](crate::run()) goes.
     pub until: Until,
     /// Number of connections that read chunks.
     pub readers: usize,

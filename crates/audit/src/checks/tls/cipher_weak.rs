@@ -4,8 +4,8 @@ use server::Capability;
 use server::dialect::setting::reload_tls;
 use server::probe::VersionProbe;
 use server::tls::TlsVersion;
-use server::tls::suites::{Strength, strength};
 use server::tls::suites::is_weak_openssl;
+use server::tls::suites::{Strength, strength};
 
 use super::{every_port, listed_versions, without_tls};
 use crate::channel::client::seen_at;
