@@ -566,12 +566,12 @@ fn a_join_is_measured_together_with_the_donors_own_report() {
     }
 }
 
-/// Measures transactions of a small load on servers of that kind, with nothing left behind.
-fn oltp(kind: Kind, options: &[&str]) -> Option<Output> {
+/// Measures transactions of a small load on servers of that kind for a span, with nothing left behind.
+fn oltp(kind: Kind, span: &str, options: &[&str]) -> Option<Output> {
     let binaries = require(kind)?;
     let scratch = tempfile::tempdir().expect("a directory");
     let mut command = sealant();
-    command.args(["bench", "oltp", "--format", "json", "--tables", "2", "--rows", "500", "--span", "200ms"]);
+    command.args(["bench", "oltp", "--format", "json", "--tables", "2", "--rows", "500", "--span", span]);
     command.args(["--buffer-pool", "32MiB", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
     let output = command.args(options).output().expect("the binary starts");
     assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0, "servers and data are removed");
@@ -598,7 +598,7 @@ fn transactions_are_measured_on_mysql_with_and_without_encryption() {
     let [raw, html] = ["samples.jsonl", "page.html"].map(|name| results.path().join(name));
     let files = ["--raw", raw.to_str().unwrap(), "--html", html.to_str().unwrap()];
     let options = [&["--rounds", "1", "--arms", "tde+logs"], files.as_slice()].concat();
-    let Some(output) = oltp(Kind::MySql97, &options) else { return };
+    let Some(output) = oltp(Kind::MySql97, "200ms", &options) else { return };
     let document = json(&output);
     has_its_schema(&document, "bench-1");
     let experiments = document["experiments"].as_array().unwrap();
@@ -621,7 +621,8 @@ fn transactions_are_measured_on_mysql_with_and_without_encryption() {
 #[test]
 fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
     let options = ["--rounds", "1", "--rate", "50", "--threads", "1", "--workload", "oltp_update_index"];
-    let Some(output) = oltp(Kind::MariaDb1011, &[&options[..], &["--arms", "tde,tde+logs,tls"]].concat()) else {
+    // Fewer transactions can need less than 10 ms of the server's processor time, which is what the kernel counts.
+    let Some(output) = oltp(Kind::MariaDb1011, "2s", &[&options[..], &["--arms", "tde,tde+logs,tls"]].concat()) else {
         return;
     };
     let document = json(&output);
@@ -629,9 +630,9 @@ fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
     let experiments = document["experiments"].as_array().unwrap();
     has_transactions(&experiments[1], &["clear", "tde", "tde+logs"]);
     has_transactions(&experiments[2], &["socket", "tls"]);
-    // 50 a second begin in 200 ms, however fast the server is.
+    // 50 a second begin in two seconds, however fast the server is.
     for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
-        assert!(arm["amount"].as_u64().unwrap() <= 10, "{arm}");
+        assert!(arm["amount"].as_u64().unwrap() <= 100, "{arm}");
     }
     let notes = document["notes"].to_string();
     assert!(notes.contains("innodb_encrypt_log") && notes.contains("encrypt_binlog"), "{notes}");
@@ -639,7 +640,9 @@ fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
 
 #[test]
 fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
-    let Some(output) = oltp(Kind::MariaDb1011, &["--server-option", "--innodb-no-such-option=1"]) else { return };
+    let Some(output) = oltp(Kind::MariaDb1011, "200ms", &["--server-option", "--innodb-no-such-option=1"]) else {
+        return;
+    };
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && stderr.contains("unknown variable"), "{stderr}");
     assert!(output.stdout.is_empty());
