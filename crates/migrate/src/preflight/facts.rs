@@ -103,9 +103,7 @@ impl Facts {
     ) -> Result<Self, Error> {
         let ends = (End::read(Side::Source, source.0, source.1)?, End::read(Side::Target, target.0, target.1)?);
         let mut facts = Self { source: ends.0, target: ends.1, request, tables: None };
-        // The schemas are not known yet: those of the filter, and the state.
-        let needed = facts.required_grants();
-        if facts.support() == Support::Yes && needed.iter().all(|grant| facts.end(grant.side).holds(grant)) {
+        if facts.support() == Support::Yes && facts.sees_everything() {
             facts.tables = Some(Tables::read(&facts, source.0, target.0)?);
         }
         Ok(facts)
@@ -132,13 +130,21 @@ impl Facts {
         [&self.source, &self.target]
     }
 
-    /// The privileges that both accounts need, for the schemas that are known so far.
+    /// Whether the accounts see what the checks need. Grants on schemas of the target can be missing: which are needed
+    /// is not known before the source's tables are.
+    fn sees_everything(&self) -> bool {
+        let of_schema = |grant: &super::Grant| grant.side == Side::Target && grant.scope.is_some();
+        let mut needed = self.required_grants().into_iter().filter(|grant| !of_schema(grant));
+        needed.all(|grant| self.end(grant.side).holds(&grant))
+    }
+
+    /// The privileges that both accounts need: for the schemas found, or else for those that were named.
     #[must_use]
     pub fn required_grants(&self) -> Vec<super::Grant> {
-        let found = self.tables.iter().flat_map(|tables| &tables.source.schemas).map(|schema| schema.name.clone());
-        let mut schemas: Vec<String> = self.request.filter.schemas.iter().cloned().chain(found).collect();
-        schemas.sort();
-        schemas.dedup();
+        let schemas: Vec<String> = match &self.tables {
+            Some(tables) => tables.source.schemas.iter().map(|schema| schema.name.clone()).collect(),
+            None => self.request.filter.schemas.clone(),
+        };
         let (source, target) = (&self.source.identity.version, &self.target.identity.version);
         required(source, target, &self.request.filter, &schemas)
     }
@@ -204,7 +210,7 @@ impl Tables {
             target_replicates: count(target, REPLICATION_THREADS).map_err(of_target)? > 0,
             log_filters: log_filters(source, &facts.source.identity.version).map_err(of_source)?,
             json_columns: json::read(source, &found.tables).map_err(of_source)?,
-            target_keyring: keyring(target, target_version).map_err(of_target)?,
+            target_keyring: keyring(target, &facts.target).map_err(of_target)?,
             source: found,
             target: existing,
         })
@@ -272,8 +278,15 @@ fn log_filters(connection: &mut Connection, version: &ServerVersion) -> Result<V
     Ok(options.into_iter().filter_map(filter).collect())
 }
 
+/// Logs that a server without a keyring does not encrypt: it would not have started, or refused the setting.
+const NEEDS_KEYRING: [&str; 2] = ["binlog_encryption", "innodb_redo_log_encrypt"];
+
 /// Whether a keyring is active: it says so, or something is encrypted with it.
-fn keyring(connection: &mut Connection, version: &ServerVersion) -> Result<Option<bool>, ServerError> {
+fn keyring(connection: &mut Connection, end: &End) -> Result<Option<bool>, ServerError> {
+    let version = &end.identity.version;
+    if NEEDS_KEYRING.into_iter().any(|name| end.is_on(name)) {
+        return Ok(Some(true));
+    }
     if let Some(query) = dialect::query(version, "keyring_status") {
         match query.run(connection) {
             Ok(rows) => {

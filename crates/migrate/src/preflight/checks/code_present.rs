@@ -17,15 +17,19 @@ fn judge(_: &Facts, tables: &Tables) -> Vec<Finding> {
         let count = counts.entry(&code.kind).or_default();
         *count = count.saturating_add(1);
     }
-    counts
-        .into_iter()
-        .map(|(kind, count)| {
-            let evidence = format!("{count} at the source: not yet created at the target");
-            let dump = "mysqldump --no-data --no-create-info --routines --events --triggers writes routines, events and \
-                        triggers; SHOW CREATE VIEW shows views";
-            Finding::tell(format!("{kind}s"), evidence).advice(dump)
-        })
-        .collect()
+    let counted: Vec<String> = counts.into_iter().map(|(kind, count)| plural(kind, count)).collect();
+    if counted.is_empty() {
+        return Vec::new();
+    }
+    let evidence = format!("{}: not yet created at the target", counted.join(", "));
+    vec![Finding::tell(Side::Source, evidence).advice(DUMP)]
+}
+
+const DUMP: &str = "mysqldump --no-data --no-create-info --routines --events --triggers writes routines, events and \
+                    triggers; SHOW CREATE VIEW shows a view";
+
+fn plural(kind: &str, count: usize) -> String {
+    format!("{count} {kind}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -46,6 +50,6 @@ mod tests {
             definer: "root@localhost".to_owned(),
         };
         let facts = with_tables(|tables| tables.source.code = vec![trigger("a"), trigger("b")]);
-        finds(&CHECK, &facts, Severity::Tell, "triggers: 2 at the source");
+        finds(&CHECK, &facts, Severity::Tell, "source: 2 triggers: not yet");
     }
 }
