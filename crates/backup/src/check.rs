@@ -10,7 +10,6 @@ use std::{
 use agefile::Identity;
 use archive::{
     ArchiveError, Digest, PackReader,
-    binlog::Segment,
     chain::{self, Break, Link},
     names::{self, Number},
     receipt::Object,
@@ -149,8 +148,9 @@ pub fn check(
     }
     let mut objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
     let archives = if only.is_none() { checked.binlogs(repository, host, signers)? } else { Vec::new() };
-    let parts: BTreeMap<String, &Segment> = archives.iter().flat_map(Archive::parts).collect();
-    objects.extend(parts.iter().map(|(object, segment)| (object.clone(), segment.object)));
+    let parts: BTreeMap<String, StoredPart<'_>> =
+        archives.iter().flat_map(Archive::parts).map(|part| (part.object.clone(), part)).collect();
+    objects.extend(parts.iter().map(|(object, part)| (object.clone(), part.segment.object)));
     let read = checked.packs_to_read(&objects, depth);
     let lengths = repository.lengths(host)?;
     for (object, expected) in &objects {
@@ -163,7 +163,7 @@ pub fn check(
         let is_wrong = checked.bad.last().is_some_and(|bad| bad.object == *object);
         let is_read = read.as_ref().is_none_or(|read| !is_pack(object) || read.contains(object.as_str()));
         if !is_wrong && is_read && !matches!(depth, Depth::Names) {
-            checked.object(repository, object, *expected, parts.get(object).copied(), depth)?;
+            checked.object(repository, object, *expected, parts.get(object), depth)?;
         }
     }
     if only.is_none() {
@@ -276,14 +276,12 @@ impl Checked {
         repository: &Repository,
         object: &str,
         expected: Object,
-        part: Option<&Segment>,
+        part: Option<&StoredPart<'_>>,
         depth: &Depth<'_>,
     ) -> Result<(), BackupError> {
         let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
         let read = checked.and_then(|()| match (depth, part) {
-            (Depth::Data { identities, .. }, Some(segment)) => {
-                StoredPart { server: "", object, segment }.check(repository, identities)
-            }
+            (Depth::Data { identities, .. }, Some(part)) => part.check(repository, identities),
             (Depth::Data { identities, .. }, None) if is_pack(object) => read_pack(repository, object, identities),
             _ => Ok(()),
         });

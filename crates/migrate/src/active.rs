@@ -8,7 +8,7 @@ use std::{
 };
 
 use replication::gtid::mysql::GtidSet;
-use server::{Connection, error_code};
+use server::{Connection, error_code, quote};
 
 use crate::{
     Error, Phase, Progress, Side,
@@ -18,8 +18,9 @@ use crate::{
     },
     definitions::{self, Compare},
     key::Key,
-    link, literal,
+    link,
     position::{self, Position},
+    preflight::ROW_SETTINGS,
     settings::Settings,
     shared::Shared,
     state,
@@ -55,7 +56,7 @@ pub(crate) fn with_stream<T>(
 ) -> Result<T, Error> {
     let tables = moved_tables(settings)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
-    lock(&mut target, Side::Target, "sealant-migrate")?;
+    lock_target(&mut target)?;
     let source_uuid = check_source(&mut source)?;
     let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
     lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
@@ -90,9 +91,14 @@ pub(crate) fn moved_tables(settings: &Settings) -> Result<Vec<MovedTable>, Error
     tables.into_iter().enumerate().map(|(number, table)| MovedTable::new(number, table)).collect()
 }
 
+/// Locks out other migrations to the target for as long as the connection lasts.
+pub(crate) fn lock_target(target: &mut Connection) -> Result<(), Error> {
+    lock(target, Side::Target, "sealant-migrate")
+}
+
 /// Locks out other processes for as long as the connection lasts.
-pub(crate) fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error> {
-    let sql = format!("SELECT GET_LOCK({}, {LOCK_SECONDS})", literal::text(name));
+fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error> {
+    let sql = format!("SELECT GET_LOCK({}, {LOCK_SECONDS})", quote::text(name));
     let rows = connection.query(&sql).map_err(Error::of(side))?;
     if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
 }
@@ -108,14 +114,8 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
 
 /// Checks that the log has every change of a row, whole. Returns the server's UUID.
 fn check_source(source: &mut Connection) -> Result<String, Error> {
-    const NEEDED: [(&str, &str); 5] = [
-        ("log_bin", "1"),
-        ("gtid_mode", "ON"),
-        ("binlog_format", "ROW"),
-        ("binlog_row_image", "FULL"),
-        ("binlog_row_value_options", ""),
-    ];
-    for (name, wanted) in NEEDED {
+    let rows = ROW_SETTINGS.map(|(name, wanted, _)| (name, wanted));
+    for (name, wanted) in [("log_bin", "1"), ("gtid_mode", "ON")].into_iter().chain(rows) {
         let found = variable(source, Side::Source, name)?;
         if found != wanted {
             return Err(Error::SourceSetting { variable: name, found, wanted });

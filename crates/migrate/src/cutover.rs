@@ -14,7 +14,7 @@ use server::{Connection, dialect::statement::REPLICATION_THREADS};
 
 use crate::{
     End, Error, Event, Phase, Side,
-    active::{Active, lock, moved_tables, variable, with_stream},
+    active::{Active, lock_target, moved_tables, variable, with_stream},
     definitions::{self, Compare},
     fence::{Before, Fence, same_server},
     link, position,
@@ -183,7 +183,7 @@ fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, e
 /// The phase that is stored. The lock shows that the lost session is gone, so that it cannot store anything later.
 fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error> {
     active.target = link::target(&active.settings.target)?;
-    lock(&mut active.target, Side::Target, "sealant-migrate")?;
+    lock_target(&mut active.target)?;
     Ok(state::run(&mut active.target)?.map(|run| run.phase))
 }
 
@@ -244,7 +244,7 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
 /// [`Error::NotReady`] before the cut-over.
 pub fn finish(target: &End) -> Result<(), Error> {
     let mut target = link::target(target)?;
-    lock(&mut target, Side::Target, "sealant-migrate")?;
+    lock_target(&mut target)?;
     match state::run(&mut target)?.map(|run| run.phase) {
         None => Ok(()),
         Some(Phase::Switched) => state::remove(&mut target),
@@ -259,7 +259,7 @@ pub fn finish(target: &End) -> Result<(), Error> {
 /// [`Error::NotReady`] after the cut-over: the target may have newer rows then.
 pub fn abort(settings: &Settings, drop_tables: bool) -> Result<(), Error> {
     let mut target = link::target(&settings.target)?;
-    lock(&mut target, Side::Target, "sealant-migrate")?;
+    lock_target(&mut target)?;
     let Some(run) = state::run(&mut target)? else { return Ok(()) };
     if run.phase == Phase::Switched {
         return Err(Error::NotReady { what: "it was done, and the target may have newer rows".to_owned() });

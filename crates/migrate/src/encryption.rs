@@ -1,5 +1,7 @@
 //! The encryption rule: no table is less encrypted at the target than at the source.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -75,11 +77,12 @@ pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
 /// The states that the servers report. A table that the target does not have is clear there.
 #[must_use]
 pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
-    let encrypted = |name| target.tables.iter().any(|table| table.full_name() == name && table.encrypted);
+    let encrypted: BTreeSet<_> =
+        target.tables.iter().filter(|table| table.encrypted).map(crate::catalog::Table::full_name).collect();
     let entry = |table: &crate::catalog::Table| Entry {
         table: table.label(),
         source: Rest::of(table.encrypted),
-        target: Rest::of(encrypted(table.full_name())),
+        target: Rest::of(encrypted.contains(&table.full_name())),
         grade: Grade::Reported,
     };
     source.tables.iter().map(entry).collect()

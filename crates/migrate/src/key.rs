@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use binlog::Value;
+use server::quote;
 
 use crate::{
     Error, Table, literal,
@@ -123,7 +124,7 @@ impl KeyColumns {
         let columns = identity.columns.iter().map(|position| {
             let column = table.columns.get(*position)?;
             let order = Order::of(column)?;
-            let name = literal::name(&column.name);
+            let name = quote::identifier(&column.name);
             Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column) })
         });
         let columns: Option<Vec<_>> = columns.collect();

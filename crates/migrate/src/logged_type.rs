@@ -64,17 +64,14 @@ fn numbers(column_type: &str) -> [Option<u64>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preflight::testing::column;
 
     fn agree(column_type: &str, kind: ColumnType, unsigned: Option<bool>) -> bool {
         let column = Column {
-            name: "c".to_owned(),
             column_type: column_type.to_owned(),
             data_type: column_type.split(['(', ' ']).next().unwrap_or_default().to_owned(),
-            charset: None,
-            collation: None,
             nullable: true,
-            generated: false,
-            invisible: false,
+            ..column("c")
         };
         let logged = binlog::Column {
             kind,

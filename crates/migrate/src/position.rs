@@ -1,7 +1,5 @@
 //! Positions in the source's log.
 
-use std::cmp::Ordering;
-
 use binlog::replica::LogPosition;
 use replication::gtid::mysql::GtidSet;
 use server::Connection;
@@ -15,17 +13,6 @@ pub(crate) struct Position {
     pub(crate) gtids: GtidSet,
     /// The position behind the last one. Without a file if nothing has come yet.
     pub(crate) log: LogPosition,
-}
-
-/// Whether `position` is at or behind `end`.
-pub(crate) fn has_reached(position: &LogPosition, end: &LogPosition) -> bool {
-    let by_file = number(&position.file).cmp(&number(&end.file));
-    by_file.then(position.position.cmp(&end.position)) != Ordering::Less
-}
-
-/// The number of a log file, after the last point of its name.
-fn number(file: &str) -> u64 {
-    file.rsplit('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 /// `file:position`.
@@ -49,19 +36,5 @@ pub(crate) fn log_end(source: &mut Connection) -> Result<LogPosition, Error> {
     match (rows.value(0, "File"), position) {
         (Some(file), Some(position)) => Ok(LogPosition { file: file.to_owned(), position }),
         _ => Err(Error::SourceSetting { variable: "log_bin", found: "OFF".to_owned(), wanted: "ON" }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_are_ordered_by_the_number_of_their_file() {
-        let at = |file: &str, position| LogPosition { file: file.to_owned(), position };
-        assert!(has_reached(&at("b.1000000", 4), &at("b.999999", 900)));
-        assert!(has_reached(&at("b.000001", 900), &at("b.000001", 900)));
-        assert!(!has_reached(&at("b.000001", 899), &at("b.000001", 900)));
-        assert!(!has_reached(&at("", 0), &at("b.000001", 4)));
     }
 }

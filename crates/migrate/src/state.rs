@@ -5,7 +5,7 @@
 
 use binlog::replica::LogPosition;
 use data_encoding::HEXLOWER;
-use server::{Connection, Rows, error_code};
+use server::{Connection, Rows, error_code, quote};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
@@ -14,7 +14,6 @@ use crate::{
         table::MovedTable,
     },
     key::{Key, KeyColumns},
-    literal,
     position::Position,
 };
 
@@ -149,7 +148,7 @@ pub(crate) fn begin(
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(start)));
     statements.push(format!(
         "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, 'copy', '', '', '', '', NOW())",
-        literal::text(source_uuid)
+        quote::text(source_uuid)
     ));
     statements.push("COMMIT".to_owned());
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
@@ -279,7 +278,7 @@ pub(crate) fn store_position(position: &Position) -> String {
 }
 
 fn position_values(position: &Position) -> String {
-    let (gtids, file) = (literal::text(&position.gtids.to_string()), literal::text(&position.log.file));
+    let (gtids, file) = (quote::text(&position.gtids.to_string()), quote::text(&position.log.file));
     format!("{gtids}, {file}, {}", position.log.position)
 }
 
@@ -290,8 +289,8 @@ pub(crate) fn set_phase(target: &mut Connection, phase: Phase) -> Result<(), Err
 
 /// Stores a step of the cut-over, and what else belongs to it.
 pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)]) -> Result<(), Error> {
-    let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", literal::text(value))).collect();
-    set(target, &format!("step = {}{more}", literal::text(step)))
+    let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", quote::text(value))).collect();
+    set(target, &format!("step = {}{more}", quote::text(step)))
 }
 
 /// Stores that the source takes writes again.

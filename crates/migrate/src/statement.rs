@@ -95,27 +95,18 @@ pub(crate) fn shown(statement: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::{
-        Column, Table,
+        Table,
         catalog::Identity,
+        preflight::testing::column,
         words::{Syntax, words},
     };
 
     fn table(number: usize, schema: &str, name: &str) -> MovedTable {
-        let id = Column {
-            name: "id".to_owned(),
-            column_type: "int".to_owned(),
-            data_type: "int".to_owned(),
-            charset: None,
-            collation: None,
-            nullable: false,
-            generated: false,
-            invisible: false,
-        };
         let table = Table {
             schema: schema.to_owned(),
             name: name.to_owned(),
             engine: "InnoDB".to_owned(),
-            columns: vec![id],
+            columns: vec![column("id")],
             identity: Some(Identity { index: "PRIMARY".to_owned(), columns: vec![0], comparable: true }),
             encrypted: true,
             rows: 0,

@@ -269,7 +269,7 @@ impl<'m> Follower<'m> {
         }
         let log = idle.unwrap_or_else(|| progress.boundary.clone());
         let wanted = self.shared.update(|following| {
-            if position::has_reached(&log, &following.delivered) {
+            if log.has_reached(&following.delivered.file, following.delivered.position) {
                 following.delivered.clone_from(&log);
             }
             std::mem::take(&mut following.flush_wanted)
@@ -293,7 +293,7 @@ impl<'m> Follower<'m> {
             if !known {
                 following.applied.gtids.clone_from(gtids);
             }
-            if position::has_reached(&log, &following.applied.log) {
+            if log.has_reached(&following.applied.log.file, following.applied.log.position) {
                 following.applied.log.clone_from(&log);
             }
             following.applied_time = self.time;

@@ -271,7 +271,7 @@ pub(super) fn latency_columns(detail: &DetailRecord) -> [String; 4] {
 }
 
 fn experiment_rounds(experiment: &ExperimentRecord) -> String {
-    let rounds = count(usize::try_from(experiment.rounds).unwrap_or(usize::MAX), "round");
+    let rounds = count(experiment.rounds, "round");
     let stop = match experiment.stopped {
         Stop::Narrow => "intervals narrow",
         Stop::Rounds => "as requested",

@@ -30,7 +30,6 @@ mod markdown;
 mod message;
 mod metrics;
 mod migrate;
-mod migration;
 #[cfg(test)]
 mod new_check;
 mod proof;
@@ -56,9 +55,9 @@ use std::str::FromStr;
 use audit::finding::Severity;
 use audit::outcome::Outcome;
 
-pub use self::migrate::{write_migrate_json, write_migrate_plan};
-pub use self::migration::{
-    migrate_cut_over, migrate_event, migrate_status_line, migrate_verified, write_migrate_status,
+pub use self::migrate::{
+    migrate_cut_over, migrate_event, migrate_status_line, migrate_verified, write_migrate_json, write_migrate_plan,
+    write_migrate_status,
 };
 pub use ::verify::size;
 pub use backup::{

@@ -146,8 +146,8 @@ fn push_last(lines: &mut [String], text: &str) {
 
 /// A number with commas between thousands.
 #[must_use]
-pub(crate) fn number(n: usize) -> String {
-    let digits = n.to_string();
+pub(crate) fn number(n: impl TryInto<usize>) -> String {
+    let digits = n.try_into().unwrap_or(usize::MAX).to_string();
     let mut apart = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {

@@ -19,7 +19,6 @@ use archive::{
     receipt::{NAMESPACE, fingerprint},
     sshsig::{self, AllowedSigners, SigningKey},
 };
-use innodb::server_file::log_order;
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use server::{Connection, Rows, ServerVersion, dialect::statement};
@@ -413,7 +412,8 @@ impl Archiver<'_> {
             // MariaDB leaves out the event after the format description of an encrypted log.
             let is_whole = is_between && last != Kept::Description;
             let is_due = part.bytes.len() >= SEGMENT_BYTES || is_whole && began.elapsed() >= self.config.segment_every;
-            let is_over = is_between && (self.is_stopped() || until.is_some_and(|until| has_reached(at, until)));
+            let is_over = is_between
+                && (self.is_stopped() || until.is_some_and(|until| at.has_reached(&until.file, until.offset)));
             if is_due || is_over && is_whole {
                 self.flush(&mut part, is_whole, &replica, server)?;
             }
@@ -619,11 +619,6 @@ fn goes_on(archived: &str, before: &str) -> bool {
     let mut common = before.iter().filter(|gtid| archived.iter().any(|of| of.domain == gtid.domain)).peekable();
     common.peek().is_some()
         && common.all(|gtid| archived.iter().all(|of| of.domain != gtid.domain || of.sequence <= gtid.sequence))
-}
-
-/// Whether a position is at or after another one of the same server.
-fn has_reached(at: &LogPosition, until: &BinlogPosition) -> bool {
-    (log_order(&at.file), at.position) >= (log_order(&until.file), until.offset)
 }
 
 /// The GTIDs up to the current position: those before the stream, and those that it delivered.

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 
 use crate::{
     BackupError, Repository,
+    binlogs::StoredPart,
     declared::{DeclaredLogs, declared},
     repository::read,
 };
@@ -214,9 +215,9 @@ impl Archive {
         })
     }
 
-    /// All parts, with the names of their objects.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (String, &Segment)> {
-        self.segments().map(|(segment, _)| (self.object(segment), segment))
+    /// All parts as objects of the repository.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = StoredPart<'_>> {
+        self.segments().map(|(segment, _)| self.stored(segment))
     }
 
     /// Names of the receipts and their signatures.
@@ -230,9 +231,9 @@ impl Archive {
         self.receipts.iter().flat_map(move |receipt| names(receipt.number)).chain(first)
     }
 
-    /// Name of the object of a part.
-    pub(super) fn object(&self, segment: &Segment) -> String {
-        segment.name(&self.host, &self.server)
+    /// A part as an object of the repository.
+    pub(super) fn stored<'p>(&'p self, segment: &'p Segment) -> StoredPart<'p> {
+        StoredPart { server: &self.server, object: segment.name(&self.host, &self.server), segment }
     }
 }
 
@@ -280,21 +281,30 @@ fn judged_receipts(
     })
 }
 
-/// Reads a receipt and verifies its signature; `None` if it cannot be trusted.
+/// Visits receipts in order with their numbers, `None` for one that cannot be trusted, until `visit` returns false.
 ///
 /// # Errors
 /// [`BackupError::Store`].
-pub(crate) fn read_receipt(
+pub(crate) fn each_receipt(
     repository: &Repository,
     host: &str,
     server: &str,
-    number: u64,
+    numbers: &[u64],
     signers: &AllowedSigners,
-) -> Result<Option<(BinlogReceipt, Digest)>, BackupError> {
-    match judged_receipts(repository, host, server, &[number], Some(signers)).pop().transpose() {
-        Err(BackupError::Object { .. } | BackupError::Untrusted { .. }) => Ok(None),
-        read => read,
+    visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>) -> bool,
+) -> Result<(), BackupError> {
+    for some in numbers.chunks(READERS) {
+        for (number, found) in some.iter().zip(judged_receipts(repository, host, server, some, Some(signers))) {
+            let trusted = match found {
+                Err(BackupError::Object { .. } | BackupError::Untrusted { .. }) => None,
+                found => Some(found?),
+            };
+            if !visit(*number, trusted) {
+                return Ok(());
+            }
+        }
     }
+    Ok(())
 }
 
 /// Parses a receipt and verifies its signature.

@@ -81,9 +81,8 @@ pub(super) fn each_event(
         if is_head && (segment.start != FIRST_EVENT || !logs.contains(segment.file.as_str())) {
             continue;
         }
-        let object = archive.object(segment);
         let mut is_ended = false;
-        let part = StoredPart { server: &archive.server, object: &object, segment };
+        let part = archive.stored(segment);
         part.each_event(repository, identities, &mut |event| {
             let visited = visit(event)?;
             is_ended = visited.is_break();
@@ -101,7 +100,7 @@ pub(crate) struct StoredPart<'p> {
     /// Server that wrote the log.
     pub(crate) server: &'p str,
     /// Name of the object.
-    pub(crate) object: &'p str,
+    pub(crate) object: String,
     /// The part, as its receipt describes it.
     pub(crate) segment: &'p Segment,
 }
@@ -122,7 +121,7 @@ impl StoredPart<'_> {
         identities: &[Identity],
         visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
     ) -> Result<(), BackupError> {
-        let Self { server, object, segment } = *self;
+        let Self { server, ref object, segment } = *self;
         let events = segment::read(repository, object, segment, identities)?;
         let (mut rest, mut start) = (events.as_slice(), segment.start);
         while !rest.is_empty() {
@@ -144,7 +143,7 @@ impl StoredPart<'_> {
     }
 
     fn damaged(&self, what: String) -> BackupError {
-        BackupError::Object { object: self.object.to_owned(), source: ArchiveError::Receipt(what) }
+        BackupError::Object { object: self.object.clone(), source: ArchiveError::Receipt(what) }
     }
 }
 

@@ -32,15 +32,6 @@ struct Successor {
     repeated: GtidSet,
 }
 
-/// The position at which a replay begins.
-#[derive(Clone, Copy)]
-pub(super) struct Begin<'b> {
-    /// The position of the backup.
-    pub(super) from: &'b BinlogPosition,
-    /// Time of the backup's copy, in seconds since 1970.
-    pub(super) time: i64,
-}
-
 impl History {
     /// Adds to an archive those of `others` that continue it.
     pub(crate) fn new(first: Archive, mut others: Vec<Archive>) -> Self {
@@ -103,15 +94,15 @@ impl History {
         self.first.breaks.iter().chain(later)
     }
 
-    /// Visits all events from the beginning of the backup's log on, until `visit` breaks.
+    /// Visits events of the first archive in a range, and all of those that continue it, until `visit` breaks.
     pub(super) fn each_event(
         &self,
         repository: &Repository,
         identities: &[Identity],
-        begin: Begin<'_>,
+        range: Range<'_>,
         visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
     ) -> Result<(), BackupError> {
-        let first = (&self.first, Range::From(begin.from, begin.time));
+        let first = (&self.first, range);
         let later = self.later.iter().map(|successor| (&successor.archive, Range::Whole));
         for (archive, range) in std::iter::once(first).chain(later) {
             if each_event(repository, archive, identities, range, visit)?.is_break() {

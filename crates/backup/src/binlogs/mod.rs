@@ -29,7 +29,7 @@ pub use self::{
     transaction::Transaction,
 };
 pub(crate) use self::{
-    chain::{read_receipt, servers},
+    chain::{each_receipt, servers},
     events::StoredPart,
     history::History,
     replay::{position_of, replay},

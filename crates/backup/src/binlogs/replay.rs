@@ -20,8 +20,8 @@ use verify::Keys;
 pub(crate) use self::position::position_of;
 use self::{applier::Applier, clear_pages::Before};
 use super::{
-    events::LogEvent,
-    history::{Begin, History},
+    events::{LogEvent, Range},
+    history::History,
     target::Reach,
     transaction::Scanner,
 };
@@ -113,10 +113,10 @@ pub(crate) fn replay(
         Ok(())
     };
     let (from, last) = (replayer.from, replayer.reach.last.as_ref());
-    let begin = Begin { from, time: replayer.time.as_second() };
+    let range = Range::From(from, replayer.time.as_second());
     let (mut scanner, mut rotations, mut skipped_events) = (Scanner::new(), 0_u64, BTreeSet::new());
     if replayer.reach.transactions > 0 {
-        history.each_event(repository, identities, begin, &mut |event| {
+        history.each_event(repository, identities, range, &mut |event| {
             portions.add(event, history.is_before(event.server, event.file, event.start, from));
             let Some(transaction) = scanner.take(event)? else {
                 return Ok(ControlFlow::Continue(()));

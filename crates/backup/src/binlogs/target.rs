@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use replication::gtid::{mariadb, mysql};
 
 use super::{
-    history::{Begin, History},
+    events::Range,
+    history::History,
     transaction::{Scanner, Transaction},
 };
 use crate::{BackupError, Repository};
@@ -71,8 +72,8 @@ impl Target {
         self.check_order()?;
         let mut scanner = Scanner::new();
         let mut search = Search::new(self);
-        let begin = Begin { from: &self.from, time: self.time.as_second() };
-        history.each_event(repository, identities, begin, &mut |event| match scanner.take(event)? {
+        let range = Range::From(&self.from, self.time.as_second());
+        history.each_event(repository, identities, range, &mut |event| match scanner.take(event)? {
             Some(transaction) if history.is_unidentified(&transaction) => Err(BackupError::unreachable(format!(
                 "the transaction at {}:{} of {} has no GTID",
                 transaction.file, transaction.start, transaction.server

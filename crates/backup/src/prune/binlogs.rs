@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Objects;
 use crate::{
     BackupError, Repository,
-    binlogs::{read_receipt, servers},
+    binlogs::{each_receipt, servers},
     declared::{DeclaredLogs, DeclaredOfHost},
 };
 
@@ -85,18 +85,15 @@ pub(super) fn plan(
     for (server, stored) in servers(repository, host)? {
         let declared = declared.binlogs.get(&server);
         let mut unneeded = Unneeded::new(oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN), declared);
-        for (number, put) in stored {
-            let is_left = unneeded.is_left(number);
-            let goes_on = match read_receipt(repository, host, &server, number, signers)? {
-                Some((receipt, sha256)) => unneeded.take(receipt, sha256, put),
-                // Anyone may put an object with the name of a receipt that was removed. Another one that cannot be trusted
-                // stays, with those after it: `check` names it.
-                None => is_left,
-            };
-            if !goes_on {
-                break;
+        let numbers: Vec<Number> = stored.keys().copied().collect();
+        each_receipt(repository, host, &server, &numbers, signers, &mut |number, found| {
+            match found.zip(stored.get(&number).copied()) {
+                Some(((receipt, sha256), put)) => unneeded.take(receipt, sha256, put),
+                // Anyone may put an object with the name of a receipt that was removed. Another one that cannot be
+                // trusted stays, with those after it: `check` names it.
+                None => unneeded.is_left(number),
             }
-        }
+        })?;
         plans.extend(BinlogPlan::new(&server, unneeded.end(host, &server)));
     }
     Ok(plans)

@@ -1,5 +1,6 @@
 //! Progress of a stream.
 
+use innodb::server_file::log_order;
 use replication::gtid::{
     mariadb::{Gtid as MariaDbGtid, GtidPosition},
     mysql::GtidSet,
@@ -15,6 +16,15 @@ pub struct LogPosition {
     pub file: String,
     /// Offset of an event.
     pub position: u64,
+}
+
+impl LogPosition {
+    /// Whether it is at or after an offset in a log of the same server.
+    #[must_use]
+    pub fn has_reached(&self, file: &str, offset: u64) -> bool {
+        let order = (log_order(&self.file), self.position);
+        order >= (log_order(file), offset)
+    }
 }
 
 /// Position and transactions that a stream has delivered.
@@ -161,5 +171,14 @@ mod tests {
         assert_eq!(unwrapped(4, 300), 300);
         assert_eq!(unwrapped(u64::from(u32::MAX), 100), (1 << 32) + 100);
         assert_eq!(unwrapped((1 << 32) + 100, 200), (1 << 32) + 200);
+    }
+
+    #[test]
+    fn positions_are_ordered_by_the_number_of_their_file() {
+        let at = |file: &str, position| LogPosition { file: file.to_owned(), position };
+        assert!(at("b.1000000", 4).has_reached("b.999999", 900));
+        assert!(at("b.000001", 900).has_reached("b.000001", 900));
+        assert!(!at("b.000001", 899).has_reached("b.000001", 900));
+        assert!(!at("", 0).has_reached("b.000001", 4));
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use replication::gtid::mysql::GtidSet;
-use server::Connection;
+use server::{Connection, quote};
 use zeroize::Zeroizing;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     jobs::{Job, Jobs},
     table::MovedTable,
 };
-use crate::{End, Error, Side, key::Key, link, literal, shared::Shared};
+use crate::{End, Error, Side, key::Key, link, shared::Shared};
 
 /// Longest wait until delivered transactions are visible. It takes milliseconds.
 const BARRIER: Duration = Duration::from_secs(60);
@@ -100,7 +100,7 @@ impl<'m> Reader<'m> {
 /// [`Error::NotVisible`].
 pub(crate) fn wait_until_visible(source: &mut Connection, shared: &Shared, gtids: &GtidSet) -> Result<(), Error> {
     let began = Instant::now();
-    let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", literal::text(&gtids.to_string()));
+    let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", quote::text(&gtids.to_string()));
     loop {
         let rows = source.query(&sql).map_err(Error::of(Side::Source))?;
         if rows.scalar() == Some("1") {

@@ -1,11 +1,10 @@
 //! A table that is moved, and the statements for it.
 
-use server::LOCAL_NAME;
+use server::{LOCAL_NAME, quote};
 
 use crate::{
     Column, Error, Table,
     key::{Key, KeyColumns},
-    literal,
 };
 
 /// A table, with what every part of a migration needs of it.
@@ -40,10 +39,10 @@ impl MovedTable {
         let key_fields = key.iter().map(|column| field_of(column.position)).collect::<Option<_>>();
         let index = || table.identity.as_ref().map_or_else(String::new, |identity| identity.index.clone());
         let opaque = || Error::OpaqueIdentity { table: shown.clone(), index: index() };
-        let quoted = format!("{}.{}", literal::name(&table.schema), literal::name(&table.name));
+        let quoted = quote::table(&table.schema, &table.name);
         Ok(Self {
             number,
-            by_key: format!("{quoted} FORCE INDEX ({})", literal::name(&index())),
+            by_key: format!("{quoted} FORCE INDEX ({})", quote::identifier(&index())),
             quoted,
             key_fields: key_fields.ok_or_else(opaque)?,
             key,
@@ -76,7 +75,7 @@ impl MovedTable {
         let mut fields = Vec::new();
         let mut assignments = Vec::new();
         for (number, column) in self.stored().enumerate() {
-            let name = literal::name(&column.name);
+            let name = quote::identifier(&column.name);
             if column.data_type == "json" {
                 fields.push(format!("@v{number}"));
                 assignments.push(format!("{name} = CONVERT(@v{number} USING utf8mb4)"));
@@ -94,14 +93,14 @@ impl MovedTable {
 
     /// The stored columns as a list for a statement.
     pub(crate) fn column_list(&self) -> String {
-        self.stored().map(|column| literal::name(&column.name)).collect::<Vec<_>>().join(", ")
+        self.stored().map(|column| quote::identifier(&column.name)).collect::<Vec<_>>().join(", ")
     }
 
     /// What must not change during a migration: the columns with their types, and the identity.
     pub(crate) fn shape(&self) -> String {
         let columns = self.table.columns.iter().map(|column| {
             let charset = column.charset.as_deref().unwrap_or("");
-            format!("{} {} {charset} {}", literal::name(&column.name), column.column_type, column.generated)
+            format!("{} {} {charset} {}", quote::identifier(&column.name), column.column_type, column.generated)
         });
         format!("{}; {}", columns.collect::<Vec<_>>().join(", "), self.key.list())
     }
@@ -109,6 +108,6 @@ impl MovedTable {
 
 /// How a column is read: as it is stored, but FLOAT with all its digits, of which its own text has only six.
 fn read_expression(column: &Column) -> String {
-    let name = literal::name(&column.name);
+    let name = quote::identifier(&column.name);
     if column.data_type == "float" { format!("{name} * 1E0") } else { name }
 }

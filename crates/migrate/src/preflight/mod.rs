@@ -14,6 +14,7 @@ mod pairs;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use self::checks::ROW_SETTINGS;
 pub use self::{
     checks::CHECKS,
     facts::{End, Facts, Request, Tables},

@@ -5,7 +5,9 @@
 //! MySQL makes NULL of what is longer than `max_allowed_packet`, and the empty text of such a JSON value, with a warning
 //! at most. Long values are therefore hashed alone, and a row of which anything could not be hashed has no hash.
 
-use crate::{Column, copy::table::MovedTable, key::Key, literal};
+use server::quote;
+
+use crate::{Column, copy::table::MovedTable, key::Key};
 
 /// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one expression
 /// would hash everything twice.
@@ -38,12 +40,12 @@ fn hash(table: &MovedTable) -> String {
 /// The value, or the empty text for a column that is NULL: NULL is a value that could not be computed.
 fn present(column: &Column) -> String {
     let value = value(column);
-    if column.nullable { format!("IF(ISNULL({}), '', {value})", literal::name(&column.name)) } else { value }
+    if column.nullable { format!("IF(ISNULL({}), '', {value})", quote::identifier(&column.name)) } else { value }
 }
 
 /// The same bytes for the same value on every server.
 fn value(column: &Column) -> String {
-    let name = literal::name(&column.name);
+    let name = quote::identifier(&column.name);
     match column.data_type.as_str() {
         // The text of a number is cut by some servers; a point has its bits. Adding zero makes -0 zero.
         "float" | "double" => format!("CAST(POINT({name} + 0, 0) AS BINARY)"),
@@ -59,7 +61,7 @@ fn value(column: &Column) -> String {
 
 /// What tells the value's end, and NULL from the empty text. All but short texts have one length.
 fn length(column: &Column) -> String {
-    let name = literal::name(&column.name);
+    let name = quote::identifier(&column.name);
     if is_short(&column.data_type) { format!("IFNULL(LENGTH({name}), 'N')") } else { format!("ISNULL({name})") }
 }
 

@@ -269,7 +269,7 @@ impl<'m> Verifier<'m> {
         let end = position::log_end(&mut self.source)?;
         let target = read(&mut self.target, Side::Target, range.table, sql)?;
         // What the source's snapshot may have seen has passed the stream.
-        self.shared.wait(|following| position::has_reached(&following.delivered, &end).then_some(()))?;
+        self.shared.wait(|following| following.delivered.has_reached(&end.file, end.position).then_some(()))?;
         Ok((source, target, touches))
     }
 

@@ -1,8 +1,8 @@
 //! `sealant migrate`: moves the tables of a server into another one over SQL.
 
 mod cutover;
-mod end;
 mod ends;
+mod finish;
 mod plan;
 mod run;
 mod scope;
@@ -35,8 +35,8 @@ enum Command {
     Status(Box<status::Status>),
     Verify(Box<verify::Verify>),
     Cutover(Box<cutover::Cutover>),
-    Finish(Box<end::Finish>),
-    Abort(Box<end::Abort>),
+    Finish(Box<finish::Finish>),
+    Abort(Box<finish::Abort>),
 }
 
 /// Options of verbs that run for a long time.

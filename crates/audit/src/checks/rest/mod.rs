@@ -5,6 +5,7 @@ use server::{
     dialect::encryption::{Encrypts, switches},
 };
 
+use server::dialect::catalog::SYSTEM_SCHEMAS;
 use server::dialect::encryption::variable;
 use server::switch::is_switched_on;
 
@@ -53,9 +54,6 @@ checks! {
     repl_credential_clear,
     galera_gcache_plaintext,
 }
-
-/// Schemas that exist on every server.
-pub(super) const SYSTEM_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
 
 /// Maximum number of artefacts with the same result that are reported individually.
 const MAX_LISTED: usize = 20;

@@ -5,8 +5,8 @@ use super::prelude::*;
 pub(super) const CHECK: Check =
     Check { id: "log.rows", area: Area::Log, title: "the source logs whole rows", judge: Judge::Servers(judge) };
 
-/// What has to be set, and why.
-const NEEDED: [(&str, &str, &str); 3] = [
+/// Variables that have to be set, their values, and why.
+pub(crate) const ROW_SETTINGS: [(&str, &str, &str); 3] = [
     ("binlog_format", "ROW", "statements cannot be applied exactly"),
     ("binlog_row_image", "FULL", "columns that did not change are not logged"),
     ("binlog_row_value_options", "", "only parts of JSON documents are logged"),
@@ -14,7 +14,7 @@ const NEEDED: [(&str, &str, &str); 3] = [
 
 fn judge(facts: &Facts) -> Vec<Finding> {
     let source = &facts.source;
-    let wrong = NEEDED.iter().filter(|(name, value, _)| !source.variable(name).eq_ignore_ascii_case(value));
+    let wrong = ROW_SETTINGS.iter().filter(|(name, value, _)| !source.variable(name).eq_ignore_ascii_case(value));
     wrong
         .map(|(name, value, why)| {
             let evidence = format!("{name} is {}: {why}", source.variable(name));

@@ -37,6 +37,7 @@ mod target_page_size;
 mod target_state;
 mod target_writable;
 
+pub(crate) use self::log_rows::ROW_SETTINGS;
 use super::Check;
 
 /// Every check.

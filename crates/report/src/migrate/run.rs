@@ -12,8 +12,8 @@ use crate::{
 /// The status line of a run.
 #[must_use]
 pub fn migrate_status_line(progress: &Progress) -> String {
-    let rows = number(usize::try_from(progress.copied_rows).unwrap_or(usize::MAX));
-    let applied = number(usize::try_from(progress.applied_rows).unwrap_or(usize::MAX));
+    let rows = number(progress.copied_rows);
+    let applied = number(progress.applied_rows);
     format!(
         "{}  copied {rows} rows, {}  applied {applied} changes  verified {} of {} chunks",
         phase(progress.phase),
@@ -45,7 +45,7 @@ pub fn migrate_event(event: &Event) -> Option<String> {
 /// What was compared.
 #[must_use]
 pub fn migrate_verified(verified: &Verified) -> String {
-    let chunks = count(usize::try_from(verified.chunks).unwrap_or(usize::MAX), "chunk");
+    let chunks = count(verified.chunks, "chunk");
     match verified.open {
         0 => format!("{chunks} compared, all rows are equal"),
         open => format!(
@@ -76,7 +76,7 @@ pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), 
     text.push_str(&format!("applied   {}\n", visible(&status.position)));
     for table in &status.tables {
         let copied = if table.complete { "copied" } else { "copying" };
-        let rows = number(usize::try_from(table.rows).unwrap_or(usize::MAX));
+        let rows = number(table.rows);
         text.push_str(&format!(
             "{:<40}  {copied:<7}  {rows:>14} rows  {} of {} chunks verified\n",
             visible(&table.name),

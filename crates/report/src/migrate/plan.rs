@@ -81,8 +81,8 @@ fn tables(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
         return Ok(());
     }
     let bytes = plan.tables.iter().map(|table| table.bytes).sum();
-    let rows = plan.tables.iter().map(|table| table.rows).sum();
-    let total = format!("{}, {} rows, {}", count(plan.tables.len(), "table"), apart(rows), size(bytes));
+    let rows: u64 = plan.tables.iter().map(|table| table.rows).sum();
+    let total = format!("{}, {} rows, {}", count(plan.tables.len(), "table"), number(rows), size(bytes));
     writeln!(out, "\nTABLES    {total} (estimates of the source)")?;
     let widest = plan.tables.iter().take(TABLES).map(|table| table.name.chars().count()).max().unwrap_or(0);
     let name = widest.clamp(8, 32);
@@ -93,7 +93,7 @@ fn tables(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
             entry.map_or_else(String::new, |entry| format!("{} > {}", entry.source.as_str(), entry.target.as_str()));
         let shown = visible(&table.name);
         let shown = pad(&fit_name(&shown, name, "…"), name);
-        let (rows, bytes) = (apart(table.rows), size(table.bytes));
+        let (rows, bytes) = (number(table.rows), size(table.bytes));
         writeln!(out, "  {shown}  {:<5} {rows:>12}  {bytes:>9}  {rest}", table.lane.as_str())?;
     }
     match plan.tables.len().saturating_sub(TABLES) {
@@ -193,8 +193,4 @@ fn indented(out: &mut dyn Write, text: &str) -> Result<(), Error> {
         writeln!(out, "            {line}")?;
     }
     Ok(())
-}
-
-fn apart(rows: u64) -> String {
-    usize::try_from(rows).map_or_else(|_| rows.to_string(), number)
 }
