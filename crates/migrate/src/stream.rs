@@ -165,7 +165,7 @@ impl<'m> Follower<'m> {
     }
 
     fn statement(&mut self, query: &Query<'_>, at: &str) -> Result<(), Error> {
-        let words = words(&query.statement, Syntax::of(&query.variables()))
+        let words = words(&query.statement, Syntax::from_variables(&query.variables()))
             .ok_or_else(|| gap("a statement that cannot be read", at))?;
         let concerned = || statement::concerned(&words, query.database, self.tables).map(|found| found.shown.clone());
         let position = at.to_owned();

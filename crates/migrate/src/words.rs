@@ -1,11 +1,11 @@
 //! The words of a statement in MySQL's log: names and keywords, without comments and texts.
 //!
-//! Source: `sql_lex.cc` of MySQL. A server logs a statement with its comments, in the client's character set. Code in
-//! `/*! … */` counts: where a server does not execute it, the log has `/*` alone.
+//! A server logs a statement with its comments, in the client's character set.
 
 use std::borrow::Cow;
 
 use binlog::event::StatusVariables;
+use server::sql::{self, TokenKind, tokens};
 
 /// Character set of a statement, as far as it changes how names are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,22 +20,14 @@ enum Charset {
 /// How the session of a statement reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Syntax {
-    /// Names can be in `"`.
-    ansi_quotes: bool,
-    /// `\` is a character like others.
-    no_escapes: bool,
+    quotes: sql::Syntax,
     charset: Charset,
 }
 
 impl Syntax {
-    pub(crate) fn of(variables: &StatusVariables<'_>) -> Self {
-        // Source: `system_variables.h` of MySQL.
-        const ANSI_QUOTES: u64 = 4;
-        const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
-        let mode = variables.sql_mode.unwrap_or(0);
+    pub(crate) fn from_variables(variables: &StatusVariables<'_>) -> Self {
         Self {
-            ansi_quotes: mode & ANSI_QUOTES != 0,
-            no_escapes: mode & NO_BACKSLASH_ESCAPES != 0,
+            quotes: sql::Syntax::from_sql_mode(variables.sql_mode.unwrap_or(0)),
             charset: variables.collations.map_or(Charset::Utf8, |[client, ..]| charset(client)),
         }
     }
@@ -73,23 +65,25 @@ impl Word {
 /// end, which a server would not have executed.
 pub(crate) fn words(statement: &[u8], syntax: Syntax) -> Option<Vec<Word>> {
     let text = decoded(statement, syntax.charset)?;
-    let mut lexer = Lexer { rest: &text, syntax };
     let mut words: Vec<Word> = Vec::new();
     let (mut qualifier, mut is_after_word) = (None, false);
-    loop {
-        match lexer.token()? {
-            Token::End => return Some(words),
-            Token::Point => {
+    for token in tokens(&text, syntax.quotes) {
+        let token = token.ok()?;
+        match token.kind {
+            TokenKind::VersionStart | TokenKind::VersionEnd => {}
+            TokenKind::Word | TokenKind::QuotedName => {
+                let quoted = token.kind == TokenKind::QuotedName;
+                words.push(Word { text: token.unquoted(), quoted, qualifier: qualifier.take() });
+                is_after_word = true;
+            }
+            TokenKind::Symbol if token.is_symbol(".") => {
                 qualifier = words.last().filter(|_| is_after_word).map(|word| word.text.clone());
                 is_after_word = false;
             }
-            Token::Word { text, quoted } => {
-                words.push(Word { text, quoted, qualifier: qualifier.take() });
-                is_after_word = true;
-            }
-            Token::Other => (qualifier, is_after_word) = (None, false),
+            TokenKind::Symbol | TokenKind::Text => (qualifier, is_after_word) = (None, false),
         }
     }
+    Some(words)
 }
 
 fn decoded(statement: &[u8], charset: Charset) -> Option<Cow<'_, str>> {
@@ -102,105 +96,6 @@ fn decoded(statement: &[u8], charset: Charset) -> Option<Cow<'_, str>> {
         Charset::Other if !statement.is_ascii() => None,
         _ => std::str::from_utf8(statement).ok().map(Cow::Borrowed),
     }
-}
-
-enum Token {
-    Word {
-        text: String,
-        quoted: bool,
-    },
-    Point,
-    /// A text, an operator, a bracket.
-    Other,
-    End,
-}
-
-struct Lexer<'t> {
-    rest: &'t str,
-    syntax: Syntax,
-}
-
-impl Lexer<'_> {
-    fn token(&mut self) -> Option<Token> {
-        self.skip_blanks()?;
-        let Some(first) = self.rest.chars().next() else { return Some(Token::End) };
-        let escapes = !self.syntax.no_escapes;
-        Some(match first {
-            '`' => Token::Word { text: self.quoted(first, false)?, quoted: true },
-            '"' if self.syntax.ansi_quotes => Token::Word { text: self.quoted(first, false)?, quoted: true },
-            '"' | '\'' => {
-                self.quoted(first, escapes)?;
-                Token::Other
-            }
-            _ if is_of_word(first) => {
-                let end = self.rest.find(|c| !is_of_word(c)).unwrap_or(self.rest.len());
-                let (word, rest) = self.rest.split_at_checked(end)?;
-                self.rest = rest;
-                Token::Word { text: word.to_owned(), quoted: false }
-            }
-            _ => {
-                self.rest = self.rest.get(first.len_utf8()..)?;
-                if first == '.' { Token::Point } else { Token::Other }
-            }
-        })
-    }
-
-    /// Skips blanks and comments, but of `/*! … */` only the marks.
-    fn skip_blanks(&mut self) -> Option<()> {
-        loop {
-            let text = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b');
-            self.rest = if let Some(code) = text.strip_prefix("/*!") {
-                without_version(code)
-            } else if let Some(comment) = text.strip_prefix("/*") {
-                comment.split_once("*/")?.1
-            } else if is_line_comment(text) {
-                text.split_once('\n').map_or("", |(_, rest)| rest)
-            } else if let Some(code) = text.strip_prefix("*/") {
-                code
-            } else {
-                self.rest = text;
-                return Some(());
-            };
-        }
-    }
-
-    /// Takes what is in quotes. A doubled quote is one.
-    fn quoted(&mut self, quote: char, escapes: bool) -> Option<String> {
-        let mut inside = String::new();
-        let mut chars = self.rest.chars();
-        chars.next()?;
-        loop {
-            let c = chars.next()?;
-            if c == '\\' && escapes {
-                inside.push(chars.next()?);
-            } else if c != quote {
-                inside.push(c);
-            } else if let Some(more) = chars.as_str().strip_prefix(quote) {
-                inside.push(quote);
-                chars = more.chars();
-            } else {
-                self.rest = chars.as_str();
-                return Some(inside);
-            }
-        }
-    }
-}
-
-/// Servers take every character beyond ASCII for a letter.
-const fn is_of_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii()
-}
-
-/// `#`, or `--` before a blank, a control character or the end.
-fn is_line_comment(text: &str) -> bool {
-    let after_dashes = text.strip_prefix("--").map(|rest| rest.chars().next());
-    text.starts_with('#') || after_dashes.is_some_and(|next| next.is_none_or(|c| c == ' ' || c.is_ascii_control()))
-}
-
-/// The code of `/*!50711 … */` without the version, which has five or six digits.
-fn without_version(code: &str) -> &str {
-    let digits = code.bytes().take(6).take_while(u8::is_ascii_digit).count();
-    if digits < 5 { code } else { code.get(digits..).unwrap_or_default() }
 }
 
 #[cfg(test)]
@@ -247,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_session_decides_what_quotes_mean() {
-        let of = |sql_mode| Syntax::of(&StatusVariables { sql_mode: Some(sql_mode), ..Default::default() });
+        let of = |sql_mode| Syntax::from_variables(&StatusVariables { sql_mode: Some(sql_mode), ..Default::default() });
         let read = |statement: &str, sql_mode| {
             let found = words(statement.as_bytes(), of(sql_mode))?;
             Some(found.into_iter().map(|word| word.text).collect::<Vec<_>>())
@@ -263,7 +158,9 @@ mod tests {
         for statement in [&b"DROP TABLE `t"[..], b"/* DROP TABLE t", b"DROP TABLE '", b"DROP TABLE caf\xE9"] {
             assert_eq!(words(statement, Syntax::default()), None);
         }
-        let of = |collation| Syntax::of(&StatusVariables { collations: Some([collation; 3]), ..Default::default() });
+        let of = |collation| {
+            Syntax::from_variables(&StatusVariables { collations: Some([collation; 3]), ..Default::default() })
+        };
         let read = |statement: &[u8], collation| {
             words(statement, of(collation)).and_then(|mut words| words.pop()).map(|word| word.text)
         };

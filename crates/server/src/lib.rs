@@ -5,7 +5,8 @@
 //! - [`dialect`]: logical queries with the same columns for every server;
 //! - [`Grants`]: whether a result can be complete;
 //! - [`login`]: server, account and options, from the caller and option files;
-//! - [`option_file`]: `my.cnf` and similar files.
+//! - [`option_file`]: `my.cnf` and similar files;
+//! - [`sql`]: the tokens of a statement.
 //!
 //! All input from a peer is untrusted: lengths are checked before memory is allocated, and every wait has a timeout.
 
@@ -34,6 +35,7 @@ pub mod quote;
 mod secret;
 pub mod secret_name;
 mod socket;
+pub mod sql;
 pub mod switch;
 pub mod tls;
 mod version;

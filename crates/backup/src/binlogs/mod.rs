@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod segment;
 mod state;
+mod statement;
 mod target;
 mod transaction;
 

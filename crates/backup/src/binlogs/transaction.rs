@@ -14,10 +14,12 @@ use binlog::{
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use server::sql::Syntax;
 
 use super::{
     chain::Archive,
     events::{LogEvent, Range, each_event},
+    statement::summary,
 };
 use crate::{BackupError, Repository};
 
@@ -80,7 +82,8 @@ impl Transaction {
                 table.into_iter().for_each(|table| add(table, what.to_owned()));
             }
             Body::Query(query) => {
-                let (what, object) = statement(&query.statement);
+                let syntax = Syntax::from_sql_mode(query.variables().sql_mode.unwrap_or(0));
+                let (what, object) = summary(&String::from_utf8_lossy(&query.statement), syntax);
                 if !matches!(what.as_str(), "BEGIN" | "COMMIT" | "ROLLBACK") {
                     let database = String::from_utf8_lossy(query.database);
                     let is_database = what.ends_with(" DATABASE") || what.ends_with(" SCHEMA");
@@ -94,123 +97,6 @@ impl Transaction {
             }
             _ => {}
         }
-    }
-}
-
-/// The first words of a statement and, for DDL, the object that it names. Nothing else is shown, since it may contain
-/// values.
-fn statement(text: &[u8]) -> (String, Option<String>) {
-    const WORDS: usize = 32;
-    let words: Vec<String> = Words(text).take(WORDS).collect();
-    let upper = |at: usize| words.get(at).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
-    let verb = upper(0);
-    if !matches!(verb.as_str(), "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "RENAME") {
-        return (verb.chars().filter(char::is_ascii_alphabetic).take(16).collect(), None);
-    }
-    let kind = kind_at(&upper);
-    // The word TABLE is optional in TRUNCATE.
-    let (what, mut at) = match (verb.as_str(), upper(kind).as_str()) {
-        ("TRUNCATE", "TABLE") => ("TRUNCATE TABLE".to_owned(), kind.saturating_add(1)),
-        ("TRUNCATE", _) => ("TRUNCATE TABLE".to_owned(), kind),
-        (verb, noun) => (format!("{verb} {noun}"), kind.saturating_add(1)),
-    };
-    while matches!(upper(at).as_str(), "IF" | "NOT" | "EXISTS") {
-        at = at.saturating_add(1);
-    }
-    let is_named = ["TABLE", "VIEW", "DATABASE", "SCHEMA", "INDEX", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"]
-        .iter()
-        .any(|noun| what.ends_with(noun));
-    let name = words.get(at).filter(|_| is_named).map(|word| word.replace(['`', '"'], ""));
-    (what, name.filter(|name| !name.is_empty()))
-}
-
-/// Number of the word that says what is defined, behind those that say how.
-fn kind_at(upper: &dyn Fn(usize) -> String) -> usize {
-    let mut at = 1_usize;
-    loop {
-        let more = match upper(at).as_str() {
-            "OR" | "REPLACE" | "TEMPORARY" | "UNIQUE" | "FULLTEXT" | "SPATIAL" | "ONLINE" | "OFFLINE" | "UNDO"
-            | "AGGREGATE" | "(" | ")" => 1,
-            "DEFINER" | "ALGORITHM" if upper(at.saturating_add(1)) == "=" => 3,
-            // SQL SECURITY INVOKER
-            "SQL" => 3,
-            _ => return at,
-        };
-        at = at.saturating_add(more);
-    }
-}
-
-/// The words of a statement, without comments but with what servers execute in `/*! … */`. A name in quotes is a part of
-/// a word; brackets, commas and the like are words.
-struct Words<'t>(&'t [u8]);
-
-impl Words<'_> {
-    /// Whether a comment begins here.
-    fn is_comment(text: &[u8]) -> bool {
-        let is_line = || text.strip_prefix(b"--").is_some_and(|rest| rest.first().is_none_or(|byte| *byte <= b' '));
-        text.starts_with(b"#") || text.starts_with(b"/*") || is_line()
-    }
-
-    fn skip_blanks(&mut self) {
-        loop {
-            let text = self.0.trim_ascii_start();
-            self.0 = if let Some(code) = text.strip_prefix(b"/*!").or_else(|| text.strip_prefix(b"/*M!")) {
-                let digits = code.iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
-                code.get(digits..).unwrap_or_default()
-            } else if let Some(comment) = text.strip_prefix(b"/*") {
-                let end = comment.windows(2).position(|ending| ending == b"*/");
-                end.and_then(|end| comment.get(end.saturating_add(2)..)).unwrap_or_default()
-            } else if Self::is_comment(text) {
-                let end = text.iter().position(|byte| *byte == b'\n');
-                end.and_then(|end| text.get(end..)).unwrap_or_default()
-            } else if let Some(code) = text.strip_prefix(b"*/") {
-                code
-            } else {
-                self.0 = text;
-                return;
-            };
-        }
-    }
-
-    /// Length of the quoted name or value at the start of `text`.
-    fn quoted_bytes(text: &[u8], quote: u8) -> usize {
-        let mut at = 1_usize;
-        while let Some(byte) = text.get(at) {
-            match *byte {
-                byte if byte == quote => return at.saturating_add(1),
-                b'\\' if quote != b'`' => at = at.saturating_add(2),
-                _ => at = at.saturating_add(1),
-            }
-        }
-        text.len()
-    }
-}
-
-impl Iterator for Words<'_> {
-    type Item = String;
-
-    fn next(&mut self) -> Option<String> {
-        /// No word that is shown is as long.
-        const MAX_BYTES: usize = 300;
-        self.skip_blanks();
-        let mut length = 0_usize;
-        while let Some(rest) = self.0.get(length..).filter(|rest| !rest.is_empty()) {
-            let more = match *rest.first()? {
-                quote @ (b'`' | b'"' | b'\'') => Self::quoted_bytes(rest, quote),
-                byte if byte.is_ascii_whitespace() || Self::is_comment(rest) || rest.starts_with(b"*/") => break,
-                b'(' | b')' | b',' | b';' | b'=' if length > 0 => break,
-                b'(' | b')' | b',' | b';' | b'=' => {
-                    length = 1;
-                    break;
-                }
-                _ => 1,
-            };
-            length = length.saturating_add(more);
-        }
-        let (word, rest) = self.0.split_at_checked(length.min(self.0.len()))?;
-        self.0 = rest;
-        let word = word.get(..word.len().min(MAX_BYTES)).unwrap_or_default();
-        (!word.is_empty()).then(|| String::from_utf8_lossy(word).into_owned())
     }
 }
 
@@ -351,49 +237,4 @@ pub(crate) fn around(
         },
     )?;
     Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_statement_shows_what_it_defines_and_no_value() {
-        let of = |text: &str| statement(text.as_bytes());
-        let named = |what: &str, name: &str| (what.to_owned(), Some(name.to_owned()));
-        assert_eq!(
-            of("DROP TABLE IF EXISTS `shop`.`orders` /* generated by server */"),
-            named("DROP TABLE", "shop.orders")
-        );
-        assert_eq!(of("/* app */ create table t(a int default 5)"), named("CREATE TABLE", "t"));
-        assert_eq!(of("truncate orders"), named("TRUNCATE TABLE", "orders"));
-        assert_eq!(of("CREATE OR REPLACE VIEW v AS SELECT 'secret'"), named("CREATE VIEW", "v"));
-        assert_eq!(of("CREATE USER 'u'@'%' IDENTIFIED BY 'secret'"), ("CREATE USER".to_owned(), None));
-        assert_eq!(of("INSERT INTO t VALUES ('secret')"), ("INSERT".to_owned(), None));
-        assert_eq!(of(""), (String::new(), None));
-        let event =
-            "CREATE DEFINER=`root b`@`localhost` EVENT IF NOT EXISTS nightly ON SCHEDULE EVERY 1 DAY DO SELECT 1";
-        assert_eq!(of(event), named("CREATE EVENT", "nightly"));
-        let view = "CREATE ALGORITHM=MERGE DEFINER = CURRENT_USER() SQL SECURITY INVOKER VIEW `a`.`b` AS SELECT 1";
-        assert_eq!(of(view), named("CREATE VIEW", "a.b"));
-    }
-
-    #[test]
-    fn a_comment_hides_no_statement() {
-        let long = format!("/* {} */ ALTER INSTANCE ROTATE INNODB MASTER KEY", "x".repeat(4096));
-        for text in [
-            "ALTER INSTANCE ROTATE INNODB MASTER KEY",
-            "-- job 7\nALTER INSTANCE ROTATE INNODB MASTER KEY",
-            "--\n# other\n alter/* */instance rotate innodb master key",
-            "/*!50711 ALTER INSTANCE ROTATE INNODB MASTER KEY */",
-            "/*!ALTER*/ /*M!100100 INSTANCE */ ROTATE INNODB MASTER KEY",
-            "ALTER -- 'quoted\n INSTANCE ROTATE INNODB MASTER KEY",
-            &long,
-        ] {
-            assert_eq!(statement(text.as_bytes()).0, "ALTER INSTANCE", "{text}");
-        }
-        for text in ["-- ALTER INSTANCE", "/* ALTER INSTANCE */", "/* open ALTER INSTANCE", "SELECT 'ALTER INSTANCE'"] {
-            assert_ne!(statement(text.as_bytes()).0, "ALTER INSTANCE", "{text}");
-        }
-    }
 }

@@ -7,8 +7,9 @@ use server::{
 };
 
 use super::{
-    Catalog, Difference, Filter, Table, differences, read,
-    tokens::{option, options, tokens},
+    Catalog, Difference, Filter, Table, differences,
+    options::{option, options, tokens},
+    read,
 };
 use crate::{Error, Side};
 
@@ -95,14 +96,14 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     let mut changed = statement.to_owned();
     // From the end, so that the offsets before stay right.
     match option(options, "ENCRYPTION") {
-        Some(value) if encrypted => changed.replace_range(value.at..value.end(), "'Y'"),
+        Some(value) if encrypted => changed.replace_range(value.start..value.end(), "'Y'"),
         None if encrypted => {
-            let at = options.first()?.at;
+            let at = options.first()?.start;
             changed.insert_str(at, &format!("{} ", table_option(version.flavor, true)));
         }
         _ => {}
     }
-    changed.replace_range(name.at..name.end(), &format!("{}.{}", quote::identifier(&table.schema), name.text));
+    changed.replace_range(name.start..name.end(), &format!("{}.{}", quote::identifier(&table.schema), name.text));
     Some(changed)
 }
 

@@ -7,18 +7,18 @@ mod compare;
 mod create;
 mod filter;
 mod identity;
+mod options;
 mod read;
 mod spaces;
 mod structure;
-mod tokens;
 
 pub use self::{
     compare::{Difference, differences},
     create::{Creation, create},
     filter::Filter,
+    options::placement,
     read::read,
     structure::Structure,
-    tokens::placement,
 };
 pub(crate) use create::less_encrypted;
 

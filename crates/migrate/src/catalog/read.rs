@@ -10,9 +10,9 @@ use server::{
 use super::{
     Catalog, Code, Column, Filter, ForeignKey, Schema, Table, TableName,
     identity::{IndexPart, identity},
+    options::{option, options, tokens},
     spaces::Spaces,
     structure::Collector,
-    tokens::{option, options, tokens},
 };
 
 /// Values of `type` that are base tables.
