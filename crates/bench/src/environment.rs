@@ -1,23 +1,23 @@
 //! The machine on which measurements were taken.
 
-use std::{fs, path::Path};
+use std::{borrow::Cow, fs, path::Path};
 
 use files::{
     mounts::Mounts,
     proc::{self, Processor},
 };
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Everything except the data that figures depend on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Environment {
     /// Start of the measurement.
     pub time: Timestamp,
     /// Version of Sealant.
-    pub version: &'static str,
+    pub version: Cow<'static, str>,
     /// Version of the compiler that built it.
-    pub compiler: &'static str,
+    pub compiler: Cow<'static, str>,
     /// Whether it was built with optimization.
     pub optimised: bool,
     /// Model of the processor.
@@ -70,8 +70,8 @@ impl Environment {
         let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_path_buf());
         Self {
             time: Timestamp::now(),
-            version: env!("CARGO_PKG_VERSION"),
-            compiler: env!("SEALANT_RUSTC"),
+            version: env!("CARGO_PKG_VERSION").into(),
+            compiler: env!("SEALANT_RUSTC").into(),
             optimised: !cfg!(debug_assertions),
             cpu: processor.model.clone(),
             cpu_flags: relevant_flags(&processor),

@@ -1,6 +1,6 @@
 //! Errors of measurements.
 
-use std::{borrow::Cow, io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf, time::Duration};
 
 use server::Endpoint;
 use verify::size;
@@ -36,6 +36,22 @@ pub enum Error {
     NotCold {
         /// Path of the file.
         path: PathBuf,
+    },
+    /// A saved result or report of costs cannot be used.
+    #[error("{}: not a report of costs: {reason}", path.display())]
+    CostFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The time does not suffice for rounds that give an interval.
+    #[error("the time is too short for intervals: with {part} it takes at least {} min", needed.as_millis().div_ceil(60_000))]
+    TooLittleTime {
+        /// The part.
+        part: String,
+        /// The time that is needed for all parts.
+        needed: Duration,
     },
     /// A signal stopped the run.
     #[error("interrupted; nothing more was measured")]
@@ -277,6 +293,8 @@ impl Error {
             }
             Self::OptionFile(error) | Self::Server { source: error, .. } => return error.hint(),
             Self::NoAccount => "give --server-user NAME",
+            Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
+            Self::TooLittleTime { .. } => "give more --minutes, fewer --parts or fewer --rows",
             Self::NoFio => "install the package fio, or give --fio",
             Self::NoServer => "install one, or name its program",
             Self::Certificate(error) => error.hint()?,
@@ -306,6 +324,7 @@ impl Error {
         match self {
             Self::OptionFile(error) | Self::Server { source: error, .. } => error.is_misuse(),
             Self::WithinSource { .. }
+            | Self::TooLittleTime { .. }
             | Self::PeerNeedsServer { .. }
             | Self::NoPeerOfServer
             | Self::PeerWithoutNetwork { .. }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Error,
@@ -29,7 +29,7 @@ pub struct Work {
 }
 
 /// Details of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     /// Median latency of operations.
     pub p50_seconds: f64,
@@ -121,7 +121,7 @@ pub struct Progress<'a> {
 }
 
 /// Unit of an amount of work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Bytes processed.
@@ -145,7 +145,7 @@ pub struct Experiment<'a> {
 }
 
 /// One run of one arm.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Name of the experiment.
     pub experiment: String,
@@ -168,7 +168,7 @@ pub struct Sample {
 }
 
 /// Why an experiment stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// Every interval is as narrow as requested.

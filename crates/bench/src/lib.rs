@@ -13,6 +13,7 @@ mod backup;
 mod cache;
 mod cluster;
 mod copy;
+pub mod cost;
 pub mod disk;
 mod environment;
 mod error;

@@ -1,7 +1,7 @@
 //! Latency and cost of single operations of a load.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Sample,
@@ -18,7 +18,7 @@ const LONGEST_NANOSECONDS: u64 = 600_000_000_000;
 pub struct Latencies(Histogram<u64>);
 
 /// Latencies and costs of a run's operations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operations {
     /// Latencies in nanoseconds, each with its number of operations.
     pub latencies: Vec<(u64, u64)>,
@@ -43,7 +43,7 @@ pub struct Operations {
 }
 
 /// Figures of an arm: latencies of all rounds together, the rest as medians over the rounds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OperationsRecord {
     /// Statements sent.
     pub statements: u64,
@@ -68,7 +68,7 @@ pub struct OperationsRecord {
 }
 
 /// Latencies of all operations of all rounds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LatencyRecord {
     /// The shortest.
     pub min_seconds: f64,

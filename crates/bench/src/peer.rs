@@ -1,13 +1,14 @@
 //! Other programs that verify tablespaces: their verdicts and their speed.
 
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, program};
 
@@ -29,12 +30,12 @@ pub struct Peer {
 }
 
 /// A peer's verdicts on sound files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerVerdicts {
     /// Name and version of the peer.
     pub peer: String,
     /// Kind of files: `encrypted` or `clear`.
-    pub of: &'static str,
+    pub of: Cow<'static, str>,
     /// Number of files.
     pub files: u64,
     /// Number of files it calls sound.
@@ -102,7 +103,7 @@ impl Peer {
     /// # Errors
     /// [`Error::Program`] if it cannot be started.
     pub fn opinion(&self, of: &'static str, files: &[PathBuf]) -> Result<(PeerVerdicts, Vec<PathBuf>), Error> {
-        let mut opinion = PeerVerdicts { peer: self.name(), of, ..PeerVerdicts::default() };
+        let mut opinion = PeerVerdicts { peer: self.name(), of: of.into(), ..PeerVerdicts::default() };
         let mut sound = Vec::new();
         for file in files {
             opinion.files += 1;

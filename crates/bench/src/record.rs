@@ -1,6 +1,8 @@
 //! The report of measurements.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, Program, Stop, Unit};
 
@@ -8,10 +10,10 @@ use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, P
 pub const SCHEMA: &str = "sealant.bench/1";
 
 /// A complete report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// The machine.
     pub environment: Environment,
     /// The measured files.
@@ -29,7 +31,7 @@ pub struct Record {
 }
 
 /// The measured files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// Number of files.
     pub files: u64,
@@ -44,21 +46,21 @@ pub struct Subject {
 }
 
 /// One experiment.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExperimentRecord {
     /// Name, as reports print it.
     pub name: String,
     /// Unit of the amounts.
     pub unit: Unit,
     /// Length of a block, if reports show the time for a block.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_bytes: Option<u64>,
     /// Number of rounds.
     pub rounds: u32,
     /// Why it stopped.
     pub stopped: Stop,
     /// How much two equal arms differ here, in percent, if this was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_percent: Option<f64>,
     /// The arms.
     pub arms: Vec<ArmRecord>,
@@ -69,7 +71,7 @@ pub struct ExperimentRecord {
 }
 
 /// One arm.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ArmRecord {
     /// Name, as reports print it.
     pub name: String,
@@ -80,15 +82,15 @@ pub struct ArmRecord {
     /// Duration of one run.
     pub seconds: Interval,
     /// Latencies and busy processors, if the arm reports them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<DetailRecord>,
     /// Latency and cost of single operations, if the arm reports them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<OperationsRecord>,
 }
 
 /// Latencies and busy processors of an arm: medians over its runs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DetailRecord {
     /// Median latency of operations.
     pub p50_seconds: Interval,
@@ -101,7 +103,7 @@ pub struct DetailRecord {
 }
 
 /// The relative speed of two arms.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RatioRecord {
     /// The arm in the numerator.
     pub of: String,

@@ -1,6 +1,6 @@
 //! Measurements: a human-readable table, JSON for scripts.
 
-mod html;
+pub(crate) mod html;
 
 use std::io::Write;
 
@@ -62,9 +62,9 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
     notes(&record.notes, "", out)
 }
 
-fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
     let build = if here.optimised { "" } else { ", without optimisation" };
-    writeln!(out, "sealant {}{build}, {}, {}", here.version, visible(here.compiler), here.time)?;
+    writeln!(out, "sealant {}{build}, {}, {}", here.version, visible(&here.compiler), here.time)?;
     let cpu = visible(here.cpu.as_deref().unwrap_or("unknown processor"));
     let memory = here.memory_bytes.map(|bytes| format!(", {} memory", size(bytes))).unwrap_or_default();
     let machine = match (here.emulated, here.virtual_machine) {
@@ -114,15 +114,15 @@ const NUMBER: usize = 10;
 const INTERVAL: usize = 18;
 
 /// How a unit is displayed.
-pub(super) struct UnitDisplay {
+pub(crate) struct UnitDisplay {
     /// Column heading of the rate.
-    pub(super) rate: &'static str,
-    rate_scale: f64,
+    pub(crate) rate: &'static str,
+    pub(crate) rate_scale: f64,
     /// Column heading of the time.
     time: &'static str,
 }
 
-pub(super) const fn display(unit: Unit) -> UnitDisplay {
+pub(crate) const fn display(unit: Unit) -> UnitDisplay {
     match unit {
         Unit::Bytes => UnitDisplay { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
         Unit::Connections => UnitDisplay { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
@@ -133,7 +133,7 @@ pub(super) const fn display(unit: Unit) -> UnitDisplay {
 
 impl UnitDisplay {
     /// The rate, in the unit of its column heading.
-    pub(super) fn rate_of(&self, arm: &ArmRecord) -> Interval {
+    pub(crate) fn rate_of(&self, arm: &ArmRecord) -> Interval {
         scaled(&arm.rate, self.rate_scale)
     }
 }
@@ -156,7 +156,7 @@ pub(super) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
 }
 
 /// Three significant digits.
-pub(super) fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value {
         ..10.0 => format!("{value:.2}"),
         ..100.0 => format!("{value:.1}"),
@@ -164,7 +164,7 @@ pub(super) fn figure(value: f64) -> String {
     }
 }
 
-fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
     let arms = experiment.arms.iter().map(|arm| columns(&arm.name));
     let ratios = experiment.ratios.iter().map(|ratio| columns(&ratio_name(ratio)));
     let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
@@ -252,7 +252,7 @@ pub(super) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
 }
 
 /// Explains a ratio that shows no difference; `None` if it shows one.
-pub(super) fn difference(ratio: &RatioRecord) -> String {
+pub(crate) fn difference(ratio: &RatioRecord) -> String {
     match ratio.difference {
         Difference::Seen => String::new(),
         Difference::None { at_most_percent } => format!("no difference seen, at most {at_most_percent:.1} %"),
@@ -301,7 +301,7 @@ fn ratio_name(ratio: &RatioRecord) -> String {
     format!("{} / {}", visible(&ratio.of), visible(&ratio.to))
 }
 
-fn scaled(interval: &Interval, by: f64) -> Interval {
+pub(crate) fn scaled(interval: &Interval, by: f64) -> Interval {
     Interval { estimate: interval.estimate * by, low: interval.low * by, high: interval.high * by }
 }
 
@@ -321,7 +321,7 @@ fn opinion(opinion: &PeerVerdicts, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-fn notes(notes: &[String], indent: &str, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn notes(notes: &[String], indent: &str, out: &mut dyn Write) -> Result<(), Error> {
     for note in notes {
         writeln!(out, "{indent}note: {}", visible(note))?;
     }
@@ -329,7 +329,7 @@ fn notes(notes: &[String], indent: &str, out: &mut dyn Write) -> Result<(), Erro
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
     use ::bench::{LatencyRecord, SCHEMA};
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
     use crate::text::collect;
 
-    pub(super) fn record() -> Record {
+    pub(crate) fn record() -> Record {
         let rate = |estimate: f64| Interval { estimate, low: estimate * 0.9, high: estimate * 1.1 };
         let arm = |name: &str, mb: f64| ArmRecord {
             name: name.to_owned(),
@@ -350,7 +350,7 @@ mod tests {
         let mut environment = Environment::now(Path::new("/"));
         environment.cpu = Some("Example\u{1b}[1m 9000".to_owned());
         Record {
-            schema: SCHEMA,
+            schema: SCHEMA.into(),
             environment,
             subject: Subject { files: 2, bytes: 2 << 30, opened_bytes: 1 << 30, clear_bytes: 1 << 30, unsound: 0 },
             programs: vec![Program { name: "socat".to_owned(), version: Some("1.7.4.4".to_owned()) }],
@@ -373,7 +373,7 @@ mod tests {
             }],
             opinions: vec![PeerVerdicts {
                 peer: "innochecksum 9.7.4".to_owned(),
-                of: "encrypted",
+                of: "encrypted".into(),
                 files: 3,
                 sound: 1,
                 invalid: 2,

@@ -12,6 +12,7 @@ mod certificate;
 mod change;
 mod checks;
 mod compatibility;
+mod cost;
 mod csv;
 mod drift;
 mod error;
@@ -79,6 +80,10 @@ pub use change::{
 };
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
+pub use cost::{
+    write_cost_comparison_json, write_cost_comparison_table, write_cost_html, write_cost_json, write_cost_markdown,
+    write_cost_table,
+};
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
 pub use fixes::write_fixes;

@@ -321,7 +321,7 @@ impl Bench {
             notes.push("other programs kept the processors busy; trust the ratios, not the rates".to_owned());
         }
         let record = Record {
-            schema: SCHEMA,
+            schema: SCHEMA.into(),
             environment: self.environment,
             subject: Subject {
                 files,

@@ -24,7 +24,7 @@ pub use tree::Tree;
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, peer};
 
@@ -72,7 +72,7 @@ pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";
 const OLDER_NAMES: [(&str, &str); 1] = [("mariadb-backup", "mariabackup")];
 
 /// A program that was used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Its name.
     pub name: String,

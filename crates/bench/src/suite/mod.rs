@@ -77,7 +77,8 @@ impl Collected {
         let mut notes = conditions(&environment);
         notes.extend(self.notes);
         let Self { samples, experiments, opinions, programs, missing, .. } = self;
-        let record = Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions, notes };
+        let record =
+            Record { schema: SCHEMA.into(), environment, subject, programs, missing, experiments, opinions, notes };
         Outcome { record, samples }
     }
 }
@@ -104,7 +105,7 @@ fn conditions(environment: &Environment) -> Vec<String> {
 
 /// The server program: the given one, or the first of these names in `PATH` or in a directory of administrators'
 /// programs.
-fn server_program(named: Option<&Path>, names: &[&str]) -> Result<PathBuf, Error> {
+pub(crate) fn server_program(named: Option<&Path>, names: &[&str]) -> Result<PathBuf, Error> {
     let Some(program) = named else {
         let found = names.iter().find_map(process::find);
         return found.or_else(|| names.iter().find_map(process::find_admin)).ok_or(Error::NoServer);

@@ -19,6 +19,10 @@ use crate::{
     tls::version_of,
 };
 
+/// Experiment with encryption at rest, in its name.
+pub(crate) const AT_REST: &str = "encrypted at rest";
+/// Experiment with encryption on the wire, in its name.
+pub(crate) const ON_THE_WIRE: &str = "connections, open all the time";
 /// The second of two equal servers.
 const CLEAR_AGAIN: &str = "clear again";
 /// Files that every InnoDB data directory has exactly once.
@@ -187,7 +191,7 @@ impl OltpSuite<'_> {
         let servers = std::iter::once((ServerArm::Clear.as_str(), clear));
         let servers = servers.chain(others.iter().map(|(name, server)| (*name, server)));
         let arms = servers.map(|(name, server)| server.arm(name, server.socket(), self.load()));
-        let experiment = self.experiment("encrypted at rest").arms(arms);
+        let experiment = self.experiment(AT_REST).arms(arms);
         let names = others.iter().map(|(name, _)| *name);
         collected.run(experiment, &self.settings, &pairs(names, ServerArm::Clear.as_str()), watch)?;
         others.into_iter().for_each(|(_, server)| server.end());
@@ -211,8 +215,13 @@ impl OltpSuite<'_> {
         };
         let arms = self.arms.wires.iter().map(|arm| clear.arm(arm.as_str(), wire(arm), self.load()));
         let names = self.arms.wires.iter().skip(1).map(|arm| arm.as_str());
-        let experiment = self.experiment("connections, open all the time").arms(arms);
-        collected.run(experiment, &self.settings, &pairs(names, WireArm::Socket.as_str()), watch)
+        let experiment = self.experiment(ON_THE_WIRE).arms(arms);
+        let mut compared = pairs(names, WireArm::Socket.as_str());
+        if [WireArm::Tcp, WireArm::Tls].iter().all(|arm| self.arms.wires.contains(arm)) {
+            // What TLS costs is hidden in the comparison of the socket with TCP.
+            compared.extend(pairs([WireArm::Tls.as_str()], WireArm::Tcp.as_str()));
+        }
+        collected.run(experiment, &self.settings, &compared, watch)
     }
 
     fn load(&self) -> Load<'_> {

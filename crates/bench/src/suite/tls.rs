@@ -9,13 +9,18 @@ use std::{
 
 use pki::KeyType;
 
-use self::network::{Network, PLAIN, TUNNEL};
+use self::network::Network;
+pub(crate) use self::network::{PLAIN, TUNNEL};
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
     Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Settings, Subject,
     TemporaryDirectory, Unit,
 };
 
+/// Experiment with new connections, in its name.
+pub(crate) const CONNECTING: &str = "connections, one after the other";
+/// Experiment with queries, in its name.
+pub(crate) const QUERYING: &str = "SELECT 1 on an open connection";
 const KEYS: [(&str, KeyType); 3] =
     [("ECDSA", KeyType::EcdsaP256), ("RSA-2048", KeyType::Rsa2048), ("RSA-4096", KeyType::Rsa4096)];
 const PUBLISHED: &str = "published in 2013, on another machine, one client, connections per second: plain 1,000, \
@@ -100,9 +105,9 @@ impl<'a> TestBed<'a> {
         for &round_trip in self.suite.round_trips {
             let network = Network::new(self, round_trip, &mut collected.missing)?;
             let routes = network.connection_routes(self, &mut collected.missing)?;
-            let connecting = network.experiment("connections, one after the other", Unit::Connections);
+            let connecting = network.experiment(CONNECTING, Unit::Connections);
             self.run(connecting, routes, |route| crate::connections(route, span), collected, watch)?;
-            let asking = network.experiment("SELECT 1 on an open connection", Unit::Queries);
+            let asking = network.experiment(QUERYING, Unit::Queries);
             self.run(asking, network.query_routes(self)?, |route| crate::queries(route, span), collected, watch)?;
             for &bytes in self.suite.sizes.iter().filter(|_| round_trip == 0) {
                 let reading = Experiment::new(format!("results of {}", decimal(bytes)));

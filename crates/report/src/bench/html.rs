@@ -14,7 +14,7 @@ use crate::html::content_security;
 use crate::svg::{Bar, BarChart};
 use crate::text::{collect, visible};
 
-const STYLE: &str = include_str!("../../templates/bench.css");
+pub(crate) const STYLE: &str = include_str!("../../templates/bench.css");
 
 #[derive(Template)]
 #[template(path = "bench.html")]
@@ -26,25 +26,25 @@ struct Page {
     notes: Vec<String>,
 }
 
-struct Section {
-    name: String,
-    rounds: String,
-    rate: &'static str,
-    time: &'static str,
-    chart: String,
-    arms: Vec<(String, String, String, String)>,
-    ratios: Vec<(String, String, String, String)>,
-    latencies: Vec<(String, [String; 4])>,
-    operations: Vec<Operations>,
-    resolution: Option<String>,
-    notes: Vec<String>,
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) rounds: String,
+    pub(crate) rate: &'static str,
+    pub(crate) time: &'static str,
+    pub(crate) chart: String,
+    pub(crate) arms: Vec<(String, String, String, String)>,
+    pub(crate) ratios: Vec<(String, String, String, String)>,
+    pub(crate) latencies: Vec<(String, [String; 4])>,
+    pub(crate) operations: Vec<Operations>,
+    pub(crate) resolution: Option<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A table of latencies or costs of single operations.
-struct Operations {
-    title: &'static str,
-    headings: [&'static str; 6],
-    rows: Vec<(String, [String; 6])>,
+pub(crate) struct Operations {
+    pub(crate) title: &'static str,
+    pub(crate) headings: [&'static str; 6],
+    pub(crate) rows: Vec<(String, [String; 6])>,
 }
 
 /// Writes the page. It loads no other resource and runs no script.
@@ -68,7 +68,7 @@ pub fn write_bench_html(record: &Record, out: &mut dyn Write) -> Result<(), Erro
     Ok(out.write_all(page.render()?.as_bytes())?)
 }
 
-fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
+pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
     let name = visible(&experiment.name).into_owned();
     let display = display(experiment.unit);
     let mut bars = Vec::new();

@@ -8,6 +8,7 @@ mod cert;
 mod change;
 mod checks;
 mod connect;
+mod cost;
 mod encrypt;
 mod generate;
 mod key_stores;
@@ -51,6 +52,7 @@ enum Verb {
     Bench(bench::Bench),
     Cert(cert::Cert),
     Checks(checks::Checks),
+    Cost(Box<cost::Cost>),
     Encrypt(encrypt::Encrypt),
     Keyring(keyring::Keyring),
     Keys(Box<keys::Keys>),
@@ -79,6 +81,7 @@ impl Cli {
             Verb::Bench(verb) => verb.run(),
             Verb::Cert(verb) => verb.run(),
             Verb::Checks(verb) => verb.run(),
+            Verb::Cost(verb) => verb.run(),
             Verb::Encrypt(verb) => verb.run(),
             Verb::Keyring(verb) => verb.run(),
             Verb::Keys(verb) => verb.run(),

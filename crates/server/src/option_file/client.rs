@@ -77,15 +77,7 @@ impl ClientOptions {
         Ok(options)
     }
 
-    /// Reads the usual files, the later ones taking precedence; a missing file is not an error.
-    ///
-    /// # Errors
-    /// Those of [`Self::from_file`], for files that exist.
-    pub fn from_usual_files() -> Result<Self, Error> {
-        Self::groups_of_usual_files(&CLIENT_GROUPS)
-    }
-
-    /// As [`Self::from_usual_files`], but reads these groups.
+    /// Reads these groups of the usual files, the later ones taking precedence; a missing file is not an error.
     ///
     /// # Errors
     /// Those of [`Self::from_file`], for files that exist.

@@ -12,8 +12,8 @@ use crate::{
 const KINDS: [(TlsVersion, bool); 4] =
     [(TlsVersion::Tls13, false), (TlsVersion::Tls13, true), (TlsVersion::Tls12, false), (TlsVersion::Tls12, true)];
 /// Names of arms in the results.
-pub(super) const PLAIN: &str = "plain TCP";
-pub(super) const TUNNEL: &str = "sealant tunnel";
+pub(crate) const PLAIN: &str = "plain TCP";
+pub(crate) const TUNNEL: &str = "sealant tunnel";
 
 /// The relay and the proxies that run while one round-trip time is measured.
 pub(super) struct Network {

@@ -1,0 +1,139 @@
+//! What the measured costs mean for a choice.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Layer, Part, PartRecord};
+use crate::{Difference, ExperimentRecord, Interval};
+
+/// A sentence, and the experiment that it follows from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What to choose, and why.
+    pub text: String,
+    /// Name of the experiment.
+    pub evidence: String,
+}
+
+/// A layer that costs less than this, in percent of the throughput, is advised without reserve.
+const CHEAP_PERCENT: f64 = 5.0;
+
+/// One sentence for each layer and situation, then comparisons between layers.
+pub(super) fn advice(parts: &[PartRecord], layers: &[Layer]) -> Vec<Advice> {
+    let transactions = layers.iter().filter(|layer| layer.part != Part::Connections).map(transactions);
+    transactions.chain(new_connections(layers)).chain(keys(layers)).chain(disk(parts)).collect()
+}
+
+fn transactions(layer: &Layer) -> Advice {
+    let situation = match layer.part {
+        Part::LargerThanMemory => "data larger than the buffer pool",
+        Part::Commits => "a load of commits",
+        _ => "data in memory",
+    };
+    let cost = match layer.throughput.difference {
+        Difference::None { at_most_percent: percent }
+        | Difference::WithinResolution { resolution_percent: percent } => {
+            format!("no difference in throughput was seen, at most {percent:.1} %: encrypt them")
+        }
+        Difference::TooFewRounds => "too few rounds to say what it costs".to_owned(),
+        Difference::Seen => seen(&layer.throughput.ratio),
+    };
+    Advice { text: format!("{}, with {situation}: {cost}", layer.layer), evidence: layer.experiment.clone() }
+}
+
+fn seen(ratio: &Interval) -> String {
+    let percent = |ratio: f64| (1.0 - ratio) * 100.0;
+    let cost = percent(ratio.estimate);
+    let interval = format!("{:.1} to {:.1} %", percent(ratio.high), percent(ratio.low));
+    match cost {
+        ..0.0 => format!("throughput is {:.1} % higher with encryption: look for another difference", -cost),
+        ..CHEAP_PERCENT => format!("costs {cost:.1} % of the throughput ({interval}): encrypt them"),
+        _ => format!("costs {cost:.1} % of the throughput ({interval}): plan that much more capacity"),
+    }
+}
+
+/// How long a new connection takes, and what avoids that.
+fn new_connections(layers: &[Layer]) -> Option<Advice> {
+    let find = |name: &str| {
+        layers.iter().find(|layer| layer.layer.starts_with("new connections") && layer.layer.ends_with(name))
+    };
+    let (tls, tunnel) = (find("ECDSA")?, find("tunnel"));
+    let times = tls.seconds?;
+    let tunnel = tunnel.and_then(|layer| layer.seconds).filter(|tunnel| tunnel.with < times.with);
+    let tunnel = tunnel.map(|tunnel| format!(", or use `sealant tunnel` ({:.2} ms)", tunnel.with * 1e3));
+    let text = format!(
+        "a new connection over TLS takes {:.2} ms instead of {:.2} ms: keep connections open{}",
+        times.with * 1e3,
+        times.without * 1e3,
+        tunnel.unwrap_or_default()
+    );
+    Some(Advice { text, evidence: tls.experiment.clone() })
+}
+
+/// What a larger key costs.
+fn keys(layers: &[Layer]) -> Option<Advice> {
+    let seconds = |name: &str| layers.iter().find(|layer| layer.layer.ends_with(name)).and_then(|layer| layer.seconds);
+    let (small, large) = (seconds("ECDSA")?, seconds("RSA-4096")?);
+    let evidence = layers.iter().find(|layer| layer.layer.ends_with("RSA-4096"))?.experiment.clone();
+    let times = large.with / small.with.max(f64::MIN_POSITIVE);
+    let choice = if times > 1.1 { "use ECDSA keys" } else { "the kind of key makes no difference" };
+    Some(Advice {
+        text: format!("a connection with a key of RSA-4096 takes {times:.1} times as long: {choice}"),
+        evidence,
+    })
+}
+
+/// How much of a processor the default cipher needs.
+fn disk(parts: &[PartRecord]) -> Option<Advice> {
+    let record = &parts.iter().find(|part| part.part == Part::Disk)?.record;
+    let reading = |experiment: &&ExperimentRecord| experiment.name.starts_with("decrypt");
+    let experiment = record.experiments.iter().find(reading)?;
+    let arm = experiment.arms.first()?;
+    let rate = arm.rate.estimate / 1e6;
+    let cores = 1000.0 / rate.max(f64::MIN_POSITIVE);
+    let text = format!(
+        "an encrypted disk ({}): a core decrypts {rate:.0} MB/s, so 1 GB/s from the disk takes {cores:.2} cores",
+        arm.name
+    );
+    Some(Advice { text, evidence: experiment.name.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cost::layer::{layers, tests::part},
+        suite::tls::{PLAIN, TUNNEL},
+    };
+
+    fn texts(parts: &[PartRecord]) -> Vec<String> {
+        advice(parts, &layers(parts)).into_iter().map(|advice| advice.text).collect()
+    }
+
+    #[test]
+    fn a_cost_is_a_share_of_the_throughput() {
+        let at_rest = |rate| part(Part::InMemory, "x, encrypted at rest", [("clear", 1000.0), ("tde", rate)]);
+        let said = texts(&[at_rest(800.0)]);
+        assert_eq!(
+            said,
+            [
+                "tables, with data in memory: costs 20.0 % of the throughput (19.2 to 20.8 %): plan that much more capacity"
+            ]
+        );
+        assert!(texts(&[at_rest(970.0)])[0].ends_with("encrypt them"));
+        assert!(texts(&[at_rest(999.0)])[0].contains("no difference in throughput was seen, at most"));
+        assert!(texts(&[at_rest(1500.0)])[0].contains("look for another difference"));
+    }
+
+    #[test]
+    fn connections_and_disks_have_sentences_of_their_own() {
+        let name = "connections, one after the other, loopback";
+        assert!(texts(&[part(Part::Connections, name, [(PLAIN, 4000.0), (TUNNEL, 2000.0)])]).is_empty());
+        let said = texts(&[part(Part::Connections, name, [(PLAIN, 4000.0), ("TLS 1.3 ECDSA", 500.0)])]);
+        assert_eq!(said, ["a new connection over TLS takes 2.00 ms instead of 0.25 ms: keep connections open"]);
+        let said = texts(&[part(Part::Disk, "decrypt 4096-byte sectors", [("aes-xts", 2e9), ("other", 1e9)])]);
+        assert_eq!(
+            said,
+            ["an encrypted disk (aes-xts): a core decrypts 2000 MB/s, so 1 GB/s from the disk takes 0.50 cores"]
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! Two reports side by side: of two machines, versions or dates.
+
+use std::{fs, path::Path};
+
+use serde::Serialize;
+
+use super::{COST_SCHEMA, CostRecord, Part};
+use crate::{Environment, Error, Interval, Unit};
+
+/// Name and version of the JSON document.
+pub const COMPARISON_SCHEMA: &str = "sealant.cost-compare/1";
+
+/// Two reports side by side.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: &'static str,
+    /// The machine of the first report.
+    pub before: Environment,
+    /// The machine of the second report.
+    pub after: Environment,
+    /// The servers of both.
+    pub servers: [String; 2],
+    /// Layers that are in both.
+    pub layers: Vec<LayerComparison>,
+    /// Arms that are in both.
+    pub arms: Vec<ArmComparison>,
+    /// Number of layers and arms that only one of them has.
+    pub unmatched: usize,
+}
+
+/// What a layer costs in both.
+#[derive(Clone, Debug, Serialize)]
+pub struct LayerComparison {
+    /// What is encrypted.
+    pub layer: String,
+    /// The part.
+    pub part: Part,
+    /// Rate with the layer in units of the rate without it.
+    pub before: Interval,
+    /// The same in the second report.
+    pub after: Interval,
+    /// Whether they differ.
+    pub shift: Shift,
+}
+
+/// Rate of an arm in both.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArmComparison {
+    /// The part.
+    pub part: Part,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Name of the arm.
+    pub arm: String,
+    /// Unit of the rates, per second.
+    pub unit: Unit,
+    /// Rate in the first report.
+    pub before: Interval,
+    /// Rate in the second one.
+    pub after: Interval,
+    /// Whether they differ.
+    pub shift: Shift,
+}
+
+/// What two intervals say about the difference of their medians.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shift {
+    /// The second is higher: the intervals have no value in common.
+    Higher,
+    /// The second is lower.
+    Lower,
+    /// The intervals overlap.
+    NotSeen,
+}
+
+impl Shift {
+    /// Compares two 95 % intervals. That these do not overlap is a stricter test than that of their difference.
+    #[must_use]
+    pub fn between(before: &Interval, after: &Interval) -> Self {
+        if after.low > before.high {
+            Self::Higher
+        } else if after.high < before.low {
+            Self::Lower
+        } else {
+            Self::NotSeen
+        }
+    }
+}
+
+impl CostRecord {
+    /// Reads a report that was written as JSON.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::CostFile`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = fs::read(path).map_err(Error::file(path))?;
+        let failed = |reason: String| Error::CostFile { path: path.to_owned(), reason };
+        let record: Self = serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
+        if record.schema != COST_SCHEMA {
+            return Err(failed(format!("its schema is {}, not {COST_SCHEMA}", record.schema)));
+        }
+        Ok(record)
+    }
+
+    /// Compares the figures that are in both.
+    #[must_use]
+    pub fn compare(&self, after: &Self) -> Comparison {
+        let layers: Vec<LayerComparison> = self
+            .layers
+            .iter()
+            .filter_map(|layer| {
+                let other = after.layers.iter().find(|other| other.layer == layer.layer && other.part == layer.part)?;
+                let [before, after] = [layer, other].map(|layer| layer.throughput.ratio);
+                let shift = Shift::between(&before, &after);
+                Some(LayerComparison { layer: layer.layer.clone(), part: layer.part, before, after, shift })
+            })
+            .collect();
+        let arms: Vec<ArmComparison> = self
+            .arms()
+            .filter_map(|arm| {
+                let same = |other: &ArmComparison| {
+                    (other.part, &other.experiment, &other.arm) == (arm.part, &arm.experiment, &arm.arm)
+                };
+                let after = after.arms().find(same)?.before;
+                let shift = Shift::between(&arm.before, &after);
+                Some(ArmComparison { after, shift, ..arm })
+            })
+            .collect();
+        let all = |record: &Self| record.layers.len() + record.arms().count();
+        let matched = layers.len() + arms.len();
+        Comparison {
+            schema: COMPARISON_SCHEMA,
+            before: self.environment.clone(),
+            after: after.environment.clone(),
+            servers: [self.server.clone(), after.server.clone()],
+            unmatched: (all(self) + all(after)).saturating_sub(2 * matched),
+            layers,
+            arms,
+        }
+    }
+
+    /// All arms, compared with themselves.
+    fn arms(&self) -> impl Iterator<Item = ArmComparison> {
+        self.parts.iter().flat_map(|part| {
+            part.record.experiments.iter().flat_map(|experiment| {
+                experiment.arms.iter().map(|arm| ArmComparison {
+                    part: part.part,
+                    experiment: experiment.name.clone(),
+                    arm: arm.name.clone(),
+                    unit: experiment.unit,
+                    before: arm.rate,
+                    after: arm.rate,
+                    shift: Shift::NotSeen,
+                })
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::layer::{layers, tests::part};
+
+    fn record(clear: f64, encrypted: f64) -> CostRecord {
+        let parts = vec![part(Part::InMemory, "x, encrypted at rest", [("clear", clear), ("tde", encrypted)])];
+        CostRecord {
+            schema: COST_SCHEMA.into(),
+            environment: parts[0].record.environment.clone(),
+            server: "10.11.0-MariaDB".to_owned(),
+            layers: layers(&parts),
+            advice: Vec::new(),
+            parts,
+        }
+    }
+
+    #[test]
+    fn only_intervals_that_do_not_overlap_are_differences() {
+        let compared = record(1000.0, 900.0).compare(&record(2000.0, 1800.0));
+        assert_eq!((compared.layers.len(), compared.arms.len(), compared.unmatched), (1, 2, 0));
+        assert_eq!(compared.layers[0].shift, Shift::NotSeen);
+        assert!(compared.arms.iter().all(|arm| arm.shift == Shift::Higher));
+        let slower = record(1000.0, 900.0).compare(&record(1000.0, 500.0));
+        assert_eq!((slower.layers[0].shift, slower.arms[0].shift), (Shift::Lower, Shift::NotSeen));
+        assert_eq!(slower.arms[1].shift, Shift::Lower);
+    }
+
+    #[test]
+    fn what_only_one_report_has_is_counted() {
+        let mut shorter = record(1000.0, 900.0);
+        shorter.layers.clear();
+        assert_eq!(shorter.compare(&record(1000.0, 900.0)).unmatched, 1);
+    }
+
+    #[test]
+    fn a_report_is_read_back_and_other_files_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cost.json");
+        let written = record(1000.0, 900.0);
+        fs::write(&path, serde_json::to_vec(&written).unwrap()).unwrap();
+        assert_eq!(CostRecord::read(&path).unwrap().compare(&written).unmatched, 0);
+        for text in ["{}", "report", &serde_json::to_string(&CostRecord { schema: "x/1".into(), ..written }).unwrap()] {
+            fs::write(&path, text).unwrap();
+            assert!(matches!(CostRecord::read(&path), Err(Error::CostFile { .. })), "{text}");
+        }
+    }
+}

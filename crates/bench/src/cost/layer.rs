@@ -1,0 +1,199 @@
+//! What each layer of encryption costs, in the same terms for every part.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Part, PartRecord};
+use crate::{
+    ArmRecord, ExperimentRecord, Interval, OperationsRecord, RatioRecord, ServerArm, WireArm,
+    suite::{
+        oltp::{AT_REST, ON_THE_WIRE},
+        tls::{CONNECTING, PLAIN, QUERYING, TUNNEL},
+    },
+};
+
+/// What one layer costs in one situation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Layer {
+    /// What is encrypted.
+    pub layer: String,
+    /// The part whose figures these are.
+    pub part: Part,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Rate with the layer, in units of the rate without it.
+    pub throughput: RatioRecord,
+    /// 95th percentile of the latency of a transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_seconds: Option<Change>,
+    /// CPU time of the server for a transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_seconds: Option<Change>,
+    /// Bytes written to the disk for a transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<Change>,
+    /// Time for one connection or query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Change>,
+}
+
+/// A figure without the layer, and with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Without the layer.
+    pub without: f64,
+    /// With the layer.
+    pub with: f64,
+}
+
+/// Arms that stand for a layer: what is encrypted, the end of the experiment's name, the arm, and its baseline.
+struct Comparison {
+    layer: &'static str,
+    experiment: &'static str,
+    of: &'static str,
+    to: &'static str,
+}
+
+const TRANSACTIONS: [Comparison; 3] = [
+    Comparison { layer: "tables", experiment: AT_REST, of: ServerArm::Tables.as_str(), to: ServerArm::Clear.as_str() },
+    Comparison {
+        layer: "tables, logs, temporary files",
+        experiment: AT_REST,
+        of: ServerArm::Everything.as_str(),
+        to: ServerArm::Clear.as_str(),
+    },
+    Comparison {
+        layer: "open connections: TLS 1.3",
+        experiment: ON_THE_WIRE,
+        of: WireArm::Tls.as_str(),
+        to: WireArm::Tcp.as_str(),
+    },
+];
+
+const CONNECTIONS: [Comparison; 6] = [
+    Comparison { layer: "new connections: TLS 1.3, ECDSA", experiment: CONNECTING, of: "TLS 1.3 ECDSA", to: PLAIN },
+    Comparison {
+        layer: "new connections: TLS 1.3, RSA-2048",
+        experiment: CONNECTING,
+        of: "TLS 1.3 RSA-2048",
+        to: PLAIN,
+    },
+    Comparison {
+        layer: "new connections: TLS 1.3, RSA-4096",
+        experiment: CONNECTING,
+        of: "TLS 1.3 RSA-4096",
+        to: PLAIN,
+    },
+    Comparison { layer: "new connections: sealant tunnel", experiment: CONNECTING, of: TUNNEL, to: PLAIN },
+    Comparison { layer: "queries: TLS 1.3", experiment: QUERYING, of: "TLS 1.3", to: PLAIN },
+    Comparison { layer: "queries: sealant tunnel", experiment: QUERYING, of: TUNNEL, to: PLAIN },
+];
+
+/// The layers of all parts, in their order.
+pub(super) fn layers(parts: &[PartRecord]) -> Vec<Layer> {
+    let mut layers = Vec::new();
+    for PartRecord { part, record } in parts {
+        let comparisons: &[Comparison] = match part {
+            Part::InMemory | Part::LargerThanMemory | Part::Commits => &TRANSACTIONS,
+            Part::Connections => &CONNECTIONS,
+            Part::Disk => &[],
+        };
+        layers.extend(comparisons.iter().filter_map(|comparison| layer(*part, comparison, &record.experiments)));
+    }
+    layers
+}
+
+fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) -> Option<Layer> {
+    let experiment = experiments.iter().find(|one| one.name.contains(comparison.experiment))?;
+    let throughput =
+        experiment.ratios.iter().find(|ratio| ratio.of == comparison.of && ratio.to == comparison.to)?.clone();
+    let arm = |name: &str| experiment.arms.iter().find(|arm| arm.name == name);
+    let (without, with) = (arm(comparison.to)?, arm(comparison.of)?);
+    let median = |of: fn(&OperationsRecord) -> Interval| operations(without, with, |record| of(record).estimate);
+    let each = |arm: &ArmRecord| 1.0 / arm.rate.estimate.max(f64::MIN_POSITIVE);
+    Some(Layer {
+        layer: comparison.layer.to_owned(),
+        part,
+        experiment: experiment.name.clone(),
+        throughput,
+        p95_seconds: operations(without, with, |record| record.latency.p95_seconds),
+        server_cpu_seconds: median(|record| record.server_cpu_seconds),
+        written_bytes: median(|record| record.written_bytes),
+        seconds: (part == Part::Connections).then(|| Change { without: each(without), with: each(with) }),
+    })
+}
+
+fn operations(without: &ArmRecord, with: &ArmRecord, figure: impl Fn(&OperationsRecord) -> f64) -> Option<Change> {
+    Some(Change { without: figure(without.operations.as_ref()?), with: figure(with.operations.as_ref()?) })
+}
+
+impl Change {
+    /// How much more it is with the layer, in percent; `None` if there is nothing without it.
+    #[must_use]
+    pub fn percent(&self) -> Option<f64> {
+        (self.without > 0.0).then(|| (self.with / self.without - 1.0) * 100.0)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{Difference, Environment, Record, SCHEMA, Stop, Subject, Unit};
+
+    /// A part with one experiment and two arms, of which the first is the baseline; rates in units a second.
+    pub(in crate::cost) fn part(part: Part, name: &str, rates: [(&str, f64); 2]) -> PartRecord {
+        let exactly = |estimate: f64| Interval { estimate, low: estimate * 0.99, high: estimate * 1.01 };
+        let arms = rates.map(|(name, rate)| ArmRecord {
+            name: name.to_owned(),
+            amount: 100,
+            rate: exactly(rate),
+            seconds: exactly(1.0),
+            detail: None,
+            operations: None,
+        });
+        let ratio = exactly(rates[1].1 / rates[0].1);
+        let ratios = vec![RatioRecord {
+            of: rates[1].0.to_owned(),
+            to: rates[0].0.to_owned(),
+            ratio,
+            difference: Difference::judge(&ratio, 5),
+        }];
+        let experiment = ExperimentRecord {
+            name: name.to_owned(),
+            unit: Unit::Transactions,
+            block_bytes: None,
+            rounds: 5,
+            stopped: Stop::Rounds,
+            resolution_percent: None,
+            arms: arms.into(),
+            ratios,
+            notes: Vec::new(),
+        };
+        let record = Record {
+            schema: SCHEMA.into(),
+            environment: Environment::now(Path::new("/")),
+            subject: Subject::default(),
+            programs: Vec::new(),
+            missing: Vec::new(),
+            experiments: vec![experiment],
+            opinions: Vec::new(),
+            notes: Vec::new(),
+        };
+        PartRecord { part, record }
+    }
+
+    #[test]
+    fn layers_are_ratios_of_what_is_encrypted_to_what_is_not() {
+        let parts = [
+            part(Part::Commits, "oltp_update_index, encrypted at rest", [("clear", 1000.0), ("tde", 900.0)]),
+            part(Part::Connections, "connections, one after the other, loopback", [(PLAIN, 4000.0), (TUNNEL, 2000.0)]),
+        ];
+        let found = layers(&parts);
+        let names: Vec<&str> = found.iter().map(|layer| layer.layer.as_str()).collect();
+        assert_eq!(names, ["tables", "new connections: sealant tunnel"]);
+        assert!((found[0].throughput.ratio.estimate - 0.9).abs() < 1e-9);
+        let each = found[1].seconds.unwrap();
+        assert_eq!((each.without, each.with, each.percent()), (0.00025, 0.0005, Some(100.0)));
+    }
+}

@@ -1,0 +1,175 @@
+//! What encryption costs on this machine: experiments on several layers within a time limit, in one report.
+//!
+//! A [`Part`] is a suite with its settings. Results of each part are kept until the last one is done, so that the same
+//! command goes on after an interruption. [`Layer`]s compare what is encrypted with what is not, in the same terms for
+//! every part.
+
+mod advice;
+mod compare;
+mod layer;
+mod part;
+mod saved;
+
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    advice::Advice,
+    compare::{ArmComparison, COMPARISON_SCHEMA, Comparison, LayerComparison, Shift},
+    layer::{Change, Layer},
+    part::Part,
+};
+use self::{part::Limits, saved::Saved};
+use crate::{Environment, Error, Record, Sample, suite::Watch};
+
+/// Name and version of the JSON document.
+pub const COST_SCHEMA: &str = "sealant.cost/1";
+
+/// Parameters of the measurement.
+#[derive(Debug)]
+pub struct CostSuite<'a> {
+    /// This program.
+    pub program: PathBuf,
+    /// The server program; by default the first of `families` that is found.
+    pub server: Option<&'a Path>,
+    /// Names of server programs.
+    pub families: &'a [&'static str],
+    /// Directory below which servers live, and results are kept until all parts are done.
+    pub directory: &'a Path,
+    /// The parts, in this order.
+    pub parts: &'a [Part],
+    /// Rows in each of the tables.
+    pub rows: u32,
+    /// Time for all parts together.
+    pub time: Duration,
+    /// Set to true to end the measurement.
+    pub stopped: &'a AtomicBool,
+}
+
+/// A report of all parts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CostRecord {
+    /// [`COST_SCHEMA`].
+    pub schema: Cow<'static, str>,
+    /// The machine, before the first part.
+    pub environment: Environment,
+    /// Version of the server.
+    pub server: String,
+    /// What each layer costs.
+    pub layers: Vec<Layer>,
+    /// What follows from that.
+    pub advice: Vec<Advice>,
+    /// The parts with all their figures.
+    pub parts: Vec<PartRecord>,
+}
+
+/// One part with its figures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// The part.
+    pub part: Part,
+    /// Its figures.
+    pub record: Record,
+}
+
+/// Results of all parts.
+#[derive(Debug)]
+pub struct CostOutcome {
+    /// The report.
+    pub record: CostRecord,
+    /// The samples behind it.
+    pub samples: Vec<Sample>,
+    /// Parts that an earlier, interrupted run had measured.
+    pub resumed: Vec<Part>,
+}
+
+impl CostSuite<'_> {
+    /// Checks the parameters before anything is started.
+    ///
+    /// # Errors
+    /// [`Error`]: as the suites of its parts, and [`Error::TooLittleTime`] if the time does not suffice for intervals.
+    pub fn check(&self) -> Result<CheckedServer, Error> {
+        let server = self.find_server()?;
+        let saved = Saved::below(self.directory, &server.version, self.rows)?;
+        let missing: Vec<Part> = self.parts.iter().copied().filter(|part| !saved.has(*part)).collect();
+        for part in &missing {
+            self.limits(*part, &missing, self.time)?;
+            part.check(self, &server)?;
+        }
+        Ok(server)
+    }
+
+    /// Runs all parts that an earlier run has not measured.
+    ///
+    /// # Errors
+    /// [`Error`]: a server could not be started or used, or it was interrupted. Parts that are done are kept.
+    pub fn run(&self, server: &CheckedServer, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
+        let environment = Environment::now(self.directory);
+        let saved = Saved::below(self.directory, &server.version, self.rows)?;
+        let resumed: Vec<Part> = self.parts.iter().copied().filter(|part| saved.has(*part)).collect();
+        let mut missing: Vec<Part> = self.parts.iter().copied().filter(|part| !saved.has(*part)).collect();
+        let end = Instant::now() + self.time;
+        while let Some(part) = missing.first().copied() {
+            let left = end.saturating_duration_since(Instant::now());
+            // An earlier part may have taken longer than planned: then this one has the least time that it needs.
+            let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least());
+            let outcome = part.run(self, server, limits, &|text| watch(&format!("{part}: {text}")));
+            if self.stopped.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            saved.keep(part, &outcome?)?;
+            missing.remove(0);
+        }
+        let (parts, samples) = saved.read(self.parts)?;
+        let layers = layer::layers(&parts);
+        let advice = advice::advice(&parts, &layers);
+        let record = CostRecord {
+            schema: COST_SCHEMA.into(),
+            environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
+            server: server.version.clone(),
+            layers,
+            advice,
+            parts,
+        };
+        Ok(CostOutcome { record, samples, resumed })
+    }
+
+    /// Removes what an interrupted run would go on from; called when the report is written.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn forget(&self) -> Result<(), Error> {
+        saved::remove(self.directory)
+    }
+
+    /// The part's share of the time that is left, if these parts are still to be measured.
+    fn limits(&self, part: Part, missing: &[Part], left: Duration) -> Result<Limits, Error> {
+        let all: u32 = missing.iter().map(|part| part.weight()).sum();
+        let share = left.saturating_mul(part.weight()) / all.max(1);
+        part.limits(share, self.rows).ok_or_else(|| Error::TooLittleTime {
+            part: part.to_string(),
+            needed: part.least_time(self.rows).saturating_mul(all) / part.weight(),
+        })
+    }
+
+    fn find_server(&self) -> Result<CheckedServer, Error> {
+        let program = crate::suite::server_program(self.server, self.families)?;
+        let version = crate::tls::version_of(&program)?;
+        Ok(CheckedServer { program, version })
+    }
+}
+
+/// A server program that can be run.
+#[derive(Debug)]
+pub struct CheckedServer {
+    /// Its path.
+    pub(crate) program: PathBuf,
+    /// What `--version` prints.
+    pub(crate) version: String,
+}

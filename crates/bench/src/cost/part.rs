@@ -1,0 +1,233 @@
+//! The parts of the measurement: which suite each runs, with which settings.
+
+use std::{fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CheckedServer, CostSuite};
+use crate::{
+    Arms, Changes, Environment, Error, Pace, Preset, Settings,
+    disk::CipherSet,
+    suite::{Outcome, Watch, disk::DiskSuite, oltp::OltpSuite, tls::TlsSuite},
+};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Transactions on data in memory.
+    InMemory,
+    /// Transactions on data of four times the buffer pool.
+    LargerThanMemory,
+    /// Transactions that are bound by commits.
+    Commits,
+    /// New connections, and queries on open ones.
+    Connections,
+    /// Ciphers of encrypted disks, in memory.
+    Disk,
+}
+
+/// How long runs and experiments of a part take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Duration of a run of an arm.
+    span: Duration,
+    /// Time for an experiment.
+    budget: Duration,
+}
+
+/// Shorter runs have too few transactions for a rate.
+const MIN_SPAN: Duration = Duration::from_millis(200);
+const MAX_SPAN: Duration = Duration::from_secs(60);
+/// Time between two runs: a server writes its changed pages.
+const BETWEEN_RUNS: Duration = Duration::from_millis(300);
+/// Rounds that an interval needs, and one to warm up.
+const ROUNDS: u32 = 6;
+/// Number of tables of every preset.
+const TABLES: u32 = 5;
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Self; 5] = [Self::InMemory, Self::LargerThanMemory, Self::Commits, Self::Connections, Self::Disk];
+
+    /// Name in options and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InMemory => "in-memory",
+            Self::LargerThanMemory => "larger-than-memory",
+            Self::Commits => "commits",
+            Self::Connections => "connections",
+            Self::Disk => "disk",
+        }
+    }
+
+    /// The parts with these names; all parts if there are no names.
+    #[must_use]
+    pub fn named(names: &[String]) -> Vec<Self> {
+        let wanted = |part: &Self| names.is_empty() || names.iter().any(|name| name == part.as_str());
+        Self::ALL.into_iter().filter(wanted).collect()
+    }
+
+    /// Share of the time, relative to other parts.
+    pub(super) const fn weight(self) -> u32 {
+        match self {
+            Self::InMemory => 35,
+            Self::LargerThanMemory => 25,
+            Self::Commits | Self::Connections => 17,
+            Self::Disk => 6,
+        }
+    }
+
+    /// Number of arms of all experiments, and of the experiments.
+    const fn runs(self) -> (u32, u32) {
+        match self {
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => (8, 3),
+            Self::Connections => (28, 3),
+            Self::Disk => (8, 2),
+        }
+    }
+
+    /// Time before the first run: servers are started and tables filled, about 40,000 rows a second.
+    fn preparation(self, rows: u32) -> Duration {
+        let tables = Duration::from_millis(u64::from(rows.saturating_mul(TABLES) / 40));
+        match self {
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => (Duration::from_secs(5) + tables) * 4,
+            Self::Connections => Duration::from_secs(5),
+            Self::Disk => Duration::ZERO,
+        }
+    }
+
+    /// Time that the part needs for intervals.
+    pub(super) fn least_time(self, rows: u32) -> Duration {
+        self.preparation(rows) + (MIN_SPAN + BETWEEN_RUNS) * self.runs().0 * ROUNDS
+    }
+
+    /// How long runs and experiments take in this time; `None` if it does not suffice for intervals.
+    pub(super) fn limits(self, time: Duration, rows: u32) -> Option<Limits> {
+        let measured = time.checked_sub(self.preparation(rows))?;
+        let (arms, experiments) = self.runs();
+        let span = (measured / (arms * ROUNDS)).checked_sub(BETWEEN_RUNS)?;
+        (span >= MIN_SPAN).then(|| Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
+    }
+
+    /// Checks the parameters of the suite before anything is started.
+    pub(super) fn check(self, suite: &CostSuite<'_>, server: &CheckedServer) -> Result<(), Error> {
+        match self {
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
+                self.oltp(suite, server, Limits::least()).check().map(drop)
+            }
+            Self::Connections | Self::Disk => Ok(()),
+        }
+    }
+
+    /// Measures the part.
+    pub(super) fn run(
+        self,
+        suite: &CostSuite<'_>,
+        server: &CheckedServer,
+        limits: Limits,
+        watch: &Watch<'_>,
+    ) -> Result<Outcome, Error> {
+        match self {
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
+                self.oltp(suite, server, limits).run(&server.program, watch)
+            }
+            Self::Connections => connections(suite, server, limits).run(watch),
+            Self::Disk => disk(suite, limits).run(Environment::now(suite.directory), watch),
+        }
+    }
+
+    fn oltp<'a>(self, suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> OltpSuite<'a> {
+        let preset = match self {
+            Self::LargerThanMemory => Preset::LargerThanMemory,
+            Self::Commits => Preset::Commits,
+            _ => Preset::Webinar,
+        };
+        let changes = Changes { rows: Some(suite.rows), span: Some(limits.span), ..Changes::default() };
+        let mut scale = preset.scale().with(&changes);
+        if self == Self::LargerThanMemory {
+            // No server accepts less than 5 MiB.
+            scale.pool_bytes = (scale.tables.bytes() / 4).max(8 << 20);
+        }
+        OltpSuite {
+            server: Some(&server.program),
+            families: suite.families,
+            directory: suite.directory,
+            arms: Arms::named(&[]),
+            scale,
+            pace: Pace::Closed,
+            server_options: &[],
+            settings: limits.settings(),
+            stopped: suite.stopped,
+        }
+    }
+}
+
+fn connections<'a>(suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> TlsSuite<'a> {
+    TlsSuite {
+        program: suite.program.clone(),
+        server: Some(&server.program),
+        round_trips: &[0],
+        sizes: &[10_000_000],
+        oltp: None,
+        no_peers: true,
+        into: suite.directory,
+        span: limits.span,
+        settings: limits.settings(),
+    }
+}
+
+fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
+    DiskSuite {
+        sets: CipherSet::of_today(),
+        sector_bytes: &[4096],
+        free_disk: None,
+        patterns: Vec::new(),
+        no_queues: false,
+        span: limits.span,
+        settings: limits.settings(),
+        cryptsetup: None,
+        stopped: suite.stopped,
+    }
+}
+
+impl Limits {
+    /// The least time that gives intervals.
+    pub(super) const fn least() -> Self {
+        Self { span: MIN_SPAN, budget: Duration::ZERO }
+    }
+
+    fn settings(self) -> Settings {
+        Settings { budget: self.budget, ..Settings::default() }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_time_suffices_for_intervals_and_less_does_not() {
+        for part in Part::ALL {
+            let least = part.least_time(100_000);
+            assert_eq!(part.limits(least, 100_000).map(|limits| limits.span), Some(MIN_SPAN), "{part}");
+            assert_eq!(part.limits(least - Duration::from_secs(1), 100_000), None, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_quarter_of_an_hour_suffices_for_all_parts() {
+        let all: u32 = Part::ALL.iter().map(|part| part.weight()).sum();
+        for part in Part::ALL {
+            let share = Duration::from_secs(15 * 60) * part.weight() / all;
+            assert!(part.limits(share, 100_000).is_some(), "{part}: {share:?} of {:?}", part.least_time(100_000));
+        }
+    }
+}

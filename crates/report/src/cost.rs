@@ -1,0 +1,255 @@
+//! What encryption costs: a table, JSON, Markdown; and two reports side by side.
+
+mod compare;
+mod html;
+
+use std::io::Write;
+
+use ::bench::cost::{Change, CostRecord, Layer, Part, PartRecord};
+
+use crate::Error;
+use crate::bench::{difference, environment, experiment, figure, notes};
+use crate::json;
+use crate::text::{columns, pad, visible, wrap};
+
+pub use self::compare::{write_cost_comparison_json, write_cost_comparison_table};
+pub use self::html::write_cost_html;
+
+/// Width of a terminal.
+const WIDTH: usize = 80;
+
+/// Writes the JSON for scripts, schema `sealant.cost/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cost_json(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(record, out)
+}
+
+/// Writes the table: what each layer costs, what to choose, then all figures.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cost_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
+    environment(&record.environment, out)?;
+    writeln!(out, "server {}", visible(&record.server))?;
+    for group in groups(record) {
+        writeln!(out, "\n{}", visible(&group.title))?;
+        group_table(&group, out)?;
+    }
+    if !record.advice.is_empty() {
+        writeln!(out, "\nWhat to choose")?;
+    }
+    for advice in &record.advice {
+        for (line, text) in wrap(&visible(&advice.text), WIDTH - 4).into_iter().enumerate() {
+            writeln!(out, "  {} {text}", if line == 0 { '-' } else { ' ' })?;
+        }
+    }
+    for PartRecord { part, record } in &record.parts {
+        writeln!(out, "\nAll figures: {part}")?;
+        for one in &record.experiments {
+            writeln!(out)?;
+            experiment(one, out)?;
+        }
+        notes(&record.notes, "", out)?;
+    }
+    Ok(())
+}
+
+/// Writes the layers and the advice as Markdown.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "# What encryption costs\n")?;
+    let machine = crate::text::collect(|out| environment(&record.environment, out))?;
+    machine.lines().try_for_each(|line| writeln!(out, "{}  ", escaped(line)))?;
+    writeln!(out, "server {}", escaped(&record.server))?;
+    for group in groups(record) {
+        writeln!(out, "\n## {}\n", escaped(&group.title))?;
+        writeln!(out, "| layer | {} |", group.headings.join(" | "))?;
+        writeln!(out, "|---|{}", "---:|".repeat(group.headings.len()))?;
+        for row in &group.rows {
+            writeln!(out, "| {} | {} |", escaped(&row.name), row.figures.join(" | "))?;
+        }
+    }
+    if !record.advice.is_empty() {
+        writeln!(out, "\n## What to choose\n")?;
+    }
+    for advice in &record.advice {
+        writeln!(out, "- {} ({})", escaped(&advice.text), escaped(&advice.evidence))?;
+    }
+    Ok(())
+}
+
+fn escaped(text: &str) -> String {
+    visible(text).replace('|', "\\|")
+}
+
+/// Layers of one part, with the columns that they have figures for.
+pub(super) struct Group<'r> {
+    pub(super) title: String,
+    pub(super) headings: Vec<&'static str>,
+    pub(super) rows: Vec<Row>,
+    pub(super) layers: Vec<&'r Layer>,
+}
+
+/// One layer.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) figures: Vec<String>,
+}
+
+/// A column: its heading, and its figures if layers have them.
+struct Column {
+    heading: &'static str,
+    figure: fn(&Layer) -> Option<String>,
+}
+
+const COLUMNS: [Column; 6] = [
+    Column { heading: "throughput", figure: |layer| Some(percent(layer.throughput.ratio.estimate)) },
+    Column { heading: "95 %", figure: |layer| Some(interval(layer)) },
+    Column { heading: "p95 ms", figure: |layer| Some(change(layer.p95_seconds.as_ref()?, 1e3)) },
+    Column { heading: "server CPU µs", figure: |layer| Some(change(layer.server_cpu_seconds.as_ref()?, 1e6)) },
+    Column { heading: "KiB written", figure: |layer| Some(change(layer.written_bytes.as_ref()?, 1.0 / 1024.0)) },
+    Column { heading: "ms each", figure: |layer| Some(change(layer.seconds.as_ref()?, 1e3)) },
+];
+
+/// The layers by part, in the order of the parts.
+pub(super) fn groups(record: &CostRecord) -> Vec<Group<'_>> {
+    let of_part = |part: &PartRecord| {
+        let layers: Vec<&Layer> = record.layers.iter().filter(|layer| layer.part == part.part).collect();
+        (!layers.is_empty()).then(|| group(part.part, layers))
+    };
+    record.parts.iter().filter_map(of_part).collect()
+}
+
+fn group(part: Part, layers: Vec<&Layer>) -> Group<'_> {
+    let has_figures = |column: &&Column| layers.iter().any(|layer| (column.figure)(layer).is_some());
+    let columns: Vec<&Column> = COLUMNS.iter().filter(has_figures).collect();
+    let rows = layers.iter().map(|layer| Row {
+        name: visible(&layer.layer).into_owned(),
+        figures: columns.iter().map(|column| (column.figure)(layer).unwrap_or_default()).collect(),
+    });
+    Group {
+        title: title(part).to_owned(),
+        headings: columns.iter().map(|column| column.heading).collect(),
+        rows: rows.collect(),
+        layers,
+    }
+}
+
+/// What is measured in a part.
+pub(super) const fn title(part: Part) -> &'static str {
+    match part {
+        Part::InMemory => "Transactions, data in memory",
+        Part::LargerThanMemory => "Transactions, data larger than the buffer pool",
+        Part::Commits => "Transactions bound by commits",
+        Part::Connections => "Connections and queries",
+        Part::Disk => "Encrypted disk",
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// The interval of the change, or why it shows none.
+fn interval(layer: &Layer) -> String {
+    let ratio = &layer.throughput.ratio;
+    let interval = format!("{:+.1} to {:+.1}", (ratio.low - 1.0) * 100.0, (ratio.high - 1.0) * 100.0);
+    if difference(&layer.throughput).is_empty() { interval } else { format!("{interval} (no difference)") }
+}
+
+/// `1.2 → 1.3`.
+fn change(change: &Change, scale: f64) -> String {
+    format!("{} → {}", figure(change.without * scale), figure(change.with * scale))
+}
+
+/// The columns, each as wide as its figures; with more than two of them, the rest of a layer stands below it.
+fn group_table(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
+    let names = group.rows.iter().map(|row| columns(&row.name)).max().unwrap_or(0);
+    for row in &group.rows {
+        let figures: Vec<(&str, &String)> =
+            group.headings.iter().copied().zip(&row.figures).filter(|(_, figure)| !figure.is_empty()).collect();
+        let (first, rest) = figures.split_at_checked(2).unwrap_or((&figures, &[]));
+        let first: Vec<&str> = first.iter().map(|(_, figure)| figure.as_str()).collect();
+        writeln!(out, "  {}  {}", pad(&row.name, names), first.join("  "))?;
+        if !rest.is_empty() {
+            let rest: Vec<String> = rest.iter().map(|(heading, figure)| format!("{heading} {figure}")).collect();
+            writeln!(out, "    {}", rest.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::path::Path;
+
+    use ::bench::cost::{Advice, COST_SCHEMA};
+    use ::bench::{Difference, Environment, Interval, RatioRecord};
+
+    use super::*;
+    use crate::text::collect;
+
+    pub(in crate::cost) fn record() -> CostRecord {
+        let layer = |name: &str, part, ratio: f64| Layer {
+            layer: name.to_owned(),
+            part,
+            experiment: "oltp_read_write, encrypted at rest".to_owned(),
+            throughput: RatioRecord {
+                of: "tde".to_owned(),
+                to: "clear".to_owned(),
+                ratio: Interval { estimate: ratio, low: ratio - 0.01, high: ratio + 0.01 },
+                difference: Difference::Seen,
+            },
+            p95_seconds: Some(Change { without: 0.005, with: 0.0055 }),
+            server_cpu_seconds: Some(Change { without: 900e-6, with: 950e-6 }),
+            written_bytes: None,
+            seconds: None,
+        };
+        let bench = crate::bench::tests::record();
+        CostRecord {
+            schema: COST_SCHEMA.into(),
+            environment: Environment::now(Path::new("/")),
+            server: "10.11.19-MariaDB".to_owned(),
+            layers: vec![layer("tables", Part::InMemory, 0.95), layer("tables | logs", Part::InMemory, 0.9)],
+            advice: vec![Advice { text: "encrypt".to_owned(), evidence: "warm".to_owned() }],
+            parts: vec![PartRecord { part: Part::InMemory, record: bench }],
+        }
+    }
+
+    #[test]
+    fn the_table_begins_with_the_layers_and_fits_a_terminal() {
+        let table = collect(|out| write_cost_table(&record(), out)).unwrap();
+        for wanted in [
+            "Transactions, data in memory\n  tables         -5.0 %  -6.0 to -4.0\n",
+            "    p95 ms 5.00 → 5.50, server CPU µs 900 → 950\n",
+            "  - encrypt\n",
+            "All figures: in-memory\n",
+        ] {
+            assert!(table.contains(wanted), "{wanted:?} is not in\n{table}");
+        }
+        let layers = table.split("All figures").next().unwrap();
+        assert!(layers.lines().skip(3).all(|line| columns(line) <= WIDTH), "{layers}");
+    }
+
+    #[test]
+    fn markdown_has_a_table_for_each_part() {
+        let text = collect(|out| write_cost_markdown(&record(), out)).unwrap();
+        assert!(
+            text.contains("| layer | throughput | 95 % | p95 ms | server CPU µs |\n|---|---:|---:|---:|---:|\n"),
+            "{text}"
+        );
+        assert!(text.contains("| tables \\| logs | -10.0 % | -11.0 to -9.0 |"), "{text}");
+        assert!(text.contains("- encrypt (warm)"));
+    }
+
+    #[test]
+    fn the_document_is_read_back() {
+        let text = collect(|out| write_cost_json(&record(), out)).unwrap();
+        let read: CostRecord = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.layers.len(), 2);
+    }
+}

@@ -1,0 +1,114 @@
+//! What encryption costs, as one self-contained HTML file.
+
+use std::io::Write;
+
+use ::bench::Interval;
+use ::bench::cost::{CostRecord, PartRecord};
+use askama::Template;
+
+use super::{Group, Row, groups, title};
+use crate::Error;
+use crate::bench::environment;
+use crate::bench::html::{STYLE, Section, section};
+use crate::html::content_security;
+use crate::svg::{Bar, BarChart};
+use crate::text::{collect, visible};
+
+#[derive(Template)]
+#[template(path = "cost.html")]
+struct Page {
+    policy: String,
+    style: &'static str,
+    head: Vec<String>,
+    groups: Vec<GroupSection>,
+    advice: Vec<(String, String)>,
+    parts: Vec<PartSection>,
+}
+
+struct GroupSection {
+    title: String,
+    headings: Vec<&'static str>,
+    rows: Vec<Row>,
+    chart: String,
+}
+
+struct PartSection {
+    name: &'static str,
+    head: Vec<String>,
+    sections: Vec<Section>,
+    notes: Vec<String>,
+}
+
+/// Writes the page. It loads no other resource and runs no script.
+///
+/// # Errors
+/// [`Error::Write`], [`Error::Template`].
+pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
+    let mut head = collect(|out| environment(&record.environment, out))?;
+    head.push_str(&format!("server {}\n", visible(&record.server)));
+    let groups = groups(record).into_iter().enumerate().map(|(id, group)| group_section(id, group));
+    let advice = record.advice.iter().map(|one| (visible(&one.text).into_owned(), visible(&one.evidence).into_owned()));
+    // Charts have ids; those of the layers come first.
+    let parts = record.parts.iter().enumerate().map(|(at, part)| part_section((at + 1) * 100, part));
+    let page = Page {
+        policy: content_security(STYLE, ""),
+        style: STYLE,
+        head: head.lines().map(str::to_owned).collect(),
+        groups: groups.collect::<Result<_, _>>()?,
+        advice: advice.collect(),
+        parts: parts.collect::<Result<_, _>>()?,
+    };
+    Ok(out.write_all(page.render()?.as_bytes())?)
+}
+
+fn group_section(id: usize, group: Group<'_>) -> Result<GroupSection, Error> {
+    let percent = |ratio: Interval| Interval {
+        estimate: ratio.estimate * 100.0,
+        low: ratio.low * 100.0,
+        high: ratio.high * 100.0,
+    };
+    let bars = group.layers.iter().map(|layer| {
+        let figure = percent(layer.throughput.ratio);
+        let text = format!("{:.1}", figure.estimate);
+        Bar { ours: true, label: visible(&layer.layer).into_owned(), figure, text }
+    });
+    let without = Interval { estimate: 100.0, low: 100.0, high: 100.0 };
+    let baseline = Bar { ours: false, label: "without".to_owned(), figure: without, text: "100".to_owned() };
+    let bars = std::iter::once(baseline).chain(bars).collect();
+    let chart = BarChart::new(id, &group.title, "throughput, %", bars).render()?;
+    Ok(GroupSection { title: group.title, headings: group.headings, rows: group.rows, chart })
+}
+
+fn part_section(id: usize, part: &PartRecord) -> Result<PartSection, Error> {
+    let record = &part.record;
+    let sections = record.experiments.iter().enumerate().map(|(at, one)| section(id + at, one));
+    Ok(PartSection {
+        name: title(part.part),
+        head: vec![format!("measured {}", record.environment.time)],
+        sections: sections.collect::<Result<_, _>>()?,
+        notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::tests::record;
+    use crate::testing::assert_well_formed;
+
+    #[test]
+    fn the_page_has_every_figure_and_loads_nothing() {
+        let page = collect(|out| write_cost_html(&record(), out)).unwrap();
+        assert_well_formed(&page.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
+        for wanted in [
+            "<td>tables</td><td>-5.0 %</td><td>-6.0 to -4.0</td><td>5.00 → 5.50</td>",
+            "<li>encrypt <small>(warm)</small></li>",
+            "<td>sealant, 1 thread</td>",
+        ] {
+            assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
+        }
+        for loads in [" src=", "<link", "<script", "href=", " style=", "@import", "url("] {
+            assert!(!page.contains(loads), "{loads}");
+        }
+    }
+}

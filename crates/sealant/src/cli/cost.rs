@@ -1,0 +1,168 @@
+//! `sealant cost`: what encryption costs on this machine, layer by layer.
+
+mod compare;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::bench::cost::{CostOutcome, CostSuite, Part};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use report::{write_bench_samples, write_cost_html, write_cost_json, write_cost_markdown, write_cost_table};
+use server::PROGRAMS;
+
+use crate::exit::{self, Exit};
+use crate::output::file;
+use crate::output::message::{Failure, info};
+use crate::output::progress::StatusLine;
+use crate::output::render::Render;
+use crate::process::{current_program, ended_by_signals};
+
+/// Measure what encryption costs on this machine, layer by layer, and report what to choose
+///
+/// Runs experiments within a time limit: transactions on data in memory, on data larger than the buffer pool, and bound
+/// by commits, each without encryption, with encrypted tables, with all logs encrypted, and over TLS; new connections;
+/// ciphers of encrypted disks. Every ratio has a 95 % interval; two equal servers show first what this machine can tell
+/// apart.
+///
+/// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; no other server is
+/// connected to. After an interruption the same command goes on with the parts that are missing.
+#[derive(Debug, Args)]
+#[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Cost {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    measure: Measure,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Compare(compare::Compare),
+}
+
+#[derive(Debug, Args)]
+struct Measure {
+    /// Directory below which servers and their data are made and removed
+    #[arg(long, value_name = "DIR", required = true)]
+    dir: Option<PathBuf>,
+    /// Time for everything, in minutes
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    minutes: u32,
+    /// Time for everything, in hours
+    #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = clap::value_parser!(u32).range(1..=200))]
+    hours: Option<u32>,
+    /// What to measure, separated by commas; default: everything
+    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_names())]
+    parts: Vec<String>,
+    /// The server program to start; default: `mariadbd`, or `mysqld`, from PATH or /usr/sbin
+    #[arg(long, value_name = "PROGRAM")]
+    mysqld: Option<PathBuf>,
+    /// Rows in each of the five tables
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
+    rows: u32,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+struct Output {
+    #[command(flatten)]
+    render: Render,
+    /// Write a page with charts to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the layers and the advice to this file, as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write every sample to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    raw: Option<PathBuf>,
+    /// No status line on stderr
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant cost --dir /var/tmp --html cost.html
+  sealant cost --dir /var/tmp --hours 2 --mysqld /usr/sbin/mysqld --format json > cost.json
+  sealant cost --dir /var/tmp --minutes 10 --parts commits,connections
+  sealant cost compare before.json after.json";
+
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured"),
+    (Exit::Failed, "a server could not be started or used, there is too little disk or memory, or it was interrupted"),
+    (Exit::Usage, "wrong usage, or too little time for intervals"),
+];
+
+fn part_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Part::ALL.map(Part::as_str))
+}
+
+impl Cost {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        match self.verb {
+            Some(Verb::Compare(verb)) => verb.run(),
+            None => self.measure.run(),
+        }
+    }
+}
+
+impl Measure {
+    fn run(self) -> Result<Exit, Failure> {
+        self.output.check()?;
+        // Servers are stopped and their files removed when a signal ends the measurement.
+        let stopped = ended_by_signals()?;
+        let suite = CostSuite {
+            program: current_program()?,
+            server: self.mysqld.as_deref(),
+            families: &PROGRAMS,
+            directory: self.dir.as_deref().unwrap_or_else(|| ".".as_ref()),
+            parts: &Part::named(&self.parts),
+            rows: self.rows,
+            time: self.time(),
+            stopped: &stopped,
+        };
+        let server = suite.check()?;
+        let status = StatusLine::new(self.output.quiet);
+        let outcome = suite.run(&server, &|text| status.show(text))?;
+        status.clear();
+        self.output.write(&outcome)?;
+        suite.forget()?;
+        Ok(Exit::Clean)
+    }
+
+    fn time(&self) -> Duration {
+        let minutes = self.hours.map_or(self.minutes, |hours| hours.saturating_mul(60));
+        Duration::from_secs(u64::from(minutes) * 60)
+    }
+}
+
+impl Output {
+    /// Checks before a long run that the files can be written.
+    fn check(&self) -> Result<(), Failure> {
+        let files = [&self.html, &self.markdown, &self.raw];
+        files.into_iter().flatten().try_for_each(|path| file::check_writable(path))
+    }
+
+    /// Samples are written first: they cannot be obtained again.
+    fn write(&self, outcome: &CostOutcome) -> Result<(), Failure> {
+        let record = &outcome.record;
+        if !outcome.resumed.is_empty() {
+            let parts: Vec<&str> = outcome.resumed.iter().map(|part| part.as_str()).collect();
+            info(&format!("measured by an earlier run that was interrupted: {}", parts.join(", ")));
+        }
+        if let Some(path) = &self.raw {
+            file::replace(path, &|out| Ok(write_bench_samples(&record.environment, &outcome.samples, out)?))?;
+        }
+        if let Some(path) = &self.html {
+            file::replace(path, &|out| Ok(write_cost_html(record, out)?))?;
+        }
+        if let Some(path) = &self.markdown {
+            file::replace(path, &|out| Ok(write_cost_markdown(record, out)?))?;
+        }
+        self.render.write(record, write_cost_json, write_cost_table)
+    }
+}
