@@ -16,6 +16,7 @@ mod cert;
 mod cli;
 mod compatibility;
 mod compressed;
+mod cost;
 mod encrypt;
 mod encrypt_steered;
 mod fixes;

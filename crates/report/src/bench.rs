@@ -64,7 +64,8 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
 
 pub(crate) fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
     let build = if here.optimised { "" } else { ", without optimisation" };
-    writeln!(out, "sealant {}{build}, {}, {}", here.version, visible(&here.compiler), here.time)?;
+    let time = here.time.strftime("%Y-%m-%d %H:%M:%SZ");
+    writeln!(out, "sealant {}{build}, {}, {time}", here.version, visible(&here.compiler))?;
     let cpu = visible(here.cpu.as_deref().unwrap_or("unknown processor"));
     let memory = here.memory_bytes.map(|bytes| format!(", {} memory", size(bytes))).unwrap_or_default();
     let machine = match (here.emulated, here.virtual_machine) {

@@ -154,11 +154,11 @@ fn percent(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
-/// The interval of the change, or why it shows none.
+/// The interval of the change, and whether it shows one.
 fn interval(layer: &Layer) -> String {
     let ratio = &layer.throughput.ratio;
     let interval = format!("{:+.1} to {:+.1}", (ratio.low - 1.0) * 100.0, (ratio.high - 1.0) * 100.0);
-    if difference(&layer.throughput).is_empty() { interval } else { format!("{interval} (no difference)") }
+    if difference(&layer.throughput).is_empty() { interval } else { format!("{interval} (not seen)") }
 }
 
 /// `1.2 → 1.3`.

@@ -17,6 +17,8 @@ pub struct Advice {
 /// A layer that costs less than this, in percent of the throughput, is advised without reserve.
 const CHEAP_PERCENT: f64 = 5.0;
 
+const NO_REASON: &str = "no reason not to encrypt";
+
 /// One sentence for each layer and situation, then comparisons between layers.
 pub(super) fn advice(parts: &[PartRecord], layers: &[Layer]) -> Vec<Advice> {
     let transactions = layers.iter().filter(|layer| layer.part != Part::Connections).map(transactions);
@@ -32,7 +34,8 @@ fn transactions(layer: &Layer) -> Advice {
     let cost = match layer.throughput.difference {
         Difference::None { at_most_percent: percent }
         | Difference::WithinResolution { resolution_percent: percent } => {
-            format!("no difference in throughput was seen, at most {percent:.1} %: encrypt them")
+            let choice = if percent < CHEAP_PERCENT { NO_REASON } else { "measure longer, or on a quieter machine" };
+            format!("no difference in throughput was seen; it is at most {percent:.1} %: {choice}")
         }
         Difference::TooFewRounds => "too few rounds to say what it costs".to_owned(),
         Difference::Seen => seen(&layer.throughput.ratio),
@@ -46,7 +49,7 @@ fn seen(ratio: &Interval) -> String {
     let interval = format!("{:.1} to {:.1} %", percent(ratio.high), percent(ratio.low));
     match cost {
         ..0.0 => format!("throughput is {:.1} % higher with encryption: look for another difference", -cost),
-        ..CHEAP_PERCENT => format!("costs {cost:.1} % of the throughput ({interval}): encrypt them"),
+        ..CHEAP_PERCENT => format!("costs {cost:.1} % of the throughput ({interval}): {NO_REASON}"),
         _ => format!("costs {cost:.1} % of the throughput ({interval}): plan that much more capacity"),
     }
 }
@@ -119,8 +122,18 @@ mod tests {
                 "tables, with data in memory: costs 20.0 % of the throughput (19.2 to 20.8 %): plan that much more capacity"
             ]
         );
-        assert!(texts(&[at_rest(970.0)])[0].ends_with("encrypt them"));
-        assert!(texts(&[at_rest(999.0)])[0].contains("no difference in throughput was seen, at most"));
+        assert!(texts(&[at_rest(970.0)])[0].ends_with(NO_REASON));
+        let equal = texts(&[at_rest(1000.0)]);
+        assert_eq!(
+            equal,
+            [
+                "tables, with data in memory: no difference in throughput was seen; it is at most 1.0 %: no reason not to encrypt"
+            ]
+        );
+        let mut noisy = at_rest(999.0);
+        let ratio = &mut noisy.record.experiments[0].ratios[0];
+        ratio.difference = Difference::None { at_most_percent: 60.0 };
+        assert!(texts(&[noisy])[0].ends_with("measure longer, or on a quieter machine"));
         assert!(texts(&[at_rest(1500.0)])[0].contains("look for another difference"));
     }
 

@@ -118,7 +118,7 @@ impl CostSuite<'_> {
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
             // An earlier part may have taken longer than planned: then this one has the least time that it needs.
-            let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least());
+            let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least(part));
             let outcome = part.run(self, server, limits, &|text| watch(&format!("{part}: {text}")));
             if self.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);

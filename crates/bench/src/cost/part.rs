@@ -36,11 +36,7 @@ pub(super) struct Limits {
     budget: Duration,
 }
 
-/// Shorter runs have too few transactions for a rate.
-const MIN_SPAN: Duration = Duration::from_millis(200);
 const MAX_SPAN: Duration = Duration::from_secs(60);
-/// Time between two runs: a server writes its changed pages.
-const BETWEEN_RUNS: Duration = Duration::from_millis(300);
 /// Rounds that an interval needs, and one to warm up.
 const ROUNDS: u32 = 6;
 /// Number of tables of every preset.
@@ -98,27 +94,40 @@ impl Part {
         }
     }
 
+    /// Whether the part measures transactions.
+    const fn is_of_transactions(self) -> bool {
+        matches!(self, Self::InMemory | Self::LargerThanMemory | Self::Commits)
+    }
+
+    /// Shortest run that gives a rate, and time between two runs: there, a server writes its changed pages.
+    const fn least_span(self) -> (Duration, Duration) {
+        match self.is_of_transactions() {
+            true => (Duration::from_millis(200), Duration::from_millis(300)),
+            false => (Duration::from_millis(50), Duration::ZERO),
+        }
+    }
+
     /// Time that the part needs for intervals.
     pub(super) fn least_time(self, rows: u32) -> Duration {
-        self.preparation(rows) + (MIN_SPAN + BETWEEN_RUNS) * self.runs().0 * ROUNDS
+        let (span, between) = self.least_span();
+        self.preparation(rows) + (span + between) * self.runs().0 * ROUNDS
     }
 
     /// How long runs and experiments take in this time; `None` if it does not suffice for intervals.
     pub(super) fn limits(self, time: Duration, rows: u32) -> Option<Limits> {
         let measured = time.checked_sub(self.preparation(rows))?;
         let (arms, experiments) = self.runs();
-        let span = (measured / (arms * ROUNDS)).checked_sub(BETWEEN_RUNS)?;
-        (span >= MIN_SPAN).then(|| Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
+        let (least, between) = self.least_span();
+        let span = (measured / (arms * ROUNDS)).checked_sub(between)?;
+        (span >= least).then(|| Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
     }
 
     /// Checks the parameters of the suite before anything is started.
     pub(super) fn check(self, suite: &CostSuite<'_>, server: &CheckedServer) -> Result<(), Error> {
-        match self {
-            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
-                self.oltp(suite, server, Limits::least()).check().map(drop)
-            }
-            Self::Connections | Self::Disk => Ok(()),
+        if self.is_of_transactions() {
+            self.oltp(suite, server, Limits::least(self)).check()?;
         }
+        Ok(())
     }
 
     /// Measures the part.
@@ -194,8 +203,8 @@ fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
 
 impl Limits {
     /// The least time that gives intervals.
-    pub(super) const fn least() -> Self {
-        Self { span: MIN_SPAN, budget: Duration::ZERO }
+    pub(super) const fn least(part: Part) -> Self {
+        Self { span: part.least_span().0, budget: Duration::ZERO }
     }
 
     fn settings(self) -> Settings {
@@ -217,7 +226,7 @@ mod tests {
     fn the_least_time_suffices_for_intervals_and_less_does_not() {
         for part in Part::ALL {
             let least = part.least_time(100_000);
-            assert_eq!(part.limits(least, 100_000).map(|limits| limits.span), Some(MIN_SPAN), "{part}");
+            assert_eq!(part.limits(least, 100_000).map(|limits| limits.span), Some(part.least_span().0), "{part}");
             assert_eq!(part.limits(least - Duration::from_secs(1), 100_000), None, "{part}");
         }
     }

@@ -84,7 +84,7 @@ fn part_section(id: usize, part: &PartRecord) -> Result<PartSection, Error> {
     let sections = record.experiments.iter().enumerate().map(|(at, one)| section(id + at, one));
     Ok(PartSection {
         name: title(part.part),
-        head: vec![format!("measured {}", record.environment.time)],
+        head: vec![format!("measured {}", record.environment.time.strftime("%Y-%m-%d %H:%M:%SZ"))],
         sections: sections.collect::<Result<_, _>>()?,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
     })

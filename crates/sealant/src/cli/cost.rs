@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use report::{write_bench_samples, write_cost_html, write_cost_json, write_cost_markdown, write_cost_table};
 use server::PROGRAMS;
 
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, info};
@@ -47,11 +48,11 @@ struct Measure {
     #[arg(long, value_name = "DIR", required = true)]
     dir: Option<PathBuf>,
     /// Time for everything, in minutes
-    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    minutes: u32,
+    #[arg(long, value_name = "N", default_value = "15", value_parser = value::minutes)]
+    minutes: Duration,
     /// Time for everything, in hours
-    #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = clap::value_parser!(u32).range(1..=200))]
-    hours: Option<u32>,
+    #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value::hours)]
+    hours: Option<Duration>,
     /// What to measure, separated by commas; default: everything
     #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_names())]
     parts: Vec<String>,
@@ -122,7 +123,7 @@ impl Measure {
             directory: self.dir.as_deref().unwrap_or_else(|| ".".as_ref()),
             parts: &Part::named(&self.parts),
             rows: self.rows,
-            time: self.time(),
+            time: self.hours.unwrap_or(self.minutes),
             stopped: &stopped,
         };
         let server = suite.check()?;
@@ -132,11 +133,6 @@ impl Measure {
         self.output.write(&outcome)?;
         suite.forget()?;
         Ok(Exit::Clean)
-    }
-
-    fn time(&self) -> Duration {
-        let minutes = self.hours.map_or(self.minutes, |hours| hours.saturating_mul(60));
-        Duration::from_secs(u64::from(minutes) * 60)
     }
 }
 

@@ -44,6 +44,19 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "more than 0".to_owned())
 }
 
+/// A number of minutes, such as 15 or 0.5.
+pub(crate) fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes = text.parse().ok().filter(|minutes: &f64| (0.1..=100_000.0).contains(minutes));
+    minutes
+        .map(|minutes| Duration::from_secs_f64(minutes * 60.0))
+        .ok_or_else(|| "a number from 0.1 to 100000".to_owned())
+}
+
+/// A number of hours, such as 2 or 0.5.
+pub(crate) fn hours(text: &str) -> Result<Duration, String> {
+    minutes(text).map(|time| time.saturating_mul(60))
+}
+
 /// A point in time.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     let meant = |_| "a date and a time with Z or an offset, such as 2026-11-26T14:05:00Z".to_owned();

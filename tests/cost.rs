@@ -1,0 +1,125 @@
+//! `sealant cost`: measures on real servers, resumes after an interruption, compares reports.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use harness::{Kind, require};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::schema::has_its_schema;
+use crate::support::sealant;
+
+/// A measurement with little data; `None` without MariaDB.
+fn cost(directory: &Path, options: &[&str]) -> Option<Command> {
+    let binaries = require(Kind::MariaDb1011)?;
+    let mut command = sealant();
+    command.args(["cost", "--minutes", "0.4", "--rows", "100", "--quiet", "--format", "json", "--dir"]).arg(directory);
+    command.args(options).arg("--mysqld").arg(binaries.daemon);
+    Some(command)
+}
+
+fn entries(directory: &Path) -> Vec<String> {
+    let names = fs::read_dir(directory).expect("a directory");
+    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Ends the measurement as soon as a file exists.
+fn interrupted_after(mut child: Child, file: &Path) -> Output {
+    let deadline = Instant::now() + Duration::from_secs(240);
+    while !file.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before {}", file.display());
+        assert!(Instant::now() < deadline, "{} does not appear", file.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
+    let (scratch, results) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(mut command) = cost(scratch.path(), &["--parts", "connections,disk"]) else { return };
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let saved = scratch.path().join("sealant-cost");
+    let ended = interrupted_after(child, &saved.join("connections.json"));
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert_eq!(entries(scratch.path()), ["sealant-cost"], "servers and their data are removed");
+
+    let [html, markdown, raw] = ["cost.html", "cost.md", "raw.jsonl"].map(|name| results.path().join(name));
+    let files = ["--html", "--markdown", "--raw"].into_iter().zip([&html, &markdown, &raw]);
+    let options: Vec<&str> = files.flat_map(|(option, path)| [option, path.to_str().unwrap()]).collect();
+    // The saved part is not measured again, and this one takes no minute alone.
+    let options = [&["--parts", "connections"], options.as_slice()].concat();
+    let started = Instant::now();
+    let output = cost(scratch.path(), &options).unwrap().output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("measured by an earlier run that was interrupted: connections"), "{stderr}");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!(entries(scratch.path()), [""; 0], "nothing is left to resume");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    has_its_schema(&report, "cost-1");
+    has_its_schema(&report["parts"][0]["record"], "bench-1");
+    let layers: Vec<&str> =
+        report["layers"].as_array().unwrap().iter().map(|layer| layer["layer"].as_str().unwrap()).collect();
+    assert_eq!(
+        layers,
+        [
+            "new connections: TLS 1.3, ECDSA",
+            "new connections: TLS 1.3, RSA-2048",
+            "new connections: TLS 1.3, RSA-4096",
+            "new connections: sealant tunnel",
+            "queries: TLS 1.3",
+            "queries: sealant tunnel",
+        ]
+    );
+    let tls = &report["layers"][0]["seconds"];
+    assert!(tls["with"].as_f64() > tls["without"].as_f64(), "a handshake takes time: {tls}");
+    assert!(fs::read_to_string(&markdown).unwrap().contains("| new connections: TLS 1.3, ECDSA | "));
+    assert!(fs::read_to_string(&html).unwrap().contains("What each layer costs"));
+    assert!(fs::read_to_string(&raw).unwrap().lines().count() > 5 * 20);
+
+    let path = results.path().join("cost.json");
+    fs::write(&path, &output.stdout).unwrap();
+    let compare = |options: &[&str]| sealant().args(["cost", "compare"]).args([&path, &path]).args(options).output();
+    let compared: Value = serde_json::from_slice(&compare(&["--format", "json"]).unwrap().stdout).unwrap();
+    has_its_schema(&compared, "cost-compare-1");
+    assert_eq!((compared["layers"].as_array().unwrap().len(), &compared["unmatched"]), (6, &Value::from(0)));
+    assert!(compared["arms"].as_array().unwrap().iter().all(|arm| arm["shift"] == "not-seen"), "it is the same report");
+    let table = String::from_utf8(compare(&[]).unwrap().stdout).unwrap();
+    assert!(table.contains("no difference seen") && !table.contains("B is"), "{table}");
+}
+
+#[test]
+fn wrong_requests_end_before_a_server_is_started() {
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = |mut command: Command, code: i32, message: &str| {
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains(message), "{message:?} is not in {stderr}");
+        assert_eq!(entries(scratch.path()), [""; 0]);
+    };
+    let Some(all) = cost(scratch.path(), &[]) else { return };
+    refused(all, 2, "the time is too short for intervals: with in-memory it takes at least 3 min");
+    refused(cost(Path::new("/no/such/directory"), &[]).unwrap(), 1, "/no/such/directory: No such file or directory");
+    refused(cost(scratch.path(), &["--parts", "tde"]).unwrap(), 2, "invalid value 'tde'");
+    let no_server = |program: &str| {
+        let mut command = sealant();
+        command.args(["cost", "--dir"]).arg(scratch.path()).args(["--mysqld", program]);
+        command
+    };
+    refused(no_server("/no/such/mysqld"), 1, "/no/such/mysqld: no such program");
+    refused(no_server("/bin/true"), 1, "is not a server");
+    let other = tempfile::NamedTempFile::new().unwrap();
+    fs::write(other.path(), "{\"schema\": \"sealant.bench/1\"}").unwrap();
+    let mut compare = sealant();
+    compare.args(["cost", "compare"]).args([other.path(), other.path()]);
+    refused(compare, 1, "not a report of costs");
+}
