@@ -38,6 +38,7 @@ mod luks_rotate;
 mod luks_vault;
 mod luks_volume;
 mod migrate;
+mod migrate_run;
 mod old_servers;
 mod packaging;
 mod peer;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Server, require};
@@ -28,9 +28,9 @@ const TARGET_GRANTS: &str = r"CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE
     GRANT PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%';";
 
 /// A source with tables and an empty target, with certificates of the same CA.
-struct Pair {
-    source: Server,
-    target: Server,
+pub(crate) struct Pair {
+    pub(crate) source: Server,
+    pub(crate) target: Server,
     directory: TempDir,
     ca: PathBuf,
 }
@@ -59,19 +59,25 @@ impl Pair {
         Some(Self { source, target, directory, ca: tls.ca })
     }
 
-    fn mysql(more: &[&str]) -> Option<Self> {
+    pub(crate) fn mysql(more: &[&str]) -> Option<Self> {
         let pair = Self::start(Kind::MySql97, more)?;
         pair.source.sql(SHOP).expect("statements");
         pair.source.sql(SOURCE_GRANTS).expect("statements");
         Some(pair)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// Plans with these options in place of the usual ones of the same name.
     fn plan(&self, options: &[(&str, &str)], more: &[&str]) -> Output {
+        self.command("plan", options).args(more).output().expect("the binary starts")
+    }
+
+    /// A verb with the options for both servers; these replace the usual ones of the same name, and an empty value
+    /// leaves one out.
+    pub(crate) fn command(&self, verb: &str, options: &[(&str, &str)]) -> Command {
         let ca = self.ca.display().to_string();
         let password = self.path("pw").display().to_string();
         let url = |server: &Server| format!("mysql://mig@127.0.0.1:{}", server.port());
@@ -84,7 +90,7 @@ impl Pair {
             ("--target-password-file", password),
         ];
         let mut command = sealant();
-        command.args(["migrate", "plan"]).args(more);
+        command.args(["migrate", verb]);
         for (name, value) in usual {
             match options.iter().find(|(option, _)| *option == name) {
                 Some((_, "")) => {}
@@ -92,7 +98,7 @@ impl Pair {
                 None => drop(command.args([name, &value])),
             }
         }
-        command.output().expect("the binary starts")
+        command
     }
 
     fn json(&self, more: &[&str]) -> (Option<i32>, Value) {
@@ -112,7 +118,7 @@ impl Pair {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

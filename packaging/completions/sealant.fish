@@ -867,7 +867,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l until -d 'How far to go' -r -f -a "copied\t'Every row is copied, and every change since then applied once'
 verified\t'Every row is compared as well'
-forever\t'Until a signal ends it'"
+forever\t'Until SIGINT or SIGTERM ends it: changes are applied and compared all the time'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'

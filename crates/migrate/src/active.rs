@@ -27,6 +27,8 @@ use crate::{
     stream::Follower,
 };
 
+/// Name of the lock at the target.
+pub(crate) const LOCK: &str = "sealant-migrate";
 /// Longest wait for the lock of a run that has just ended.
 const LOCK_SECONDS: u64 = 10;
 /// Time between signs of life, and between reports of progress.
@@ -59,7 +61,7 @@ pub(crate) fn with_stream<T>(
     lock_target(&mut target)?;
     let source_uuid = check_source(&mut source)?;
     let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
-    lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
+    lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
     // Before the first row goes there.
     definitions::check(settings, Compare::Encryption)?;
     let begin = may_begin.then_some(settings.encrypt);
@@ -93,7 +95,7 @@ pub(crate) fn moved_tables(settings: &Settings) -> Result<Vec<MovedTable>, Error
 
 /// Locks out other migrations to the target for as long as the connection lasts.
 pub(crate) fn lock_target(target: &mut Connection) -> Result<(), Error> {
-    lock(target, Side::Target, "sealant-migrate")
+    lock(target, Side::Target, LOCK)
 }
 
 /// Locks out other processes for as long as the connection lasts.

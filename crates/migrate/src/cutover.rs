@@ -16,7 +16,7 @@ use crate::{
     End, Error, Event, Phase, Side,
     active::{Active, lock_target, moved_tables, variable, with_stream},
     definitions::{self, Compare},
-    fence::{Before, Fence, same_server},
+    fence::{Before, Fence, may_fence, same_server},
     link, position,
     run::verify_changed,
     settings::Settings,
@@ -34,8 +34,8 @@ const COMPARED_BYTES: u64 = 50 << 20;
 /// What a cut-over did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutOver {
-    /// How long the source has taken no writes when the target was ready. Zero if an earlier call did it.
-    pub blocked: Duration,
+    /// How long the source has taken no writes when the target was ready. `None` if an earlier call did it.
+    pub blocked: Option<Duration>,
     /// The end of the source's log: everything before it is at the target.
     pub source_end: String,
 }
@@ -54,17 +54,19 @@ struct SourceEnd {
 pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
     let stored = state::run(&mut link::target(&settings.target)?)?;
     if let Some(run) = stored.filter(|run| run.phase == Phase::Switched) {
-        return Ok(CutOver { blocked: Duration::ZERO, source_end: run.source_end });
+        return Ok(CutOver { blocked: None, source_end: run.source_end });
     }
     with_stream(settings, false, |active| {
         if active.phase == Phase::Copy {
-            return Err(Error::NotReady { what: "not every row was copied and compared".to_owned() });
+            return Err(Error::NotCopied);
         }
         let mut control = link::source_control(&settings.source)?;
         let source_uuid = variable(&mut active.source, Side::Source, "server_uuid")?;
         same_server(&mut control, &source_uuid)?;
+        may_fence(&mut control)?;
         lift_earlier(&mut active.target, &mut control)?;
         no_replication(&mut control)?;
+        nothing_prepared(&mut control)?;
         compare_before(active, events)?;
         let fence = Fence::new(&settings.source, Before::read(&mut control)?);
         let shared = active.shared;
@@ -76,7 +78,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
                 error => lift(active, &fence, &mut control).and(Err(error)),
             })
         });
-        ended.map(|end| CutOver { blocked: fence.age(), source_end: position::shown(&end.log) })
+        ended.map(|end| CutOver { blocked: Some(fence.age()), source_end: position::shown(&end.log) })
     })
 }
 
@@ -97,9 +99,17 @@ fn no_replication(source: &mut Connection) -> Result<(), Error> {
     Err(Error::NotReady { what: "the source applies changes of another server (STOP REPLICA)".to_owned() })
 }
 
+/// A prepared transaction can be committed although writes are blocked.
+fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
+    let prepared = source.query("XA RECOVER").map_err(Error::of(Side::Source))?;
+    if prepared.rows.is_empty() {
+        return Ok(());
+    }
+    Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() })
+}
+
 /// Everything that can be compared while writes go on, so that little is left for the time without them.
 fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-    active.set_phase(Phase::CutOver)?;
     for _ in 0..ROUNDS {
         active.catch_up()?;
         verify_changed(active, Hot::Leave, events)?;
@@ -129,13 +139,11 @@ fn fenced(
     source: &mut Connection,
     events: &mut dyn FnMut(Event),
 ) -> Result<SourceEnd, Error> {
-    state::set_step(&mut active.target, "fencing", &[("fence", &fence.before.text())])?;
+    state::set_fencing(&mut active.target, &fence.before.text())?;
+    active.phase = Phase::CutOver;
     fence.raise(source)?;
     no_replication(source)?;
-    let prepared = source.query("XA RECOVER").map_err(Error::of(Side::Source))?;
-    if !prepared.rows.is_empty() {
-        return Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() });
-    }
+    nothing_prepared(source)?;
     state::set_step(&mut active.target, "fenced", &[])?;
     events(Event::Step { name: "fenced" });
     let end = drain(active, source, events)?;
@@ -241,14 +249,13 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
 /// Removes the state of a migration whose cut-over was done. The tables stay, at both ends.
 ///
 /// # Errors
-/// [`Error::NotReady`] before the cut-over.
+/// [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over.
 pub fn finish(target: &End) -> Result<(), Error> {
     let mut target = link::target(target)?;
     lock_target(&mut target)?;
-    match state::run(&mut target)?.map(|run| run.phase) {
-        None => Ok(()),
-        Some(Phase::Switched) => state::remove(&mut target),
-        Some(_) => Err(Error::NotReady { what: "the cut-over was not done".to_owned() }),
+    match state::run(&mut target)?.ok_or(Error::NotBegun)?.phase {
+        Phase::Switched => state::remove(&mut target),
+        _ => Err(Error::NotSwitched),
     }
 }
 
@@ -256,13 +263,13 @@ pub fn finish(target: &End) -> Result<(), Error> {
 /// `drop_tables` is set.
 ///
 /// # Errors
-/// [`Error::NotReady`] after the cut-over: the target may have newer rows then.
+/// [`Error::NotBegun`] if there is none; [`Error::Switched`] after the cut-over.
 pub fn abort(settings: &Settings, drop_tables: bool) -> Result<(), Error> {
     let mut target = link::target(&settings.target)?;
     lock_target(&mut target)?;
-    let Some(run) = state::run(&mut target)? else { return Ok(()) };
+    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     if run.phase == Phase::Switched {
-        return Err(Error::NotReady { what: "it was done, and the target may have newer rows".to_owned() });
+        return Err(Error::Switched);
     }
     if !run.fence.is_empty() {
         lift_earlier(&mut target, &mut link::source_control(&settings.source)?)?;

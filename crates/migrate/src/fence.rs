@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::Connection;
+use server::{Connection, error_code};
 
-use crate::{End, Error, Side, active::variable, link, settings::Settings, shared::Shared};
+use crate::{End, Error, Side, active::variable, link, preflight, settings::Settings, shared::Shared};
 
 /// How often the thread looks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);
@@ -59,7 +59,15 @@ impl Before {
         if !self.server_uuid.is_empty() {
             same_server(source, &self.server_uuid)?;
         }
-        self.statements().iter().try_for_each(|sql| source.query(sql).map(drop).map_err(Error::of(Side::Source)))
+        self.statements().iter().try_for_each(|sql| match source.query(sql) {
+            // The account has not fenced it, as it may not.
+            Err(server::Error::Server { code, .. })
+                if error_code::ACCESS_DENIED.contains(&code) && Self::read(source)? == *self =>
+            {
+                Ok(())
+            }
+            ended => ended.map(drop).map_err(Error::of(Side::Source)),
+        })
     }
 
     fn statements(&self) -> Vec<&'static str> {
@@ -72,6 +80,23 @@ impl Before {
 pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
     let found = variable(source, Side::Source, "server_uuid")?;
     if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
+}
+
+/// Checks before writes are blocked that the account can do it.
+///
+/// # Errors
+/// [`Error::MissingGrant`].
+pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
+    let Some(version) = source.greeting().server_version() else { return Ok(()) };
+    let (grant, held) = (preflight::cut_over(), preflight::grants(source, &version).map_err(Error::of(Side::Source))?);
+    let missing = grant.missing(&held);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let account = source.query("SELECT CURRENT_USER()").map_err(Error::of(Side::Source))?;
+    let account = preflight::quoted_account(account.scalar().unwrap_or_default());
+    let statement = grant.statement(&missing, &account);
+    Err(Error::MissingGrant { side: Side::Source, privileges: missing.join(", "), statement })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,7 @@ mod shared;
 mod side;
 mod state;
 mod statement;
+mod status;
 mod stream;
 mod value;
 mod verify;
@@ -45,10 +46,11 @@ use catalog::{Column, Table};
 
 pub use cutover::{CutOver, abort, cut_over, finish};
 pub use error::{Divergence, DivergenceKind, Error};
-pub use run::{Event, Progress, Status, TableStatus, Verified, create_tables, is_begun, run, status, verify};
+pub use run::{Event, Progress, Verified, create_tables, is_begun, run, verify};
 pub use settings::{End, MAX_BLOCKED, Settings, Until, WindowLimits};
 pub use side::Side;
 pub use state::Phase;
+pub use status::{Status, TableStatus, status};
 pub use value::NotWritable;
 
 /// The schema at the target in which a migration keeps its state.

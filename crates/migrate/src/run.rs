@@ -1,8 +1,6 @@
 //! The runs of a migration: copy, follow, compare.
 
-use std::{thread, time::Duration};
-
-use server::Connection;
+use std::{convert::Infallible, thread, time::Duration};
 
 use crate::{
     Divergence, End, Error, Phase, Side,
@@ -68,6 +66,8 @@ pub enum Event {
 pub struct Verified {
     /// Chunks that were compared in this run.
     pub chunks: u64,
+    /// Rows of the source that were compared in this run, and were equal.
+    pub rows: u64,
     /// Rows that changed all the time, so that they could not be compared. The cut-over compares them.
     pub open: u64,
 }
@@ -75,7 +75,8 @@ pub struct Verified {
 /// Copies the tables and follows the source, as far as [`Settings::until`] says. Goes on where an earlier run ended.
 ///
 /// # Errors
-/// [`Error`]; [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped it.
+/// [`Error`]; [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped it before the goal was
+/// reached, [`Error::CutOverInterrupted`] if the source may take no writes.
 pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
     let mut attempts = RESUME.1;
     loop {
@@ -99,6 +100,9 @@ pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verifie
 }
 
 fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
+    if state::run(&mut active.target)?.is_some_and(|run| !run.fence.is_empty()) {
+        return Err(Error::CutOverInterrupted);
+    }
     events(Event::Phase(active.phase));
     copy_all(active, events)?;
     // The chunks have seen nothing behind this end; from here on the target has the rows of one moment.
@@ -113,15 +117,34 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     if active.settings.until != Until::Copied {
         verified = verify_changed(active, Hot::Divide, events)?;
     }
-    while active.settings.until == Until::Forever {
+    if active.settings.until != Until::Forever {
+        return Ok(verified);
+    }
+    match follow(active, &mut verified, events) {
+        // Its goal: it was to follow until then.
+        Err(Error::Stopped) if active.settings.stopped() => Ok(verified),
+        Err(error) => Err(error),
+        Ok(never) => match never {},
+    }
+}
+
+/// Follows, and compares what has changed in rounds.
+fn follow(
+    active: &mut Active<'_>,
+    verified: &mut Verified,
+    events: &mut dyn FnMut(Event),
+) -> Result<Infallible, Error> {
+    loop {
         let round = std::time::Instant::now();
         while round.elapsed() < ROUND {
             active.beat(&mut |progress| events(Event::Progress(progress)))?;
             thread::sleep(POLL);
         }
-        verify_changed(active, Hot::Leave, events)?;
+        let compared = verify_changed(active, Hot::Leave, events)?;
+        verified.chunks = verified.chunks.saturating_add(compared.chunks);
+        verified.rows = verified.rows.saturating_add(compared.rows);
+        verified.open = compared.open;
     }
-    Ok(verified)
 }
 
 fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
@@ -146,7 +169,7 @@ pub(crate) fn verify_changed(
     let mut watch = || active.beat(&mut |progress| events(Event::Progress(progress)));
     let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut watch)?;
     if outcome.divergences.is_empty() {
-        return Ok(Verified { chunks: outcome.chunks, open: outcome.open });
+        return Ok(Verified { chunks: outcome.chunks, rows: outcome.rows, open: outcome.open });
     }
     outcome.divergences.iter().for_each(|divergence| events(Event::Divergence(divergence.clone())));
     Err(Error::Divergence(outcome.divergences))
@@ -155,11 +178,11 @@ pub(crate) fn verify_changed(
 /// Compares every row again.
 ///
 /// # Errors
-/// [`Error::NotReady`] before everything was copied; [`Error::Divergence`].
+/// [`Error::NotCopied`] before everything was copied; [`Error::Divergence`].
 pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
     with_stream(settings, false, |active| {
         if active.phase == Phase::Copy {
-            return Err(Error::NotReady { what: "not every row was copied".to_owned() });
+            return Err(Error::NotCopied);
         }
         active.catch_up()?;
         // Stored first: what this run finds must not be forgotten when it ends.
@@ -167,34 +190,6 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         active.shared.update(|following| following.watched.clear());
         verify_changed(active, Hot::Divide, events)
     })
-}
-
-/// State of a migration, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
-    /// Phase.
-    pub phase: Phase,
-    /// The last step of the cut-over, if it was begun.
-    pub step: String,
-    /// Transactions that were applied.
-    pub position: String,
-    /// Tables.
-    pub tables: Vec<TableStatus>,
-}
-
-/// State of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableStatus {
-    /// `schema.table`.
-    pub name: String,
-    /// Chunks that were copied.
-    pub chunks: u64,
-    /// Rows that were copied.
-    pub rows: u64,
-    /// Chunks that were equal and have not changed since then.
-    pub verified: u64,
-    /// Whether every row was copied.
-    pub complete: bool,
 }
 
 /// Whether a migration was begun at a target.
@@ -213,26 +208,4 @@ pub fn create_tables(settings: &Settings, filter: &Filter, creation: Creation) -
     let catalog =
         read(&mut link::definitions(Side::Source, &settings.source)?, filter).map_err(Error::of(Side::Source))?;
     create(&mut link::definitions(Side::Target, &settings.target)?, &catalog, creation).map(drop)
-}
-
-/// Reads the state, also while another process runs the migration.
-///
-/// # Errors
-/// [`Error::NotBegun`] and others.
-pub fn status(settings: &Settings) -> Result<Status, Error> {
-    let tables = crate::active::moved_tables(settings)?;
-    let mut target: Connection = link::target(&settings.target)?;
-    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
-    state::compare_tables(&mut target, &tables)?;
-    let position = state::position(&mut target)?.gtids.to_string();
-    let stored = state::chunks(&mut target, &tables)?;
-    let of = |number: usize| stored.iter().filter(move |chunk| chunk.table == number);
-    let tables = tables.iter().map(|table| TableStatus {
-        name: table.shown.clone(),
-        chunks: of(table.number).map(|_| 1).sum(),
-        rows: of(table.number).map(|chunk| chunk.rows).sum(),
-        verified: of(table.number).map(|chunk| u64::from(chunk.verified)).sum(),
-        complete: copy::gate::Gate::resumed(of(table.number).map(|chunk| chunk.chunk.clone()).collect()).is_complete(),
-    });
-    Ok(Status { phase: run.phase, step: run.step, position, tables: tables.collect() })
 }

@@ -3,6 +3,8 @@
 //! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the transaction
 //! that applies the changes before it. Nothing is kept anywhere else.
 
+use std::collections::BTreeSet;
+
 use binlog::replica::LogPosition;
 use data_encoding::HEXLOWER;
 use server::{Connection, Rows, error_code, quote};
@@ -80,7 +82,6 @@ pub(crate) struct Run {
 pub(crate) struct StoredChunk {
     pub(crate) table: usize,
     pub(crate) chunk: Chunk<Key>,
-    pub(crate) rows: u64,
     pub(crate) verified: bool,
 }
 
@@ -166,12 +167,17 @@ fn require_empty(target: &mut Connection, table: &MovedTable) -> Result<(), Erro
 pub(crate) fn compare_tables(target: &mut Connection, tables: &[MovedTable]) -> Result<(), Error> {
     let rows = target.query("SELECT number, name, shape FROM `_sealant`.`tbl` ORDER BY number").map_err(failed)?;
     let other = |what: String| Err(Error::OtherMigration { what });
-    if rows.rows.len() != tables.len() {
-        return other(format!("it has {} tables, not {}", rows.rows.len(), tables.len()));
+    let stored: BTreeSet<_> = (0..rows.rows.len()).filter_map(|row| name(rows.value(row, "name")?)).collect();
+    let now: BTreeSet<_> = tables.iter().map(|table| table.shown.clone()).collect();
+    if let Some(more) = now.difference(&stored).next() {
+        return other(format!("{more} is not one of its tables"));
+    }
+    if let Some(gone) = stored.difference(&now).next() {
+        return other(format!("{gone} is one of its tables, and is not at the source or was not selected"));
     }
     for (row, table) in tables.iter().enumerate() {
         if rows.value(row, "name") != Some(&hex(table.shown.as_bytes())) {
-            return other(format!("{} is not one of its tables", table.shown));
+            return Err(Error::State { what: "table" });
         }
         if rows.value(row, "shape") != Some(&hex(table.shape().as_bytes())) {
             return other(format!("the columns of {} were others", table.shown));
@@ -182,10 +188,22 @@ pub(crate) fn compare_tables(target: &mut Connection, tables: &[MovedTable]) -> 
 
 /// The loaded chunks of all tables.
 pub(crate) fn chunks(target: &mut Connection, tables: &[MovedTable]) -> Result<Vec<StoredChunk>, Error> {
-    let sql =
-        "SELECT tbl, number, after_key, upto_key, row_count, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
+    let sql = "SELECT tbl, number, after_key, upto_key, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
     let rows = target.query(sql).map_err(failed)?;
     (0..rows.rows.len()).map(|row| stored_chunk(&rows, row, tables)).collect()
+}
+
+/// Numbers and names of the tables.
+pub(crate) fn table_names(target: &mut Connection) -> Result<Vec<(String, String)>, Error> {
+    let rows = target.query("SELECT number, name FROM `_sealant`.`tbl` ORDER BY number").map_err(failed)?;
+    let table = |row| Some((rows.value(row, "number")?.to_owned(), name(rows.value(row, "name")?)?));
+    (0..rows.rows.len()).map(|row| table(row).ok_or(Error::State { what: "table" })).collect()
+}
+
+/// What is stored of the chunks, with their keys as texts.
+pub(crate) fn copied(target: &mut Connection) -> Result<Rows, Error> {
+    let sql = "SELECT tbl, after_key, upto_key, row_count, bytes, verified FROM `_sealant`.`chunk`";
+    target.query(sql).map_err(failed)
 }
 
 fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<StoredChunk, Error> {
@@ -199,7 +217,7 @@ fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<Stored
     };
     let chunk =
         Chunk { number: number("number")?, after: key("after_key")?, upto: key("upto_key")?, state: State::Loaded };
-    Ok(StoredChunk { table, chunk, rows: number("row_count")?, verified: number("verified")? != 0 })
+    Ok(StoredChunk { table, chunk, verified: number("verified")? != 0 })
 }
 
 /// Begins the epoch of a process: transactions of earlier ones, which their server may not have ended yet, are stored
@@ -293,6 +311,11 @@ pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)
     set(target, &format!("step = {}{more}", quote::text(step)))
 }
 
+/// Stores that the source is about to be fenced, and its settings before that.
+pub(crate) fn set_fencing(target: &mut Connection, fence: &str) -> Result<(), Error> {
+    set_step(target, "fencing", &[("fence", fence), ("phase", Phase::CutOver.text())])
+}
+
 /// Stores that the source takes writes again.
 pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
     set(target, &format!("step = '', fence = '', phase = '{}'", Phase::Copied.text()))
@@ -315,6 +338,11 @@ fn set(target: &mut Connection, assignments: &str) -> Result<(), Error> {
 /// Removes the state.
 pub(crate) fn remove(target: &mut Connection) -> Result<(), Error> {
     target.query("DROP DATABASE IF EXISTS `_sealant`").map(drop).map_err(failed)
+}
+
+/// A table's name from its hexadecimal text.
+fn name(text: &str) -> Option<String> {
+    HEXLOWER.decode(text.as_bytes()).ok().and_then(|name| String::from_utf8(name).ok())
 }
 
 fn hex(bytes: &[u8]) -> String {

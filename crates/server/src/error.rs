@@ -34,7 +34,7 @@ impl fmt::Display for Phase {
             Self::Greeting => "waiting for the server's greeting",
             Self::Tls => "the TLS handshake",
             Self::Login => "logging in",
-            Self::Statement => "a statement",
+            Self::Statement => "executing a statement",
             Self::BinaryLog => "reading the binary log",
         })
     }

@@ -41,6 +41,8 @@ pub const TABLESPACE_MISSING: u16 = 1812;
 pub const WRONG_FILE_NAME: u16 = 3121;
 /// `ER_CANNOT_FIND_KEY_IN_KEYRING`.
 pub const CANNOT_FIND_MASTER_KEY: u16 = 3185;
+/// `ER_CLIENT_LOCAL_FILES_DISABLED`: `local_infile` is OFF.
+pub const LOCAL_INFILE_DISABLED: u16 = 3948;
 
 /// `ER_ACCESS_DENIED_ERROR`: a wrong user name or password.
 pub const LOGIN_DENIED: u16 = 1045;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use server::error_code;
+
 use crate::{Error, STATE_SCHEMA, Side};
 
 /// Options of a single connection that have the name of a side before their own here.
@@ -19,6 +21,11 @@ impl Error {
             .into(),
             Self::Server { error: server::Error::NameMismatch { .. }, .. } => {
                 "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
+            }
+            Self::Server { side: Side::Target, error: server::Error::Server { code, .. } }
+                if *code == error_code::LOCAL_INFILE_DISABLED =>
+            {
+                "on the target: SET PERSIST local_infile = ON; then give the same command again".into()
             }
             Self::Server { side, error } => match (error.hint(), error) {
                 (Some(hint), _) => of_side(*side, &hint).into(),
@@ -41,15 +48,37 @@ impl Error {
             Self::StatementFormat { .. } => {
                 "set binlog_format=ROW for every session of the source, abort, and begin again".into()
             }
+            Self::MissingGrant { side, statement, .. } => format!("on the {side}: {statement}").into(),
+            Self::NotCopied => "go on with sealant migrate run".into(),
+            Self::NotSwitched => {
+                "sealant migrate cutover does it; sealant migrate abort gives the migration up".into()
+            }
             Self::Switched => "end the migration with sealant migrate finish".into(),
+            Self::CutOverInterrupted => {
+                "sealant migrate cutover goes on; sealant migrate abort lets the source take writes again".into()
+            }
+            Self::Locked { .. } => {
+                "sealant migrate status shows how far it is; end it with SIGINT or SIGTERM, then give this command again"
+                    .into()
+            }
+            Self::Divergence(_) => {
+                "find out what else writes to the target; make these rows equal there and give sealant migrate verify, \
+                 or begin again after sealant migrate abort --drop-tables"
+                    .into()
+            }
+            Self::Stopped => "the same command goes on".into(),
             Self::StillFenced { statements, .. } => format!(
                 "see with sealant migrate status whether the cut-over was done; if it was not, run on the source: \
                  {statements}; if that server is gone, DROP DATABASE {STATE_SCHEMA} at the target gives the migration up"
             )
             .into(),
-            Self::NotBegun => "begin with sealant migrate run".into(),
+            Self::NotBegun => "sealant migrate run begins one".into(),
             Self::ForeignState { .. } => "rename that schema".into(),
-            Self::OtherMigration { .. } => "end it with sealant migrate finish or abort".into(),
+            Self::OtherMigration { .. } => {
+                "give the same servers, --schema and --exclude as at first; leave new tables out with --exclude, or begin \
+                 again after sealant migrate abort"
+                    .into()
+            }
             Self::NotEmpty { .. } => "the tables must be empty, and nothing else may write to them".into(),
             _ => return None,
         })

@@ -210,9 +210,28 @@ pub enum Error {
         /// What is missing.
         what: String,
     },
+    /// The account lacks privileges.
+    #[error("{side}: the account may not do this: it lacks {privileges}")]
+    MissingGrant {
+        /// `source` or `target`.
+        side: Side,
+        /// Names of the privileges.
+        privileges: String,
+        /// The statement that grants them.
+        statement: String,
+    },
+    /// Not every row was copied yet.
+    #[error("not every row was copied yet")]
+    NotCopied,
+    /// The cut-over was not done yet.
+    #[error("the cut-over was not done yet")]
+    NotSwitched,
     /// The cut-over was done, so that the target has writes of its own.
-    #[error("target: the cut-over was done")]
+    #[error("target: the cut-over was done, so it may have newer rows than the source")]
     Switched,
+    /// A cut-over was killed while the source was fenced.
+    #[error("source: a cut-over was interrupted, and it may still take no writes")]
+    CutOverInterrupted,
     /// The source may take no writes any more, and the cut-over was not done, or it is not known whether it was.
     #[error("source: it may still take no writes: {why}")]
     StillFenced {
@@ -230,7 +249,7 @@ pub enum Error {
         found: String,
     },
     /// A thread of the run ended because another one failed, or the caller stopped it.
-    #[error("stopped")]
+    #[error("stopped before the end")]
     Stopped,
 }
 

@@ -232,7 +232,7 @@ fn existing(
 }
 
 /// The grants of the account, and of the roles that are active in a new session.
-fn grants(connection: &mut Connection, version: &ServerVersion) -> Result<Grants, ServerError> {
+pub(crate) fn grants(connection: &mut Connection, version: &ServerVersion) -> Result<Grants, ServerError> {
     let mut lines = Vec::new();
     let statement = match connection.query(ACTIVE_ROLES) {
         Ok(rows) => rows.scalar().filter(|roles| version.flavor.is_mysql_like() && *roles != "NONE").map(using),

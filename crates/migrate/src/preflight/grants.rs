@@ -47,6 +47,14 @@ const WRITE: [&str; 17] = [
 /// Global privileges on the target. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
 const SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
 
+/// Global privileges on the source by which a cut-over stops its writes, and sees prepared transactions.
+const FENCE: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "XA_RECOVER_ADMIN"];
+
+/// What a cut-over needs besides [`required`].
+pub(crate) fn cut_over() -> Grant {
+    Grant { side: Side::Source, privileges: FENCE.to_vec(), scope: None, shown: None }
+}
+
 /// The grants that a migration of these schemas needs, from MySQL to MySQL.
 #[must_use]
 pub fn required(_source: &ServerVersion, _target: &ServerVersion, filter: &Filter, schemas: &[String]) -> Vec<Grant> {

@@ -14,7 +14,6 @@ mod pairs;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use self::checks::ROW_SETTINGS;
 pub use self::{
     checks::CHECKS,
     facts::{End, Facts, Request, Tables},
@@ -25,6 +24,7 @@ pub use self::{
     link::{Link, Transport, Verified},
     pairs::{Support, logs_cascades},
 };
+pub(crate) use self::{checks::ROW_SETTINGS, facts::grants, grants::cut_over};
 
 /// What a check judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

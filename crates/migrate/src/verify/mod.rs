@@ -79,6 +79,8 @@ pub(crate) enum Hot {
 pub(crate) struct Outcome {
     /// Number of chunks that were looked at.
     pub(crate) chunks: u64,
+    /// Number of rows that were equal.
+    pub(crate) rows: u64,
     /// What differs.
     pub(crate) divergences: Vec<Divergence>,
     /// Ranges that changed all the time.
@@ -110,6 +112,7 @@ pub(crate) fn compare(
         }
         let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
         total.chunks = total.chunks.saturating_add(verifier.outcome.chunks);
+        total.rows = total.rows.saturating_add(verifier.outcome.rows);
         total.open = total.open.saturating_add(verifier.outcome.open);
         total.divergences.extend(verifier.outcome.divergences);
         Ok(())
@@ -207,7 +210,10 @@ impl<'m> Verifier<'m> {
         let sql = expression::of_rows(range.table, range.after.as_ref(), range.upto.as_ref());
         for _ in 0..tries {
             if let Some((source, target)) = self.both(range, None, &sql, hashes)? {
-                self.outcome.divergences.extend(differing(range.table, &source, &target));
+                let differing = differing(range.table, &source, &target);
+                let missing = differing.iter().filter(|found| found.kind != DivergenceKind::Extra).count();
+                self.count_equal(as_u64(source.len().saturating_sub(missing)));
+                self.outcome.divergences.extend(differing);
                 return Ok(true);
             }
             self.shared.sleep(PAUSE)?;
@@ -215,11 +221,18 @@ impl<'m> Verifier<'m> {
         Ok(false)
     }
 
+    fn count_equal(&mut self, rows: u64) {
+        self.outcome.rows = self.outcome.rows.saturating_add(rows);
+    }
+
     fn compare(&mut self, range: &Range<'m>, chunk: Option<u64>) -> Result<Compared, Error> {
         let sql = expression::of_range(range.table, range.after.as_ref(), range.upto.as_ref());
         Ok(match self.both(range, chunk, &sql, sum)? {
             None => Compared::Touched,
-            Some((source, target)) if source == target => Compared::Equal,
+            Some((source, target)) if source == target => {
+                self.count_equal(source.rows.parse().unwrap_or(0));
+                Compared::Equal
+            }
             Some(_) => Compared::Different,
         })
     }
@@ -319,6 +332,10 @@ fn hashes(connection: &mut Connection, side: Side, table: &MovedTable, sql: &str
     });
     read.map_err(Error::of(side))?;
     if readable { Ok(hashes) } else { Err(Error::Fields { table: table.shown.clone() }) }
+}
+
+fn as_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn differing(table: &MovedTable, source: &Hashes, target: &Hashes) -> Vec<Divergence> {

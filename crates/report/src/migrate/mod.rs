@@ -5,5 +5,8 @@ mod run;
 
 pub use self::{
     plan::{write_migrate_json, write_migrate_plan},
-    run::{migrate_cut_over, migrate_event, migrate_status_line, migrate_verified, write_migrate_status},
+    run::{
+        migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,
+        write_migrate_status,
+    },
 };

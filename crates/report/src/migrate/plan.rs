@@ -180,7 +180,7 @@ fn blocking(findings: usize) -> String {
 }
 
 /// A label, and wrapped text beside it.
-fn paragraph(out: &mut dyn Write, label: &str, text: &str) -> Result<(), Error> {
+pub(super) fn paragraph(out: &mut dyn Write, label: &str, text: &str) -> Result<(), Error> {
     for (position, line) in wrap(&visible(text), WIDTH - LABEL - 2).iter().enumerate() {
         let label = if position == 0 { label } else { "" };
         writeln!(out, "{label:<LABEL$}  {line}")?;

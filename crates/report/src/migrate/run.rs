@@ -1,13 +1,17 @@
 //! Runs of `sealant migrate`: progress, events, and the state.
 
-use std::io::Write;
+use std::{io::Write, time::Duration};
 
 use ::migrate::{CutOver, DivergenceKind, Event, Phase, Progress, Status, Verified};
 
+use super::plan::paragraph;
 use crate::{
-    Error, size,
-    text::{count, number, visible},
+    Error, Message, size,
+    text::{count, fit_name, number, pad, visible},
 };
+
+/// Columns of a table's name.
+const NAME: usize = 36;
 
 /// The status line of a run.
 #[must_use]
@@ -16,19 +20,29 @@ pub fn migrate_status_line(progress: &Progress) -> String {
     let applied = number(progress.applied_rows);
     format!(
         "{}  copied {rows} rows, {}  applied {applied} changes  verified {} of {} chunks",
-        phase(progress.phase),
+        short(progress.phase),
         size(progress.copied_bytes),
         number(progress.verified_chunks),
         number(progress.chunks)
     )
 }
 
+const fn short(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Copy => "copying",
+        Phase::Copied => "following",
+        Phase::CutOver | Phase::Switched => "cutting over",
+    }
+}
+
 /// A line for an event; `None` for progress.
 #[must_use]
 pub fn migrate_event(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Phase(begun) => phase(*begun).to_owned(),
-        Event::Resumed { why } => format!("{}; going on", visible(why)),
+        Event::Phase(Phase::Copy) => "copying the tables, and following the source".to_owned(),
+        Event::Phase(Phase::Copied) => "every row is copied; following the source".to_owned(),
+        Event::Phase(_) => return None,
+        Event::Resumed { why } => format!("{}; trying again", visible(why)),
         Event::Divergence(found) => {
             let how = match found.kind {
                 DivergenceKind::Missing => "is missing at the target",
@@ -42,56 +56,162 @@ pub fn migrate_event(event: &Event) -> Option<String> {
     })
 }
 
+/// What a run with the goal of copying alone says at its end.
+#[must_use]
+pub fn migrate_copied() -> Vec<Message> {
+    vec![Message::hint("rows are not compared yet: sealant migrate run does that, and sealant migrate verify again")]
+}
+
+/// What a run says at its end, when the target is ready for the cut-over.
+#[must_use]
+pub fn migrate_ready(verified: &Verified) -> Vec<Message> {
+    let next = "to follow the source until the cut-over: sealant migrate run --until forever; to end the migration: \
+                sealant migrate cutover --fence read-only";
+    [migrate_verified(verified), vec![Message::hint(next)]].concat()
+}
+
 /// What was compared.
 #[must_use]
-pub fn migrate_verified(verified: &Verified) -> String {
-    let chunks = count(verified.chunks, "chunk");
-    match verified.open {
-        0 => format!("{chunks} compared, all rows are equal"),
-        open => format!(
-            "{chunks} compared, no row differs; {open} changed all the time and will be compared in the cut-over"
+pub fn migrate_verified(verified: &Verified) -> Vec<Message> {
+    let rows = count(verified.rows, "row");
+    vec![Message::info(match (verified.open, verified.chunks) {
+        (0, 0) => "no row has changed since all were compared; every row is equal at both servers".to_owned(),
+        (0, _) => format!("{rows} compared; every row is equal at both servers"),
+        (open, _) => format!(
+            "{rows} compared, and none differs; {} changed all the time, and the cut-over will compare them",
+            count(open, "range")
         ),
-    }
+    })]
 }
 
 /// What a cut-over did.
 #[must_use]
-pub fn migrate_cut_over(done: &CutOver) -> String {
-    if done.source_end.is_empty() {
-        return "the cut-over was done before".to_owned();
-    }
-    let seconds = done.blocked.as_secs_f64();
-    format!("the target has every row up to {}; writes were blocked for {seconds:.1} s so far", done.source_end)
+pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
+    let end = visible(&done.source_end);
+    let text = match done.blocked {
+        None => format!("the cut-over was done before: the target has every row up to {end} of the source's log"),
+        Some(blocked) => format!(
+            "the target has every row up to {end} of the source's log, and all are equal; the source takes no writes \
+             since {:.1} s",
+            blocked.as_secs_f64()
+        ),
+    };
+    let next = "let the applications write to the target, then give sealant migrate finish; the source stays read-only \
+                (super_read_only)";
+    vec![Message::info(text), Message::hint(next)]
 }
 
-/// Writes the state of a migration as text.
+/// Writes the state of a migration as text, in 80 columns.
 ///
 /// # Errors
 /// [`Error::Write`].
 pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
-    let mut text = format!("phase     {}\n", phase(status.phase));
-    if !status.step.is_empty() {
-        text.push_str(&format!("cut-over  {}\n", status.step));
+    paragraph(out, "phase", phase(status))?;
+    if status.fenced {
+        paragraph(out, "source", "fenced: it may take no writes (super_read_only)")?;
     }
-    text.push_str(&format!("applied   {}\n", visible(&status.position)));
-    for table in &status.tables {
-        let copied = if table.complete { "copied" } else { "copying" };
-        let rows = number(table.rows);
-        text.push_str(&format!(
-            "{:<40}  {copied:<7}  {rows:>14} rows  {} of {} chunks verified\n",
-            visible(&table.name),
-            table.verified,
-            table.chunks
-        ));
-    }
-    out.write_all(text.as_bytes()).map_err(Error::Write)
+    let process = match status.running {
+        true => "runs now".to_owned(),
+        false => format!("none runs; the last one ended {} ago", ago(status.seen)),
+    };
+    paragraph(out, "process", &process)?;
+    paragraph(out, "applied", &format!("transactions {}", status.position.replace(',', ", ")))?;
+    tables(status, out)?;
+    let next = next(status);
+    if next.is_empty() { Ok(()) } else { paragraph(out, "next", next) }
 }
 
-const fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Copy => "copying",
-        Phase::Copied => "copied",
-        Phase::CutOver => "cutting over",
-        Phase::Switched => "switched",
+fn tables(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out)?;
+    line(out, ["TABLES", "copied", "rows", "size", "equal"])?;
+    for table in &status.tables {
+        let whole = if table.complete { "whole" } else { "partly" };
+        let equal = match (table.complete, table.chunks == table.verified) {
+            (true, true) => "all".to_owned(),
+            _ => format!("{} %", table.verified.saturating_mul(100).checked_div(table.chunks).unwrap_or(0)),
+        };
+        line(out, [&visible(&table.name), whole, &number(table.rows), &size(table.bytes), &equal])?;
+    }
+    Ok(writeln!(out)?)
+}
+
+/// Name, state, rows, size, and how many of the chunks are equal.
+fn line(out: &mut dyn Write, [name, copied, rows, size, equal]: [&str; 5]) -> Result<(), Error> {
+    let name = pad(&fit_name(name, NAME, "…"), NAME);
+    Ok(writeln!(out, "{name}  {copied:<6}  {rows:>14}  {size:>9}  {equal:>5}")?)
+}
+
+/// The command that comes next; empty while one runs.
+const fn next(status: &Status) -> &'static str {
+    match status.phase {
+        Phase::Switched => "sealant migrate finish, when applications write to the target",
+        _ if status.running => "",
+        _ if status.fenced => "sealant migrate cutover goes on; sealant migrate abort gives the migration up",
+        Phase::Copy => "sealant migrate run goes on",
+        Phase::Copied | Phase::CutOver => "sealant migrate run, until the cut-over; sealant migrate cutover",
+    }
+}
+
+const fn phase(status: &Status) -> &'static str {
+    match status.phase {
+        Phase::Copy => "rows are copied",
+        Phase::Copied => "every row is copied; changes of the source are applied",
+        Phase::CutOver if status.running => "the cut-over is in progress",
+        Phase::CutOver => "a cut-over was interrupted",
+        Phase::Switched => "the cut-over is done: the target has every row",
+    }
+}
+
+/// A time in its two largest units.
+fn ago(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use migrate::TableStatus;
+
+    use super::*;
+
+    fn status(phase: Phase, running: bool, fenced: bool) -> String {
+        let table = |name: &str, complete, verified| TableStatus {
+            name: name.to_owned(),
+            chunks: 8,
+            rows: 12_345_678_901,
+            bytes: 5 << 40,
+            verified,
+            complete,
+        };
+        let long = format!("shop.{}", "x".repeat(64));
+        let tables = vec![table(&long, true, 8), table("shop.b", false, 2)];
+        let position = "f275dc0a-ea58-11f1-8af4-02fc00000001:1-7,".repeat(4);
+        let seen = Duration::from_secs(4000);
+        let status = Status { phase, step: String::new(), fenced, running, seen, position, tables };
+        let mut out = Vec::new();
+        write_migrate_status(&status, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_status_says_what_comes_next_in_80_columns() {
+        for (phase, running, fenced, expected) in [
+            (Phase::Copy, false, false, "next      sealant migrate run goes on\n"),
+            (Phase::CutOver, false, true, "sealant migrate abort gives the migration up"),
+            (Phase::Switched, false, false, "sealant migrate finish"),
+            (Phase::Copied, true, false, "process   runs now"),
+            (Phase::Copied, false, false, "none runs; the last one ended 1 h 6 min ago"),
+        ] {
+            let text = status(phase, running, fenced);
+            assert!(text.contains(expected), "{text}");
+            assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{text}");
+            assert_eq!(text.contains("super_read_only"), fenced, "{text}");
+            assert!(text.contains("  all\n") && text.contains("25 %\n"), "{text}");
+        }
     }
 }

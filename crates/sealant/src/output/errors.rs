@@ -57,6 +57,7 @@ impl From<::migrate::Error> for Failure {
         let exit = match error {
             _ if error.is_refusal() => Exit::Findings,
             _ if error.is_misuse() => Exit::Usage,
+            ::migrate::Error::MissingGrant { .. } => Exit::Incomplete,
             _ => Exit::Failed,
         };
         Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }

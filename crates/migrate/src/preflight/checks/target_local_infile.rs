@@ -14,7 +14,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let evidence = "local_infile is OFF: the copy loads rows with LOAD DATA LOCAL";
-    vec![Finding::block(Side::Target, evidence).run(Side::Target, "SET GLOBAL local_infile = ON")]
+    vec![Finding::block(Side::Target, evidence).run(Side::Target, "SET PERSIST local_infile = ON")]
 }
 
 #[cfg(test)]

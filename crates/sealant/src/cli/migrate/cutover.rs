@@ -9,7 +9,7 @@ use report::migrate_cut_over;
 use super::{Reporting, scope::Scope};
 use crate::cli::change::confirm;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, say};
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then
@@ -45,6 +45,7 @@ pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the target has every row, and was compared"),
     (Exit::Failed, "not done; the source takes writes as before"),
     (Exit::Findings, "rows differ; the source takes writes as before"),
+    (Exit::Incomplete, "the account lacks a privilege, which is named; the source takes writes as before"),
 ];
 
 impl Cutover {
@@ -60,7 +61,7 @@ impl Cutover {
         let status = self.reporting.status();
         let done = cut_over(&settings, &mut |event| self.reporting.tell(&status, &event));
         status.clear();
-        info(&migrate_cut_over(&done?));
+        say(&migrate_cut_over(&done?));
         Ok(Exit::Clean)
     }
 }

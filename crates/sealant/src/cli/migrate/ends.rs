@@ -145,7 +145,23 @@ impl Ends {
         Ok([source, self.open_one(Side::Target, target, self.target.unverified)?])
     }
 
-    fn open_one(&self, side: Side, (target, options): (Target, Options), unverified: bool) -> Result<End, Failure> {
+    /// The target, which is not contacted.
+    pub(crate) fn target(&self) -> Result<(Target, Options), Failure> {
+        self.verifiable(Side::Target, self.target.connection(self)?, self.target.unverified)
+    }
+
+    fn open_one(&self, side: Side, named: (Target, Options), unverified: bool) -> Result<End, Failure> {
+        let (target, options) = self.verifiable(side, named, unverified)?;
+        let connection = Connection::open(&target, &options).map_err(|error| Error::Server { side, error })?;
+        Ok(End { connection, options })
+    }
+
+    fn verifiable(
+        &self,
+        side: Side,
+        (target, options): (Target, Options),
+        unverified: bool,
+    ) -> Result<(Target, Options), Failure> {
         let mut options = Options { statement_timeout: STATEMENT_TIMEOUT, ..options };
         let endpoint = &target.endpoint;
         if !endpoint.is_socket() && options.tls.has_authority() {
@@ -155,7 +171,6 @@ impl Ends {
         if !endpoint.is_socket() && !options.tls.verifies(endpoint) && !unverified {
             return Err(Error::Unverified { side, endpoint: endpoint.to_string() }.into());
         }
-        let connection = Connection::open(&target, &options).map_err(|error| Error::Server { side, error })?;
-        Ok(End { connection, options })
+        Ok((target, options))
     }
 }

@@ -8,6 +8,8 @@ use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};
 
 /// Remove the state of a migration after its cut-over; the tables stay at both ends
+///
+/// Only the target is contacted.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", FINISH_EXITS))]
 pub(crate) struct Finish {
@@ -29,15 +31,15 @@ pub(crate) struct Abort {
     yes: bool,
 }
 
-pub(super) const FINISH_EXITS: exit::Codes = &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was not done")];
+pub(super) const FINISH_EXITS: exit::Codes =
+    &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was not done, or there is no migration")];
 pub(super) const ABORT_EXITS: exit::Codes =
-    &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was done already")];
+    &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was done, or there is no migration")];
 
 impl Finish {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let settings = self.scope.settings(&mut self.scope.ends.open()?)?;
-        ::migrate::finish(&settings.target)?;
-        info("the state of the migration is removed");
+        ::migrate::finish(&self.scope.target()?)?;
+        info("the state of the migration is removed; the tables stay at both ends");
         Ok(Exit::Clean)
     }
 }
@@ -52,7 +54,9 @@ impl Abort {
             })?;
         }
         ::migrate::abort(&settings, self.drop_tables)?;
-        info("the migration is given up");
+        let tables =
+            if self.drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
+        info(&format!("the migration is given up; {tables}"));
         Ok(Exit::Clean)
     }
 }

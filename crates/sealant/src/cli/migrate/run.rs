@@ -3,13 +3,13 @@
 use ::migrate::plan::{Readiness, plan};
 use ::migrate::{Settings, Until, create_tables, is_begun, run};
 use clap::{Args, ValueEnum};
-use report::{migrate_verified, write_migrate_plan};
+use report::{migrate_copied, migrate_ready, write_migrate_plan};
 
 use super::ends::End;
 use super::{Reporting, scope::Scope};
 use crate::cli::change::confirm;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, say};
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was
@@ -37,7 +37,7 @@ enum Goal {
     Copied,
     /// Every row is compared as well
     Verified,
-    /// Until a signal ends it
+    /// Until SIGINT or SIGTERM ends it: changes are applied and compared all the time
     Forever,
 }
 
@@ -67,7 +67,13 @@ impl Run {
         let status = self.reporting.status();
         let verified = run(&settings, &mut |event| self.reporting.tell(&status, &event));
         status.clear();
-        info(&migrate_verified(&verified?));
+        let verified = verified?;
+        if !self.reporting.quiet {
+            say(&match self.until {
+                Goal::Copied => migrate_copied(),
+                Goal::Verified | Goal::Forever => migrate_ready(&verified),
+            });
+        }
         Ok(Exit::Clean)
     }
 

@@ -5,7 +5,7 @@ use ::migrate::preflight::Request;
 use ::migrate::{Error, Settings, Side};
 use clap::{Args, ValueEnum};
 use glob::{Pattern, PatternError};
-use server::tls::TlsVersion;
+use server::{Options, Target, tls::TlsVersion};
 
 use super::ends::{End, Ends};
 use crate::output::message::Failure;
@@ -79,17 +79,26 @@ impl Scope {
         Ok(Settings { encrypt: self.creation().encrypt, ..Settings::new(source, target, catalog.tables) })
     }
 
+    /// The target alone, for what does not need the source.
+    pub(crate) fn target(&self) -> Result<::migrate::End, Failure> {
+        let (target, options) = self.ends.target()?;
+        Ok(self.with_versions(target, options))
+    }
+
     pub(crate) fn filter(&self) -> Filter {
         Filter { schemas: self.selection.schema.clone(), exclude: self.selection.exclude.clone() }
     }
 
     fn end(&self, end: &End) -> ::migrate::End {
-        let mut options = end.options.clone();
+        self.with_versions(end.connection.target().clone(), end.options.clone())
+    }
+
+    fn with_versions(&self, target: Target, mut options: Options) -> ::migrate::End {
         options.tls.versions = match self.min_tls {
             MinTls::Tls13 => vec![TlsVersion::Tls13],
             MinTls::Tls12 => vec![TlsVersion::Tls12, TlsVersion::Tls13],
         };
-        ::migrate::End { target: end.connection.target().clone(), options }
+        ::migrate::End { target, options }
     }
 }
 

@@ -10,6 +10,8 @@ use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
 /// Show how far a migration is, also while another process runs it
+///
+/// Only the target is contacted: the state is there.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Status {
@@ -18,12 +20,11 @@ pub(crate) struct Status {
 }
 
 pub(super) const EXITS: exit::Codes =
-    &[(Exit::Clean, "shown"), (Exit::Failed, "no migration was begun, or a server cannot be reached")];
+    &[(Exit::Clean, "shown"), (Exit::Failed, "no migration was begun, or the target cannot be reached")];
 
 impl Status {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let settings = self.scope.settings(&mut self.scope.ends.open()?)?;
-        let found = status(&settings)?;
+        let found = status(&self.scope.target()?)?;
         to_stdout(&|out| write_migrate_status(&found, out).map_err(std::io::Error::from))?;
         Ok(Exit::Clean)
     }

@@ -6,7 +6,7 @@ use report::migrate_verified;
 
 use super::{Reporting, scope::Scope};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, say};
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Compare every row of both servers again, while they change; rows that differ are named
@@ -33,7 +33,7 @@ impl Verify {
         let status = self.reporting.status();
         let verified = verify(&settings, &mut |event| self.reporting.tell(&status, &event));
         status.clear();
-        info(&migrate_verified(&verified?));
+        say(&migrate_verified(&verified?));
         Ok(Exit::Clean)
     }
 }
