@@ -195,3 +195,35 @@ fn waits_for_the_applier(backups: &Backups, source: &mut Server, replica: &Serve
     let took = took.says("waiting at most 60 s").says("the server took over from");
     assert_eq!(took.json["gaps"].as_array().map(Vec::len), Some(0), "{}", took.json);
 }
+
+/// A restored directory has to end where it is said to end, also if nothing was to be replayed.
+#[test]
+fn a_directory_that_has_what_is_to_be_left_out_is_refused() {
+    let Some(found) = require(Kind::MySql97) else { return };
+    let mut server = mysql();
+    server.sql(TABLE).expect("a table is made");
+    insert(&server, "in");
+    server.sql("FLUSH BINARY LOGS").expect("flushed");
+    insert(&server, "to be left out");
+    let backups = backups(&server, server.socket());
+    backups.configure("provider = \"follow\"", "provider = \"stopped\"");
+    once(&backups).is(0);
+    let newest = server.value("SHOW BINARY LOG STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name").to_owned();
+    server.stop().expect("it stops");
+    // The directory lost its newest log, so it seems to end with the one before.
+    let index = fs::read_to_string(server.datadir().join("binlog.index")).expect("an index");
+    let others: String =
+        index.lines().filter(|line| !line.ends_with(&newest)).map(|line| format!("{line}\n")).collect();
+    assert_ne!(others, index);
+    fs::write(server.datadir().join("binlog.index"), &others).expect("written");
+    fs::remove_file(server.datadir().join(&newest)).expect("removed");
+    backups.configure(&socket(server.socket()), "");
+    backups.backup(&["run"]).is(0);
+    let mysqld = found.daemon;
+    let mysqld = mysqld.to_str().expect("ASCII");
+    let position = format!("{}:4", newest);
+    let options = ["--mysqld", mysqld, "--to-position", &position];
+    let ran = backups.restore("1", &backups.path("restored"), &options);
+    ran.is(1).says("it has executed a transaction that was to be left out");
+}
