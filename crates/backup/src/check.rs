@@ -10,7 +10,7 @@ use std::{
 use agefile::Identity;
 use archive::{
     ArchiveError, Digest, PackReader,
-    chain::{self, Break, Link},
+    chain::{Break, Link},
     names::{self, Number},
     receipt::Object,
     sshsig::AllowedSigners,
@@ -22,11 +22,14 @@ use store::StoreError;
 
 use crate::{
     BackupError, Outcome, Repository,
-    binlogs::{Archive, StoredPart},
+    binlogs::StoredPart,
     config::{allowed_signers, identities},
-    declared::declared,
     repository::check_sum,
 };
+
+mod named;
+
+use self::named::Named;
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -137,23 +140,15 @@ pub fn check(
         Selection::All => None,
         Selection::Number(number) => Some(number),
     };
-    let mut checked = Checked { signed: signers.is_some(), ..Checked::default() };
-    let links = receipts(repository, host, signers, &mut checked)?;
-    let (mut declared, untrusted) = declared(repository, signers)?;
-    untrusted.into_iter().for_each(|(object, reason)| checked.bad(&object, reason));
-    checked.breaks = chain::breaks(&repository.id, host, &links, &declared.remove(host).unwrap_or_default().removed);
-    let chosen: Vec<&Link> = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only)).collect();
-    if let (Some(only), true) = (only, chosen.is_empty()) {
+    let named = Named::read(repository, host, only, signers)?;
+    if let (Some(only), true) = (only, named.objects.is_empty()) {
         return Err(repository.no_backup(host, &only.to_string()));
     }
-    let mut objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
-    let archives = if only.is_none() { checked.binlogs(repository, host, signers)? } else { Vec::new() };
-    let parts: BTreeMap<String, StoredPart<'_>> =
-        archives.iter().flat_map(Archive::parts).map(|part| (part.object.clone(), part)).collect();
-    objects.extend(parts.iter().map(|(object, part)| (object.clone(), part.segment.object)));
-    let read = checked.packs_to_read(&objects, depth);
+    let mut checked = Checked { signed: signers.is_some(), receipts: named.receipts, ..Checked::default() };
+    let parts = named.parts();
+    let read = checked.packs_to_read(&named.objects, depth);
     let lengths = repository.lengths(host)?;
-    for (object, expected) in &objects {
+    for (object, expected) in &named.objects {
         checked.named = checked.named.saturating_add(1);
         match lengths.get(object).copied() {
             Some(bytes) if bytes == expected.bytes => checked.present = checked.present.saturating_add(1),
@@ -167,37 +162,18 @@ pub fn check(
         }
     }
     if only.is_none() {
-        let of_binlogs: BTreeSet<String> = archives.iter().flat_map(Archive::names).collect();
-        let is_named = |object: &String| of_binlogs.contains(object) || objects.contains_key(object);
-        checked.unnamed(host, &links, lengths.into_keys().filter(|object| !is_named(object)));
+        checked.unnamed = named.unnamed(host, lengths.into_keys());
     }
-    Ok((checked, links))
-}
-
-/// Reads and verifies every receipt. Wrong ones are recorded as bad and left out of the links.
-fn receipts(
-    repository: &Repository,
-    host: &str,
-    signers: Option<&AllowedSigners>,
-    checked: &mut Checked,
-) -> Result<Vec<Link>, BackupError> {
-    let mut links = Vec::new();
-    for number in repository.numbers(host)?.0 {
-        checked.receipts = checked.receipts.saturating_add(1);
-        let judged = repository.receipt(host, number).and_then(|found| {
-            let Some((link, bytes)) = found else { return Ok(None) };
-            signers.map_or(Ok(()), |signers| repository.judge(host, number, &bytes, signers))?;
-            Ok(Some(link))
-        });
-        match judged {
-            Ok(link) => links.extend(link),
-            Err(BackupError::Store(error)) => return Err(error.into()),
-            Err(BackupError::Object { object, source }) => checked.bad(&object, source.to_string()),
-            Err(BackupError::Untrusted { object, reason }) => checked.bad(&object, reason),
-            Err(error) => return Err(error),
-        }
+    if checked.bad.is_empty() && named.is_sound() {
+        return Ok((checked, named.links));
     }
-    Ok(links)
+    // A prune may have removed receipts after they were read, and then what they name: it declares that before, and removes
+    // receipts before what they name. So what is missing counts only if its receipt is still there.
+    let now = Named::read(repository, host, only, signers)?;
+    checked.keep_what_is_named(&now);
+    checked.breaks = now.breaks;
+    checked.bad.splice(..0, now.bad);
+    Ok((checked, named.links))
 }
 
 /// What to check, and how much of it to read.
@@ -295,35 +271,12 @@ impl Checked {
         Ok(())
     }
 
-    /// Reads and verifies the archives of binary logs. Gaps that they declare are not findings.
-    fn binlogs(
-        &mut self,
-        repository: &Repository,
-        host: &str,
-        signers: Option<&AllowedSigners>,
-    ) -> Result<Vec<Archive>, BackupError> {
-        let archives = Archive::read_all(repository, host, signers)?;
-        for (object, what) in archives.iter().flat_map(|archive| &archive.breaks) {
-            self.bad(object, what.clone());
-        }
-        Ok(archives)
-    }
-
-    fn unnamed(&mut self, host: &str, links: &[Link], listed: impl Iterator<Item = String>) {
-        let named: BTreeSet<String> =
-            links.iter().flat_map(|link| link.receipt.objects().map(|(object, _)| object)).collect();
-        let listed: Vec<String> = listed.collect();
-        let of_receipt = |object: &str| names::receipt_number(host, object);
-        let receipts: BTreeSet<Number> = listed
-            .iter()
-            .filter_map(|object| of_receipt(object).filter(|(_, is_receipt)| *is_receipt))
-            .map(|(number, _)| number)
-            .collect();
-        let is_expected = |object: &str| match of_receipt(object) {
-            Some((number, _)) => receipts.contains(&number),
-            None => named.contains(object),
-        };
-        self.unnamed.extend(listed.into_iter().filter(|object| !is_expected(object)));
+    /// Drops what was found about objects that no receipt names any more.
+    fn keep_what_is_named(&mut self, now: &Named) {
+        let before = self.bad.len();
+        self.bad.retain(|bad| now.objects.contains_key(&bad.object));
+        let pruned = before.saturating_sub(self.bad.len());
+        self.named = self.named.saturating_sub(pruned as u64);
     }
 
     /// The packs to read, if not all. They are taken in the order of their names, which are hashes.

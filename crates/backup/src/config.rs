@@ -25,6 +25,8 @@ use crate::{
 const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
 const SEGMENT_EVERY: Duration = Duration::from_secs(10);
+/// How long a new source may take, by default and at most, to apply what it received from the one before.
+const TAKEOVER_WAIT: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(86_400)];
 /// Default level of zstd. Higher levels take longer and gain little on pages (measured).
 const LEVEL: i32 = 1;
 /// Maximum of most time settings.
@@ -65,6 +67,8 @@ pub struct Config {
     pub segment_every: Duration,
     /// The server whose binary logs are archived, if not the one at the socket.
     pub binlog_source: Option<BinlogSource>,
+    /// Maximum time that a server which takes over may need to apply the archived transactions of the one before.
+    pub takeover_wait: Duration,
     /// `server_id` of the replica that archives binary logs, if configured.
     pub replica_id: Option<u32>,
 }
@@ -178,6 +182,7 @@ struct RawBinlogs {
     url: Option<String>,
     ca: Option<PathBuf>,
     segment_every: Option<String>,
+    takeover_wait: Option<String>,
     replica_id: Option<u32>,
 }
 
@@ -244,6 +249,11 @@ impl Config {
                     );
                 }
             },
+            takeover_wait: raw
+                .binlogs
+                .takeover_wait
+                .as_deref()
+                .map_or(Ok(TAKEOVER_WAIT[0]), |text| time("binlogs.takeover_wait", text, TAKEOVER_WAIT[1]))?,
             replica_id: raw.binlogs.replica_id.filter(|id| *id > 0),
         })
     }

@@ -27,7 +27,7 @@ pub(crate) struct DeclaredOfHost {
 }
 
 /// Receipts of binary logs that were removed: one, and all before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeclaredLogs {
     /// The last one.
     pub(crate) removed: RemovedLogs,

@@ -22,6 +22,11 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             "the server took over from {}, whose archive goes on with this one",
             visible(&predecessor.server)
         ))),
+        Note::Waiting(missing, limit) => Some(Message::info(format!(
+            "the server does not have all archived transactions yet, waiting at most {} s for {}",
+            limit.as_secs(),
+            visible(missing)
+        ))),
         Note::Lost(gap) => Some(Message::warning(format!(
             "binary logs are lost from {}:{} on: {}; make a new backup, from which changes can be replayed again",
             gap.from.file, gap.from.offset, gap.reason

@@ -21,13 +21,14 @@ use archive::{
 };
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
-use server::{Connection, Rows, ServerVersion, dialect::statement};
+use server::Connection;
 use snapshot::{Choice, Provider, follow::Account};
 
 use super::{
     chain::Archive,
-    failover::{self, Gtids, Takeover},
+    failover::{self, Former, Takeover},
     segment::Part,
+    source::Source,
     state::{ArchiveState, PendingReceipt, StateFile},
 };
 use crate::{
@@ -41,6 +42,10 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 const RECEIPT_EVERY: Duration = Duration::from_secs(60);
 /// First and longest pause between attempts to reach the server or the store.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// Time between two looks at a server that still applies transactions.
+const APPLIER_POLL: Duration = Duration::from_secs(1);
+/// How long a server whose applier is not seen to run may have nothing new: a group's applier is not seen.
+const APPLIER_STILL: Duration = Duration::from_secs(5);
 
 /// When archiving ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub enum Note<'n> {
     Stored(&'n Segment),
     /// The server took over from another one, whose archive this one continues.
     TookOver(&'n Predecessor),
+    /// The server does not have these transactions of the former one yet; they are waited for, at most so long.
+    Waiting(&'n str, Duration),
     /// Logs were lost.
     Lost(&'n Gap),
     /// Server or store failed; the next attempt follows after this pause.
@@ -101,7 +108,7 @@ pub fn archive(
     let account = account(config)?;
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
-    let mut server = Server::ask(&account)?;
+    let (_, source) = Source::connect(&account)?;
     let open = |server: &str| -> Result<_, BackupError> {
         Ok(Archiver {
             config,
@@ -117,30 +124,32 @@ pub fn archive(
         })
     };
     // A server that was archived before may not come back.
-    for other in StateFile::servers(&directory)?.iter().filter(|other| **other != server.id) {
+    for other in StateFile::servers(&directory)?.iter().filter(|other| **other != source.id) {
         match open(other)?.write_receipt() {
             // Its archive went on elsewhere.
             Ok(()) | Err(BackupError::OtherArchiver { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    let mut archiver = open(&server.id)?;
+    let mut archiver = open(&source.id)?;
     archiver.put_pending_receipt(Attempt::Again)?;
-    archiver.begin(&server, &directory)?;
-    let until = (mode == Mode::Once).then(|| server.end.clone());
+    archiver.begin(&source, &directory)?;
+    let until = (mode == Mode::Once).then(|| source.end.clone());
     let mut pauses = Pauses::default();
     while !archiver.is_stopped() {
         let before = archiver.archived.segments;
         archiver.state.archive.drop_partial_transactions();
-        let failed = match archiver.follow(&server, until.as_ref()) {
+        let failed = match archiver.follow(&source, until.as_ref()) {
             Ok(Ended::Reached) => break,
-            Ok(Ended::Lost) => None,
-            Ok(Ended::Closed) => Some(BackupError::ServerClosed),
-            Err(error) => Some(error),
+            Ok(Ended::Lost) => continue,
+            Ok(Ended::Closed) => BackupError::ServerClosed,
+            Err(error) => error,
         };
+        if mode == Mode::Once || !is_passing(&failed) {
+            return Err(failed);
+        }
         pauses = if archiver.archived.segments > before { Pauses::default() } else { pauses };
-        let Some(now) = archiver.ask_again(&server, failed, &mut pauses)? else { break };
-        server = now;
+        archiver.pause(&mut pauses, &failed);
     }
     archiver.write_receipt()?;
     let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
@@ -167,65 +176,6 @@ fn account(config: &Config) -> Result<Account, BackupError> {
         return Ok(Account::at_url(&source.url, config.server.password_file.as_deref(), &source.ca)?);
     }
     config.server.account(Choice::Only(Provider::Follow))?.ok_or_else(|| BackupError::NoSocket)
-}
-
-/// Facts about a server.
-struct Server {
-    /// Its name in the archive.
-    id: String,
-    version: ServerVersion,
-    is_mariadb: bool,
-    /// Its logs, the oldest first, with their lengths.
-    logs: Vec<BinlogPosition>,
-    /// Position at which its newest log ends.
-    end: BinlogPosition,
-    /// MySQL: its GTIDs.
-    gtids: Gtids,
-}
-
-impl Server {
-    fn ask(account: &Account) -> Result<Self, BackupError> {
-        let failed = |error: server::Error| BackupError::Binlog(error.into());
-        let mut connection = Connection::open(&account.target, &account.options).map_err(failed)?;
-        let identity = server::describe(&mut connection).map_err(failed)?;
-        let is_mariadb = !identity.version.flavor.is_mysql_like();
-        // Only this statement gives the position: the length of an encrypted log includes its header, which positions
-        // do not count.
-        let forbidden = |error| BackupError::Binlog(::binlog::Error::of_account(error));
-        let status = connection.query(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
-        let Some(end) = positions(&status).next() else { return Err(BackupError::NoBinaryLog) };
-        let logs = connection.query(statement::SHOW_BINARY_LOGS).map_err(forbidden)?;
-        let logs = positions(&logs).collect();
-        let gtids = if is_mariadb { Gtids::default() } else { gtids_of(&mut connection).map_err(failed)? };
-        let id = identity.server_uuid.filter(|_| !is_mariadb).unwrap_or_else(|| identity.server_id.to_string());
-        Ok(Self { id, version: identity.version, is_mariadb, logs, end, gtids })
-    }
-
-    /// Position of the first event of the oldest log.
-    fn oldest(&self) -> BinlogPosition {
-        let file = self.logs.first().map_or_else(String::new, |log| log.file.clone());
-        BinlogPosition { file, offset: FIRST_EVENT }
-    }
-
-    /// Whether the server still has the log, up to this position at least.
-    fn has(&self, position: &BinlogPosition) -> bool {
-        self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
-    }
-}
-
-fn gtids_of(connection: &mut Connection) -> Result<Gtids, server::Error> {
-    let rows = connection.query(statement::GTIDS)?;
-    let set = |name: &str| rows.value(0, name).and_then(|set| set.parse().ok()).unwrap_or_default();
-    let is_on = rows.value(0, "mode").is_some_and(|mode| mode.eq_ignore_ascii_case("ON"));
-    Ok(Gtids { executed: set("executed"), purged: set("purged"), is_on })
-}
-
-/// Names and lengths of logs: the first two columns.
-fn positions(rows: &Rows) -> impl Iterator<Item = BinlogPosition> {
-    rows.rows.iter().filter_map(|row| {
-        let (file, offset) = (row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?);
-        Some(BinlogPosition { file, offset })
-    })
 }
 
 /// Why a stream of events ended.
@@ -259,28 +209,28 @@ impl Archiver<'_> {
 
     /// Chooses the beginning of a new archive: the log that the newest backup ends in, so that all later changes are
     /// included.
-    fn begin(&mut self, server: &Server, directory: &Path) -> Result<(), BackupError> {
-        self.state.archive.version = server.version.to_string();
+    fn begin(&mut self, source: &Source, directory: &Path) -> Result<(), BackupError> {
+        self.state.archive.version = source.version.to_string();
         if !self.state.archive.end.file.is_empty() {
             return Ok(());
         }
-        if self.adopt(server)? || self.take_over(server, directory)? {
+        if self.adopt(source)? || self.take_over(source, directory)? {
             return self.state.save();
         }
         let of_backup = crate::state::newest_position(directory)?;
         let of_backup = of_backup.map(|position| BinlogPosition { file: position.file, offset: FIRST_EVENT });
-        self.state.archive.end = of_backup.filter(|at| server.has(at)).unwrap_or_else(|| server.oldest());
+        self.state.archive.end = of_backup.filter(|at| source.has(at)).unwrap_or_else(|| source.oldest());
         self.state.save()
     }
 
     /// Continues the archive in the repository, for a host that has lost its state. Returns whether there is one.
-    fn adopt(&mut self, server: &Server) -> Result<bool, BackupError> {
+    fn adopt(&mut self, source: &Source) -> Result<bool, BackupError> {
         if !self.repository.may_read() {
             return Ok(false);
         }
         // Only receipts that this host has signed.
         let signers = AllowedSigners::only(self.key.public(), &self.config.host);
-        let archive = Archive::read_one(self.repository, &self.config.host, &server.id, Some(&signers))?;
+        let archive = Archive::read_one(self.repository, &self.config.host, &source.id, Some(&signers))?;
         let Some((newest, digest)) = archive.as_ref().and_then(|archive| archive.receipts.last().zip(archive.newest))
         else {
             return Ok(false);
@@ -299,71 +249,92 @@ impl Archiver<'_> {
     }
 
     /// Continues the archive of the server that this one has replaced. Returns whether there is one.
-    fn take_over(&mut self, server: &Server, directory: &Path) -> Result<bool, BackupError> {
-        let Some(former) = failover::newest(directory, &server.id)?.filter(|_| !server.is_mariadb) else {
+    fn take_over(&mut self, source: &Source, directory: &Path) -> Result<bool, BackupError> {
+        let Some(former) = failover::newest(directory, &source.id)?.filter(|_| !source.is_mariadb) else {
             return Ok(false);
         };
+        let now = self.wait_for_applier(&former, source)?;
+        let source = now.as_ref().unwrap_or(source);
+        if self.is_stopped() {
+            return Ok(true);
+        }
         let settings = self.settings();
-        let mut before = |log: &str| failover::gtids_before(self.account, &settings, log);
-        match failover::take_over(&former, &server.gtids, &server.logs, &mut before)? {
+        let mut before = |log: &str| failover::gtids_before(source, self.account, &settings, log);
+        match failover::take_over(&former, &source.gtids, &source.logs, &mut before)? {
             Takeover::Continues(predecessor, begin) => {
                 (self.note)(&Note::TookOver(&predecessor));
                 self.state.archive.predecessor = Some(predecessor);
                 self.state.archive.end = begin;
             }
-            Takeover::Lost(gap) => self.begin_after(gap, server),
+            Takeover::Lost(gap) => self.begin_after(gap, source),
         }
         Ok(true)
     }
 
-    /// Asks the server again after `failed`, until it answers: an earlier answer says nothing about the logs that it has now.
-    /// `None` if a stop was requested.
-    fn ask_again(
-        &self,
-        server: &Server,
-        mut failed: Option<BackupError>,
-        pauses: &mut Pauses,
-    ) -> Result<Option<Server>, BackupError> {
-        while !self.is_stopped() {
-            let refused = match failed.take() {
-                Some(error) if self.mode == Mode::Follow && is_passing(&error) => {
-                    self.pause(pauses, &error)?;
-                    None
-                }
-                Some(error) if !is_unavailable(&error) => return Err(error),
-                refused => refused,
-            };
-            match (Server::ask(self.account), refused) {
-                (Ok(now), _) if now.id != server.id => {
-                    return Err(BackupError::OtherServer { before: server.id.clone(), now: now.id });
-                }
-                // If the logs were removed meanwhile, the new list shows it.
-                (Ok(now), Some(refused)) if now.has(&self.state.archive.end) => return Err(refused),
-                (Ok(now), _) => return Ok(Some(now)),
-                (Err(error), _) => failed = Some(error),
+    /// Waits while a promoted server still applies what it has received from the former one. Returns what it said last,
+    /// if it had to be asked again.
+    fn wait_for_applier(&self, former: &Former, source: &Source) -> Result<Option<Source>, BackupError> {
+        let (began, mut changed) = (Instant::now(), Instant::now());
+        let mut missing = former.missing_in(&source.gtids);
+        let mut newest = None;
+        if !missing.is_empty() && source.gtids.is_on {
+            (self.note)(&Note::Waiting(&missing.to_string(), self.config.takeover_wait));
+        }
+        while !missing.is_empty() && source.gtids.is_on && began.elapsed() < self.config.takeover_wait {
+            self.sleep(APPLIER_POLL);
+            let (mut connection, now) = source.connect_again(self.account)?;
+            let left = former.missing_in(&now.gtids);
+            if left != missing || now.applies(&mut connection)? {
+                changed = Instant::now();
+            }
+            (missing, newest) = (left, Some(now));
+            if self.is_stopped() || changed.elapsed() > APPLIER_STILL {
+                break;
             }
         }
-        Ok(None)
+        Ok(newest)
     }
 
     /// Reads the stream from the end of the archive on.
-    fn follow(&mut self, server: &Server, until: Option<&BinlogPosition>) -> Result<Ended, BackupError> {
-        if !server.has(&self.state.archive.end) {
-            self.lose(server, "the server has no such position in its logs any more")?;
+    fn follow(&mut self, source: &Source, until: Option<&BinlogPosition>) -> Result<Ended, BackupError> {
+        let (connection, now) = source.connect_again(self.account)?;
+        if !now.has(&self.state.archive.end) {
+            self.lose(&now, "the server has no such position in its logs any more")?;
         }
-        let from = self.state.archive.end.clone();
-        if until.is_some_and(|until| *until == from) {
+        if until.is_some_and(|until| *until == self.state.archive.end) {
             return Ok(Ended::Reached);
         }
+        match self.stream(connection, &now, until) {
+            // If the logs were removed meanwhile, the new list shows it.
+            Err(refused) if is_unavailable(&refused) => {
+                let (_, now) = source.connect_again(self.account)?;
+                if now.has(&self.state.archive.end) { Err(refused) } else { Ok(Ended::Lost) }
+            }
+            ended => ended,
+        }
+    }
+
+    /// Reads the stream of a server that has answered on this connection.
+    fn stream(
+        &mut self,
+        connection: Connection,
+        source: &Source,
+        until: Option<&BinlogPosition>,
+    ) -> Result<Ended, BackupError> {
+        let from = self.state.archive.end.clone();
         let start = Start::Position(LogPosition { file: from.file.clone(), position: from.offset });
         let settings = self.settings();
-        let mut replica = Replica::connect(&self.account.target, &self.account.options, &start, &settings)?;
+        let mut replica = Replica::start(connection, &start, &settings)?;
         (self.note)(&Note::Connected(&from));
         let mut part = Part::at(&from.file, from.offset);
-        let (mut began, mut last) = (Instant::now(), Kept::Nothing);
+        let (mut began, mut last, mut is_first) = (Instant::now(), Kept::Nothing, true);
         let ended = loop {
             let Some(event) = replica.next_event()? else { break Ended::Closed };
             let header = event.header;
+            // A proxy may send queries and the request for the log to different servers.
+            if std::mem::take(&mut is_first) && header.server_id != source.server_id {
+                return Err(source.is_other(format!("the one with server_id {}", header.server_id)));
+            }
             let kept = Kept::judge(&event);
             let gtids = gtids_before(&event.body);
             if kept == Kept::Description && header.end_position == 0 {
@@ -371,7 +342,7 @@ impl Archiver<'_> {
                 // whether this is the log that was read before.
                 let log_began = self.state.archive.log_began;
                 if part.start > FIRST_EVENT && log_began != 0 && log_began != header.timestamp {
-                    self.lose(server, "the server has begun its logs again")?;
+                    self.lose(source, "the server has begun its logs again")?;
                     break Ended::Lost;
                 }
                 continue;
@@ -396,13 +367,13 @@ impl Archiver<'_> {
             if let Some(gtids) = gtids {
                 let is_head = kept == Kept::Event && part.start == FIRST_EVENT;
                 if is_head && !goes_on(&self.state.archive.gtid, &gtids) {
-                    self.lose(server, "the server has begun its logs again")?;
+                    self.lose(source, "the server has begun its logs again")?;
                     break Ended::Lost;
                 }
                 self.state.archive.gtid = gtids;
             }
             if at.file != part.file {
-                self.flush(&mut part, true, &replica, server)?;
+                self.flush(&mut part, true, &replica, source)?;
                 self.state.archive.end = BinlogPosition { file: at.file.clone(), offset: FIRST_EVENT };
                 self.state.archive.log_began = 0;
                 self.state.save()?;
@@ -415,7 +386,7 @@ impl Archiver<'_> {
             let is_over = is_between
                 && (self.is_stopped() || until.is_some_and(|until| at.has_reached(&until.file, until.offset)));
             if is_due || is_over && is_whole {
-                self.flush(&mut part, is_whole, &replica, server)?;
+                self.flush(&mut part, is_whole, &replica, source)?;
             }
             if is_over {
                 break Ended::Reached;
@@ -444,12 +415,12 @@ impl Archiver<'_> {
         part: &mut Part,
         is_whole: bool,
         replica: &Replica,
-        server: &Server,
+        source: &Source,
     ) -> Result<(), BackupError> {
         if part.is_empty() {
             return Ok(());
         }
-        let store = || part.store(self.repository, &self.config.host, &server.id, &self.config.recipients);
+        let store = || part.store(self.repository, &self.config.host, &source.id, &self.config.recipients);
         let segment = self.patiently(store)?;
         self.archived.segments = self.archived.segments.saturating_add(1);
         self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
@@ -457,7 +428,7 @@ impl Archiver<'_> {
         let archive = &mut self.state.archive;
         if is_whole {
             archive.end = BinlogPosition { file: segment.file.clone(), offset: segment.end };
-            archive.gtid = gtid(&archive.gtid, replica, server.is_mariadb);
+            archive.gtid = gtid(&archive.gtid, replica, source.is_mariadb);
         }
         archive.pending.push(segment.clone());
         self.state.save()?;
@@ -476,7 +447,7 @@ impl Archiver<'_> {
         loop {
             match work() {
                 Err(error) if self.mode == Mode::Follow && is_passing(&error) && !self.is_stopped() => {
-                    self.pause(&mut pauses, &error)?;
+                    self.pause(&mut pauses, &error);
                 }
                 done => return done,
             }
@@ -484,21 +455,21 @@ impl Archiver<'_> {
     }
 
     /// Records that logs are missing. What was read before them gets its own receipt.
-    fn lose(&mut self, server: &Server, reason: &str) -> Result<(), BackupError> {
+    fn lose(&mut self, source: &Source, reason: &str) -> Result<(), BackupError> {
         self.write_receipt()?;
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
-        self.begin_after(gap, server);
+        self.begin_after(gap, source);
         self.state.save()
     }
 
     /// Begins with the oldest log of the server, after a gap.
-    fn begin_after(&mut self, gap: Gap, server: &Server) {
+    fn begin_after(&mut self, gap: Gap, source: &Source) {
         (self.note)(&Note::Lost(&gap));
         self.archived.gaps.push(gap.clone());
         self.state.archive.gap = Some(gap);
         self.state.archive.predecessor = None;
-        self.state.archive.end = server.oldest();
+        self.state.archive.end = source.oldest();
         self.state.archive.gtid = String::new();
         self.state.archive.log_began = 0;
     }
@@ -554,14 +525,18 @@ impl Archiver<'_> {
     }
 
     /// Waits before another attempt.
-    fn pause(&self, pauses: &mut Pauses, error: &BackupError) -> Result<(), BackupError> {
+    fn pause(&self, pauses: &mut Pauses, error: &BackupError) {
         let pause = pauses.next();
         (self.note)(&Note::Retry(error, pause));
+        self.sleep(pause);
+    }
+
+    /// Waits, unless a stop is requested.
+    fn sleep(&self, pause: Duration) {
         let until = Instant::now() + pause;
         while Instant::now() < until && !self.is_stopped() {
             thread::sleep(Duration::from_millis(100));
         }
-        Ok(())
     }
 }
 

@@ -55,15 +55,26 @@ impl Archive {
         host: &str,
         signers: Option<&AllowedSigners>,
     ) -> Result<Vec<Self>, BackupError> {
-        let servers = servers(repository, host)?;
-        if servers.is_empty() {
+        if servers(repository, host)?.is_empty() {
             return Ok(Vec::new());
         }
-        let pruned = pruned(repository, host, signers)?;
-        let of_server = |(server, stored): (&String, &StoredReceipts)| {
-            Self::read(repository, host, server, stored, signers, pruned.get(server))
-        };
-        servers.iter().map(of_server).collect()
+        let mut declared = pruned(repository, host, signers)?;
+        loop {
+            let of_server = |(server, stored): (&String, &StoredReceipts)| {
+                Self::read(repository, host, server, stored, signers, declared.get(server))
+            };
+            let archives: Vec<Self> =
+                servers(repository, host)?.iter().map(of_server).collect::<Result<_, BackupError>>()?;
+            if archives.iter().all(|archive| archive.breaks.is_empty()) {
+                return Ok(archives);
+            }
+            // A prune may have removed receipts meanwhile, which it has declared before.
+            let now = pruned(repository, host, signers)?;
+            if now == declared {
+                return Ok(archives);
+            }
+            declared = now;
+        }
     }
 
     /// As [`Self::read_all`], for a host that should have an archive.

@@ -14,7 +14,10 @@ use jiff::Timestamp;
 use replication::gtid::mysql::GtidSet;
 use snapshot::follow::Account;
 
-use super::state::{ArchiveState, StateFile};
+use super::{
+    source::Source,
+    state::{ArchiveState, StateFile},
+};
 use crate::BackupError;
 
 /// How the archive of a new server begins.
@@ -47,6 +50,13 @@ pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<Former>, B
     Ok(newest.map(|(_, former)| former))
 }
 
+impl Former {
+    /// Transactions of the archive that a server has not executed.
+    pub(super) fn missing_in(&self, gtids: &Gtids) -> GtidSet {
+        self.gtid.without(&gtids.executed)
+    }
+}
+
 /// GTIDs of a server.
 #[derive(Debug, Default)]
 pub(super) struct Gtids {
@@ -75,7 +85,7 @@ pub(super) fn take_over(
             former.server
         ));
     }
-    let missing = former.gtid.without(&gtids.executed);
+    let missing = former.missing_in(gtids);
     if !missing.is_empty() {
         return lost(format!("the new server lacks transactions of {}: {missing}", former.server));
     }
@@ -99,9 +109,15 @@ pub(super) fn take_over(
 }
 
 /// Reads the GTIDs before a log from its first events.
-pub(super) fn gtids_before(account: &Account, settings: &Settings, log: &str) -> Result<GtidSet, BackupError> {
+pub(super) fn gtids_before(
+    source: &Source,
+    account: &Account,
+    settings: &Settings,
+    log: &str,
+) -> Result<GtidSet, BackupError> {
     let start = Start::Position(LogPosition { file: log.to_owned(), position: FIRST_EVENT });
-    let mut replica = Replica::connect(&account.target, &account.options, &start, settings)?;
+    let (connection, _) = source.connect_again(account)?;
+    let mut replica = Replica::start(connection, &start, settings)?;
     while let Some(event) = replica.next_event()? {
         match event.body {
             Body::PreviousGtids(previous) => return Ok(previous.set),

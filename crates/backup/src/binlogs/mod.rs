@@ -16,6 +16,7 @@ mod history;
 mod replay;
 mod report;
 mod segment;
+mod source;
 mod state;
 mod statement;
 mod target;

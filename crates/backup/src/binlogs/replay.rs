@@ -101,10 +101,14 @@ pub(crate) fn replay(
         skipped_events: BTreeSet::new(),
     };
     let mut executed = String::new();
-    let mut apply = |portions: &mut Portions| -> Result<(), BackupError> {
-        let portion = portions.take();
-        if portion.transactions > 0 {
+    let mut is_applied = false;
+    let mut apply = |portions: &mut Portions, is_last: bool| -> Result<(), BackupError> {
+        let taken = portions.take();
+        let portion = if taken.transactions > 0 { taken } else { Portions::default() };
+        // At the end, a server says what the directory has, even if there was nothing to replay.
+        if portion.transactions > 0 || is_last && !is_applied {
             let applied = applier.apply(&portion)?;
+            is_applied = true;
             (replayed.gtid, executed) = (applied.gtid, applied.executed);
             replayed.disabled_events.extend(applied.disabled_events);
             replayed.bytes = replayed.bytes.saturating_add(portion.bytes as u64);
@@ -137,14 +141,14 @@ pub(crate) fn replay(
                 return Ok(ControlFlow::Break(()));
             }
             if portions.bytes >= portion_bytes {
-                apply(&mut portions)?;
+                apply(&mut portions, false)?;
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        apply(&mut portions)?;
-        if let Some(reason) = outcome::difference(replayer.reach, &executed) {
-            return Err(BackupError::Replay { program: replayer.prover.mysqld.clone(), reason });
-        }
+    }
+    apply(&mut portions, true)?;
+    if let Some(reason) = outcome::difference(replayer.reach, &executed) {
+        return Err(BackupError::Replay { program: replayer.prover.mysqld.clone(), reason });
     }
     if let Some(before) = before {
         before.check(&datadir, replayer.keys, replayer.prover.streams)?;

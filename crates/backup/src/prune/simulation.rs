@@ -186,6 +186,8 @@ struct World {
     random: Random,
     /// Whether the keeper can be killed, or its store can fail, at any call.
     may_fail: bool,
+    /// How many objects can be removed before the keeper is killed.
+    removals: u64,
     lost: Option<String>,
 }
 
@@ -251,9 +253,66 @@ impl Store for Simulated {
 
     fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
         let mut world = self.between()?;
+        let Some(left) = world.removals.checked_sub(1) else {
+            let source = io::ErrorKind::ConnectionReset.into();
+            return Err(StoreError::Io { path: "store".to_owned(), doing: "killed", source });
+        };
+        world.removals = left;
         world.objects.remove(name.as_str());
         world.lost = world.lost.take().or_else(|| world.objects.lost());
         Ok(Deletion::Done)
+    }
+
+    fn location(&self) -> String {
+        "simulated".to_owned()
+    }
+}
+
+/// The same store, for someone beside whom a prune works on; it begins before a call and is killed before another.
+struct Beside {
+    simulation: Arc<Simulation>,
+    random: Mutex<Random>,
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Beside")
+    }
+}
+
+impl Beside {
+    fn store(&self) -> &Simulated {
+        let mut random = self.random.lock().unwrap();
+        if random.is_one_of(4) {
+            self.simulation.store.world().removals = random.below(12);
+            match self.simulation.prune() {
+                Ok(()) | Err(BackupError::Store(_)) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        &self.simulation.store
+    }
+}
+
+impl Store for Beside {
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
+        self.store().put_new(name, body, bytes)
+    }
+
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.store().get(name, range)
+    }
+
+    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+        self.store().head(name)
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        self.store().list(prefix)
+    }
+
+    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+        self.store().delete(name)
     }
 
     fn location(&self) -> String {
@@ -284,7 +343,7 @@ impl Simulation {
         let objects =
             Objects { all: BTreeMap::new(), receipts: BTreeMap::new(), now: "2026-01-01T00:00:00Z".parse().unwrap() };
         let random = Random(seed.wrapping_mul(31));
-        let world = World { objects, host, random, may_fail: false, lost: None };
+        let world = World { objects, host, random, may_fail: false, removals: u64::MAX, lost: None };
         let store = Simulated(Arc::new(Mutex::new(world)));
         let repo = Repository::create(&store).unwrap().1;
         store.world().host.repo = repo;
@@ -332,9 +391,12 @@ impl Simulation {
     }
 
     fn is_sound(&self) -> bool {
+        self.is_sound_in(&self.repository, &Depth::Names)
+    }
+
+    fn is_sound_in(&self, repository: &Repository, depth: &Depth<'_>) -> bool {
         let signers = self.keeper.allowed_signers().unwrap();
-        let (checked, _) =
-            check(&self.repository, HOST, Selection::All, &Depth::Names, Some(&signers)).expect("it can be read");
+        let (checked, _) = check(repository, HOST, Selection::All, depth, Some(&signers)).expect("it can be read");
         checked.bad.iter().for_each(|bad| println!("{}: {}", bad.object, bad.what));
         checked.breaks.iter().for_each(|broken| println!("{broken}"));
         checked.is_sound()
@@ -372,6 +434,32 @@ fn a_pruned_chain_is_sound() {
         let simulation = Simulation::new(directory.path(), seed, archive::prune::ORPHAN_DAYS);
         assert_eq!(simulation.run(4), None, "seed {seed}");
         assert!(simulation.is_sound(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_check_beside_a_prune_does_not_miss_what_that_removes() {
+    for seed in 0..10 {
+        let directory = tempfile::tempdir().unwrap();
+        let simulation = Arc::new(Simulation::new(directory.path(), seed, archive::prune::ORPHAN_DAYS));
+        {
+            let mut world = simulation.store.world();
+            let World { objects, host, .. } = &mut *world;
+            (0..150).for_each(|_| host.step(objects));
+        }
+        let beside = Beside { simulation: Arc::clone(&simulation), random: Mutex::new(Random(seed + 7)) };
+        let repository = Repository::open(Box::new(beside)).unwrap();
+        for depth in [Depth::Names, Depth::Objects] {
+            assert!(simulation.is_sound_in(&repository, &depth), "seed {seed}");
+        }
+        // What is really lost is still found.
+        let lost = {
+            let mut world = simulation.store.world();
+            let lost = world.objects.receipts.values().next_back().unwrap().manifest_name();
+            world.objects.all.remove(&lost);
+            lost
+        };
+        assert!(!simulation.is_sound(), "seed {seed}: {lost}");
     }
 }
 

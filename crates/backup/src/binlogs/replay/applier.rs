@@ -56,7 +56,8 @@ pub(super) struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Starts a server, lets it apply a portion, and stops it.
+    /// Starts a server, lets it apply a portion, and stops it. Without transactions, the server only recovers the directory
+    /// and says what that has.
     pub(super) fn apply(&self, portion: &Portions) -> Result<Applied, BackupError> {
         let channel = Channel::new(self.version);
         let prepare = |secrets: &Path| {
@@ -74,10 +75,12 @@ impl Applier<'_> {
         let (mut server, logs) =
             PrivateServer::start_in_memory(self.datadir, self.version, prover, *server_uuid, prepare)?;
         let before = self.events(&mut server)?;
-        self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
-            BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
-            other => other,
-        })?;
+        if portion.transactions > 0 {
+            self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
+                BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
+                other => other,
+            })?;
+        }
         if server.has_new_keys() {
             return Err(BackupError::NewKeys { program: prover.mysqld.clone() });
         }
@@ -234,6 +237,9 @@ impl<'v> Channel<'v> {
             file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(&log.bytes)).map_err(failed())?;
             paths.push_str(&format!("{}\n", path.display()));
             names.push((name, (MAGIC_CLEAR.len() as u64).saturating_add(log.bytes.len() as u64)));
+        }
+        if names.is_empty() {
+            return Ok(names);
         }
         let path = directory.join(format!("{}.index", self.base()));
         fs::write(&path, paths).map_err(BackupError::io(&path, "cannot be written"))?;
