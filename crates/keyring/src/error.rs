@@ -17,7 +17,7 @@ use crate::{
 /// message contains key bytes, a password, or the path of the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeyringError {
+pub enum Error {
     /// The file is empty. For MySQL's file keyrings that means "no keys".
     #[error("the key store is empty")]
     Empty,
@@ -191,7 +191,7 @@ pub enum KeyringError {
     Cipher,
 }
 
-impl KeyringError {
+impl Error {
     /// The next step for the user, if the message does not say it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -241,7 +241,7 @@ const fn invalid_line(reason: InvalidReason) -> &'static str {
     }
 }
 
-impl From<io::Error> for KeyringError {
+impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NotFound,

@@ -7,7 +7,7 @@ use crate::{Name, s3::S3Fault};
 /// Why an object was not put or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum Error {
     /// The store has no object of this name.
     #[error("{location}: there is no object {name}")]
     Missing {
@@ -54,7 +54,7 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl Error {
     /// Whether the store denied access.
     #[must_use]
     pub fn is_denied(&self) -> bool {

@@ -14,7 +14,7 @@ use std::{
 use files::{Buffer, Reader};
 
 use crate::{
-    TransferError,
+    Error,
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash},
     manifest::Manifest,
     progress::watched,
@@ -86,7 +86,7 @@ pub fn check_received(
     directory: Option<&Path>,
     threads: usize,
     show: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Checked, TransferError> {
+) -> Result<Checked, Error> {
     let root = directory_of(manifest, directory);
     let manifest = Manifest::open(manifest)?;
     let (bytes, total) = (AtomicU64::new(0), manifest.bytes());

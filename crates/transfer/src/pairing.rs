@@ -28,7 +28,7 @@ use aws_lc_rs::{
 };
 use zeroize::Zeroizing;
 
-use crate::error::TransferError;
+use crate::error::Error;
 
 /// Prefix of every code; the number is the version of the code.
 pub const PREFIX: &str = "sealant1-";
@@ -83,10 +83,10 @@ impl Secret {
     /// Generates a secret with the operating system's random number generator.
     ///
     /// # Errors
-    /// [`TransferError::Randomness`] if it fails.
-    pub fn generate() -> Result<Self, TransferError> {
+    /// [`Error::Randomness`] if it fails.
+    pub fn generate() -> Result<Self, Error> {
         let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
-        SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| TransferError::Randomness)?;
+        SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| Error::Randomness)?;
         Ok(Self(bytes))
     }
 

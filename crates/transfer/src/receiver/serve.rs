@@ -16,7 +16,7 @@ use super::{
     round::{List, Outcome, Receiving, Round, check_drained, note},
 };
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{Hash, chunk_bytes},
     progress::{Progress, load},
     rekey::check_names,
@@ -36,10 +36,10 @@ impl Receiver {
         streams: u16,
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
-    ) -> Result<Outcome, TransferError> {
+    ) -> Result<Outcome, Error> {
         let List { entries, allocated_bytes, more, root } = list(control, None)?;
         if more && self.settings.rekey.is_some() {
-            return Err(TransferError::RekeyInUse);
+            return Err(Error::RekeyInUse);
         }
         let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
@@ -83,7 +83,7 @@ impl Receiver {
         };
         let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
         if let (Some(current), Some(names)) = (&self.settings.rekey, names) {
-            check_names(current, names, || TransferError::KeysLost { path: current.path().to_owned() })?;
+            check_names(current, names, || Error::KeysLost { path: current.path().to_owned() })?;
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +101,7 @@ impl Receiver {
     }
 
     /// Creates the files of a list, and finds the chunks that are already present.
-    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<ChunkIndex, TransferError> {
+    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<ChunkIndex, Error> {
         let hashes_failed = self.staging.hashes_failed();
         let new_index = || ChunkIndex::new(self.staging.scratch()?, entries).map_err(&hashes_failed);
         if !resumed {
@@ -125,7 +125,7 @@ impl Receiver {
     }
 
     /// Continues with the next list: received chunks stay if they are still part of a file.
-    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
+    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), Error> {
         let before = receiving.round();
         self.staging.change(&before.entries, &list.entries)?;
         let chunk_index =
@@ -142,7 +142,7 @@ impl Receiver {
         &self,
         control: &mut ControlChannel,
         receiving: &Receiving<'_>,
-    ) -> Result<Hash, TransferError> {
+    ) -> Result<Hash, Error> {
         let (mut last, mut waited) = (Instant::now(), 0);
         loop {
             receiving.stop.check()?;
@@ -156,10 +156,10 @@ impl Receiver {
                 }
                 Some(Control::Note { text }) => note(control.peer(), receiving, text)?,
                 Some(Control::Failed { reason }) => {
-                    return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+                    return Err(Error::Peer { peer: control.peer().to_owned(), reason });
                 }
                 Some(Control::Ping) | None => {}
-                Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+                Some(_) => return Err(Error::protocol(control.peer(), "unexpected message")),
             }
             if last.elapsed() >= REPORT_INTERVAL {
                 let streams = receiving.progress.streams.load(Ordering::Relaxed).max(1);
