@@ -18,8 +18,9 @@ use super::{
 use crate::{
     error::Error,
     hash::{Hash, chunk_bytes},
+    manifest::Manifest,
     progress::{Progress, load},
-    rekey::check_names,
+    rekey::{Rekeyed, check_names},
     stop::Stop,
     tls::ControlChannel,
     wire::{Control, Entry, Kind, message::TOKEN_BYTES},
@@ -54,12 +55,7 @@ impl Receiver {
             Some(current) => Some(Rekeying::agree(control, current, &entries)?),
             None => None,
         };
-        for (file, run) in chunk_index.runs() {
-            let bytes = entries.get(file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
-            let length = run.map(|chunk| chunk_bytes(bytes, chunk) as u64).sum();
-            Progress::add(&progress.bytes, length);
-            Progress::add(&progress.kept_bytes, length);
-        }
+        count_kept(&chunk_index, &entries, progress);
         let stop = Stop::default();
         let receiving = Receiving {
             staging: &self.staging,
@@ -72,20 +68,9 @@ impl Receiver {
         };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
-        let (manifest, rekeyed) = match (&receiving.rekeying, &self.settings.rekey) {
-            (Some(rekeying), Some(current)) => {
-                let written = rekeying.manifest(came, &receiving.round().chunk_index);
-                let mut written = written.map_err(self.staging.hashes_failed())?;
-                let named = write_configuration(&self.staging, current, &mut written)?;
-                (written, Some(rekeying.summary(current, named)))
-            }
-            _ => (came, None),
-        };
-        let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
-        if let (Some(current), Some(names)) = (&self.settings.rekey, names) {
-            check_names(current, names, || Error::KeysLost { path: current.path().to_owned() })?;
-        }
-        let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
+        let (manifest, rekeyed) = self.written_manifest(&receiving, came)?;
+        let master_keys = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
+        let root = Some(receiving.round().root);
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mark = CommitMarker { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
         // On NFS an unnamed file has a name until it is closed, and its directory cannot be
@@ -98,6 +83,23 @@ impl Receiver {
             Err(error) => return Err(error),
         }
         Ok(Outcome { tree, manifest, rekeyed, notes })
+    }
+
+    /// The manifest of what was written: rewrapped keys change files.
+    fn written_manifest(
+        &self,
+        receiving: &Receiving<'_>,
+        came: Manifest,
+    ) -> Result<(Manifest, Option<Rekeyed>), Error> {
+        let (Some(rekeying), Some(current)) = (&receiving.rekeying, &self.settings.rekey) else {
+            return Ok((came, None));
+        };
+        let written = rekeying.manifest(came, &receiving.round().chunk_index);
+        let mut written = written.map_err(self.staging.hashes_failed())?;
+        let named = write_configuration(&self.staging, current, &mut written)?;
+        let rekeyed = rekeying.summary(current, named);
+        check_names(current, &rekeyed.master_keys, || Error::KeysLost { path: current.path().to_owned() })?;
+        Ok((written, Some(rekeyed)))
     }
 
     /// Creates the files of a list, and finds the chunks that are already present.
@@ -172,6 +174,16 @@ impl Receiver {
                 control.send(&Control::Progress { bytes: load(&receiving.progress.bytes), starving })?;
             }
         }
+    }
+}
+
+/// Counts the chunks that an earlier transfer left as done.
+fn count_kept(chunk_index: &ChunkIndex, entries: &[Entry], progress: &Progress) {
+    for (file, run) in chunk_index.runs() {
+        let bytes = entries.get(file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
+        let length = run.map(|chunk| chunk_bytes(bytes, chunk) as u64).sum();
+        Progress::add(&progress.bytes, length);
+        Progress::add(&progress.kept_bytes, length);
     }
 }
 

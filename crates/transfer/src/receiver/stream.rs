@@ -125,13 +125,7 @@ impl<'r> Stream<'r> {
     fn chunk(&mut self, chunk: &Chunk<'_>, peer: &str) -> Result<(), Error> {
         let number = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         let round = self.round.get_or_insert_with(|| self.receiving.round()).clone();
-        let entry = round.entries.get(number);
-        let Some((entry, file_bytes)) = entry.and_then(|entry| Some((entry, file_bytes(entry)?))) else {
-            return Err(Error::protocol(peer, "a chunk of no file"));
-        };
-        if chunk.number >= chunks_of(file_bytes) {
-            return Err(Error::protocol(peer, "a chunk beyond the end of its file"));
-        }
+        let (entry, file_bytes) = file_of(&round, number, chunk, peer)?;
         let length = chunk_bytes(file_bytes, chunk.number);
         let decoded = self.worker.decode(chunk, length);
         let (bytes, spare) = decoded.ok_or_else(|| Error::protocol(peer, "a chunk that cannot be decoded"))?;
@@ -141,13 +135,7 @@ impl<'r> Stream<'r> {
         }
         // Added before it is written: of two copies received at once, the other one could end up on
         // disk.
-        let noted = round.chunk_index.add(number, chunk.number, chunk.hash);
-        if !noted.map_err(self.receiving.staging.hashes_failed())? {
-            return Err(Error::protocol(peer, "a duplicate chunk, or one after the end"));
-        }
-        if round.chunk_index.has_too_many_gaps() {
-            return Err(Error::protocol(peer, "too many gaps between chunks"));
-        }
+        add_to_index(self.receiving, &round, number, chunk, peer)?;
         let rewrapped = match &self.receiving.rekeying {
             Some(rekeying) if chunk.number == 0 => {
                 let path = || self.receiving.staging.path_of(&entry.path);
@@ -187,6 +175,36 @@ impl<'r> Stream<'r> {
         Progress::add(&self.receiving.progress.wire_bytes, chunk.payload.len() as u64);
         Ok(())
     }
+}
+
+/// The file that a chunk belongs to, and its length.
+fn file_of<'r>(round: &'r Round, number: usize, chunk: &Chunk<'_>, peer: &str) -> Result<(&'r Entry, u64), Error> {
+    let entry = round.entries.get(number);
+    let Some((entry, file_bytes)) = entry.and_then(|entry| Some((entry, file_bytes(entry)?))) else {
+        return Err(Error::protocol(peer, "a chunk of no file"));
+    };
+    if chunk.number >= chunks_of(file_bytes) {
+        return Err(Error::protocol(peer, "a chunk beyond the end of its file"));
+    }
+    Ok((entry, file_bytes))
+}
+
+/// Adds a received chunk to those that are present.
+fn add_to_index(
+    receiving: &Receiving<'_>,
+    round: &Round,
+    number: usize,
+    chunk: &Chunk<'_>,
+    peer: &str,
+) -> Result<(), Error> {
+    let added = round.chunk_index.add(number, chunk.number, chunk.hash);
+    if !added.map_err(receiving.staging.hashes_failed())? {
+        return Err(Error::protocol(peer, "a duplicate chunk, or one after the end"));
+    }
+    if round.chunk_index.has_too_many_gaps() {
+        return Err(Error::protocol(peer, "too many gaps between chunks"));
+    }
+    Ok(())
 }
 
 fn file_bytes(entry: &Entry) -> Option<u64> {

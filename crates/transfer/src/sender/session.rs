@@ -70,7 +70,8 @@ impl Sending<'_> {
     }
 }
 
-/// Result of a round.
+/// What a round sent. A round is one list of files with its chunks: a static source takes one, a source in use several,
+/// each with what has changed since the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     /// Bytes of files that were read.
@@ -221,18 +222,7 @@ impl<'s> Session<'s> {
 
     fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, Error> {
         let unchanged = source == Source::Static;
-        if self.rounds == 0 {
-            self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
-        }
-        if self.offer(plan, !unchanged)? {
-            self.rekeyed = Some(rekey::send_keys(plan, keys, &mut self.control)?);
-            self.control.restart_timeout();
-        }
-        while self.channels.len() < usize::from(self.negotiated.streams) {
-            self.channels.push(self.connector.data(&self.negotiated)?);
-        }
-        self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
-        self.rounds += 1;
+        self.begin_round(plan, keys, !unchanged)?;
         let mut known = std::mem::take(&mut self.known);
         let is_current = |planned| known.file(planned).is_some_and(|known| known.is_current(planned));
         let current: Vec<bool> = plan.entries.iter().map(is_current).collect();
@@ -280,6 +270,23 @@ impl<'s> Session<'s> {
         }
         self.last_sent = Instant::now();
         Ok(round)
+    }
+
+    /// Agrees on the list with the receiver, and opens the data connections.
+    fn begin_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, more: bool) -> Result<(), Error> {
+        if self.rounds == 0 {
+            self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
+        }
+        if self.offer(plan, more)? {
+            self.rekeyed = Some(rekey::send_keys(plan, keys, &mut self.control)?);
+            self.control.restart_timeout();
+        }
+        while self.channels.len() < usize::from(self.negotiated.streams) {
+            self.channels.push(self.connector.data(&self.negotiated)?);
+        }
+        self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
+        self.rounds += 1;
+        Ok(())
     }
 
     /// Sends the list, and reads what the receiver already has. Returns whether it wants keys.
