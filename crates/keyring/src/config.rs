@@ -30,7 +30,7 @@ pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const KEYRING_PREFIX: &str = "keyring_";
 
-/// `component_keyring_*.cnf`.
+/// Content of a component's configuration, `component_keyring_*.cnf`.
 ///
 /// Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct ComponentConfig {
     pub read_local_config: bool,
 }
 
-/// `mysqld.my`.
+/// Content of the manifest, `mysqld.my`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The components to load, e.g. `file://component_keyring_file`.

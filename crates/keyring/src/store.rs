@@ -82,7 +82,7 @@ pub enum Damage {
     },
     /// Two keys have the same name and owner.
     Duplicate {
-        /// The name.
+        /// Name that both keys have.
         id: String,
     },
     /// The SHA-256 at the end does not match.

@@ -19,9 +19,9 @@ pub enum Error {
     /// The store does not exist, so it cannot be opened.
     #[error("{location}: cannot be opened: {source}")]
     Absent {
-        /// Its location.
+        /// The store, as messages name it.
         location: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The system failed.
@@ -31,7 +31,7 @@ pub enum Error {
         path: String,
         /// The operation that failed: "cannot be …".
         doing: &'static str,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The body is longer or shorter than announced.
@@ -49,7 +49,7 @@ pub enum Error {
     S3 {
         /// The store, as messages name it.
         location: String,
-        /// What is wrong.
+        /// Why it cannot be used.
         fault: S3Fault,
     },
 }

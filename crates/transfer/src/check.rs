@@ -24,7 +24,7 @@ use crate::{
 /// A difference between an entry and the manifest.
 #[derive(Debug)]
 pub struct Difference {
-    /// Path of the entry.
+    /// Path of the entry, in the compared directory.
     pub path: PathBuf,
     /// How it differs.
     pub fault: Mismatch,
@@ -70,7 +70,7 @@ pub enum Mismatch {
 /// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
-    /// The manifest.
+    /// The manifest that the directory was compared with.
     pub manifest: Manifest,
     /// Entries that differ from the manifest.
     pub differences: Vec<Difference>,

@@ -182,7 +182,7 @@ pub enum Error {
     Manifest {
         /// Its file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with its content.
         fault: ManifestFault,
     },
     /// The peer has another version of the protocol.
@@ -327,7 +327,7 @@ impl Error {
             }
             Self::Space { .. } => "make room, or give another directory with --into",
             Self::Disconnected { .. } | Self::Stalled { .. } => {
-                "what arrived so far is kept: run `sealant receive` and `sealant send` again to go on"
+                "what arrived so far is kept: run `sealant receive` and `sealant send` again to resume"
             }
             Self::NoKeyring { .. } => {
                 "give --keyring or --keyring-config; a file that is not needed can be left out with --exclude"

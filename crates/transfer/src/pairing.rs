@@ -73,9 +73,9 @@ impl fmt::Debug for Secret {
 /// The side that made a proof. A proof of one side is not valid for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The donor.
+    /// The side that sends the data (the donor).
     Sender,
-    /// The joiner.
+    /// The side that receives the data (the joiner).
     Receiver,
 }
 
@@ -127,7 +127,7 @@ pub struct PairingCode {
     pub port: u16,
     /// Fingerprint of the receiver's key.
     pub pin: Pin,
-    /// The secret.
+    /// Known to both sides, never sent; proves that the peer has the code.
     pub secret: Secret,
 }
 
@@ -224,7 +224,7 @@ impl PairingCode {
 pub struct Token {
     /// Fingerprint of the receiver's key; `None` if it uses a certificate of the site.
     pub pin: Option<Pin>,
-    /// The secret.
+    /// Known to both sides, never sent; proves that the peer has the code.
     pub secret: Secret,
 }
 

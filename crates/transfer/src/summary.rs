@@ -58,7 +58,7 @@ pub enum Event<'e> {
 /// Result of a transfer. Later releases only add fields.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: &'static str,
     /// Number of files, directories and links.
     pub entries: usize,

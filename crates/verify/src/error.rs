@@ -14,7 +14,7 @@ pub enum Error {
     KeyStore {
         /// Path of the store.
         path: PathBuf,
-        /// The error.
+        /// What is wrong with the store.
         source: keyring::Error,
     },
     /// A path does not exist, or cannot be inspected.

@@ -55,7 +55,8 @@ impl Rekeyed {
             );
         }
         format!(
-            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
+            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its \
+             component_keyring_file.cnf"
         )
     }
 }

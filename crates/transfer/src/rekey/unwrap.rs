@@ -42,7 +42,7 @@ pub enum RekeyFault {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Why not, as the message gives it.
         reason: String,
         /// Whether a server can start without the file.
         is_optional: bool,

@@ -33,7 +33,7 @@ pub enum Piece {
         path: RelativePath,
         /// Offset in the file.
         offset: u64,
-        /// The bytes.
+        /// Its next bytes, in any number.
         bytes: Vec<u8>,
     },
     /// A file is complete.
