@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use harness::limit;
 use keyring::WritableKeyring;
 use tempfile::TempDir;
-use transfer::TransferError;
 use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
 use transfer::manifest::Manifest;
 use transfer::pairing::PairingCode;
@@ -238,7 +237,7 @@ impl Setup {
     /// One session: a receiver, and a sender that `send` controls with the receiver's code. The receiver must end soon
     /// after.
     #[track_caller]
-    fn session(&self, rekey: bool, send: impl FnOnce(&PairingCode)) -> Result<Received, TransferError> {
+    fn session(&self, rekey: bool, send: impl FnOnce(&PairingCode)) -> Result<Received, transfer::Error> {
         let settings = ReceiveSettings {
             into: self.target(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
@@ -267,7 +266,7 @@ impl Setup {
 
     /// Checks the invariant after a session, and cleans up for the next one; returns whether it was committed.
     #[track_caller]
-    fn check(&self, source: &[(Entry, Vec<u8>)], outcome: &Result<Received, TransferError>) -> bool {
+    fn check(&self, source: &[(Entry, Vec<u8>)], outcome: &Result<Received, transfer::Error>) -> bool {
         let target = self.target();
         let names = |path: &Path| {
             let mut names: Vec<_> =

@@ -18,7 +18,7 @@ use archive::{
 use codec::hash::Hash;
 use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
-use store::StoreError;
+use store::Error as StoreError;
 
 use crate::{
     BackupError, Outcome, Repository,

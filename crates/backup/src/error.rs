@@ -7,8 +7,8 @@ use archive::{
     names::{self, Number},
     sshsig::SshFault,
 };
-use store::StoreError;
-use transfer::{TransferError, rekey::RekeyFault};
+use store::Error as StoreError;
+use transfer::{Error as TransferError, rekey::RekeyFault};
 
 /// Why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]

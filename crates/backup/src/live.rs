@@ -2,7 +2,7 @@
 
 use glob::Pattern;
 use snapshot::{EXCLUDED, Excluded, SnapshotGuard};
-use transfer::TransferError;
+use transfer::Error as TransferError;
 
 /// Patterns of the files in a copy that no other server can use.
 pub(crate) fn excluded() -> impl Iterator<Item = Pattern> {

@@ -15,7 +15,7 @@ use archive::{
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 use jiff::Timestamp;
-use store::{Name, Put, Store, StoreError};
+use store::{Error as StoreError, Name, Put, Store};
 
 use crate::BackupError;
 

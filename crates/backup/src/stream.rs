@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use snapshot::DataDir;
 use snapshot::backup::{Backup, Program, Settings};
-use transfer::TransferError;
+use transfer::Error as TransferError;
 use transfer::progress::Progress;
 use transfer::sender::file_stream::xbstream::XbStream;
 use transfer::sender::file_stream::{FileAttributes, FileStream, Piece, send_stream_and_commit};

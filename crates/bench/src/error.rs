@@ -269,7 +269,7 @@ pub enum Error {
     },
     /// Keys for a server cannot be generated.
     #[error("keys for a server: {0}")]
-    Keys(#[from] keyring::KeyringError),
+    Keys(#[from] keyring::Error),
     /// An arm did different work than in its previous run, so its times are not comparable.
     #[error("{arm}: {reason}")]
     Work {

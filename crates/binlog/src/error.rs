@@ -33,7 +33,7 @@ pub enum Error {
     Event {
         /// Position of the event in the log.
         position: u64,
-        /// What is wrong with it.
+        /// Why it cannot be decoded.
         fault: Fault,
     },
     /// An event that a server sent is damaged.
@@ -43,7 +43,7 @@ pub enum Error {
         file: String,
         /// End of the event before it.
         position: u64,
-        /// What is wrong with the event.
+        /// Why the event cannot be decoded.
         fault: Fault,
     },
     /// The position cannot be requested: the command has only 32 bits for it.
@@ -86,7 +86,11 @@ impl Error {
             Self::Unavailable { .. } => {
                 Some("if the server has purged the log, start from a newer copy and keep logs for longer".into())
             }
-            Self::Privilege { .. } => Some("GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this account (MariaDB: BINLOG MONITOR instead of REPLICATION CLIENT)".into()),
+            Self::Privilege { .. } => Some(
+                "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO this account (MariaDB: BINLOG MONITOR instead \
+                 of REPLICATION CLIENT)"
+                    .into(),
+            ),
             Self::Server(error) => error.hint(),
             _ => None,
         }

@@ -31,9 +31,9 @@ pub enum Fault {
     TooLarge {
         /// The part.
         what: &'static str,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u64,
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
     /// Rows without a Table_map event for their table.

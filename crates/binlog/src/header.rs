@@ -164,8 +164,6 @@ pub struct EventHeader {
 }
 
 impl EventHeader {
-    /// The log is open; only in format description events.
-    pub const IN_USE: u16 = 1;
     /// Made by the server for a replica: not in the log.
     pub const ARTIFICIAL: u16 = 0x20;
     /// Written by a replica into its relay log; only in format description events.

@@ -41,7 +41,7 @@ pub enum Kind {
         /// Length in bytes.
         bytes: u64,
     },
-    /// A directory.
+    /// A directory; its content has entries of its own.
     Directory,
     /// A symbolic link.
     Link {

@@ -20,9 +20,9 @@ use ureq::{
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot be used as certificate authorities: {reason}", path.display())]
 pub struct AuthoritiesError {
-    /// The file.
+    /// Path of the file with the authorities.
     pub path: PathBuf,
-    /// The reason.
+    /// Why it cannot be used.
     pub reason: String,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     component,
-    error::KeyringError,
+    error::Error,
     file::read_file,
     store::{Damage, StoreKind, StoreSummary, recognise},
     vault_source::is_of_percona,
@@ -30,7 +30,7 @@ pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const KEYRING_PREFIX: &str = "keyring_";
 
-/// `component_keyring_*.cnf`.
+/// Content of a component's configuration, `component_keyring_*.cnf`.
 ///
 /// Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct ComponentConfig {
     pub read_local_config: bool,
 }
 
-/// `mysqld.my`.
+/// Content of the manifest, `mysqld.my`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The components to load, e.g. `file://component_keyring_file`.
@@ -93,14 +93,14 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
 /// directory, and follows `read_local_config` once.
 ///
 /// # Errors
-/// Those of [`read_file`]; [`KeyringError::ManifestNotConfig`], [`KeyringError::OtherComponent`] and
-/// [`KeyringError::WrongKind`] for another file; [`KeyringError::NeedsDatadir`] and [`KeyringError::NoPath`] for
+/// Those of [`read_file`]; [`Error::ManifestNotConfig`], [`Error::OtherComponent`] and
+/// [`Error::WrongKind`] for another file; [`Error::NeedsDatadir`] and [`Error::NoPath`] for
 /// missing information.
-pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBuf, KeyringError> {
+pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBuf, Error> {
     let name = Path::new(config_path.file_name().unwrap_or_default());
     let in_datadir = |wanted: &Path| match datadir {
         Some(datadir) => Ok(datadir.join(wanted)),
-        None => Err(KeyringError::NeedsDatadir { wanted: wanted.to_owned() }),
+        None => Err(Error::NeedsDatadir { wanted: wanted.to_owned() }),
     };
     let bytes = read_file(config_path)?;
     if is_of_percona(&bytes) {
@@ -113,7 +113,7 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
     let found = if config.read_local_config {
         let path = in_datadir(name)?;
         let local = read_file(&path).and_then(|bytes| parse_config(&path, &bytes)).and_then(keyring_of);
-        local.map_err(|source| KeyringError::LocalConfig { path, source: Box::new(source) })
+        local.map_err(|source| Error::LocalConfig { path, source: Box::new(source) })
     } else {
         keyring_of(config)
     }?;
@@ -186,8 +186,8 @@ pub(crate) fn is_read_only(bytes: &[u8]) -> bool {
     inspect_component(bytes).config.and_then(|config| config.read_only) == Some(true)
 }
 
-fn keyring_of(config: ComponentConfig) -> Result<PathBuf, KeyringError> {
-    config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(KeyringError::NoPath)
+fn keyring_of(config: ComponentConfig) -> Result<PathBuf, Error> {
+    config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(Error::NoPath)
 }
 
 /// The component whose configuration has this name.
@@ -195,31 +195,29 @@ fn component(name: &Path) -> Option<&str> {
     name.to_str()?.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with(COMPONENTS))
 }
 
-fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, KeyringError> {
+fn parse_config(path: &Path, bytes: &[u8]) -> Result<ComponentConfig, Error> {
     let file_name = Path::new(path.file_name().unwrap_or_default());
     let name = file_name.to_string_lossy();
     let other = |name: &&str| ![component::NAME, VAULT_COMPONENT].contains(name);
     if let Some(component) = component(file_name).filter(other) {
-        return Err(KeyringError::OtherComponent { component: component.to_owned() });
+        return Err(Error::OtherComponent { component: component.to_owned() });
     }
     let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     match recognise(bytes, &name, file_bytes) {
         Some(StoreKind::Manifest) => Err(manifest_error(bytes)),
         // A configuration with only a path has no distinctive field.
-        None | Some(StoreKind::ComponentConfig) => {
-            inspect_component(bytes).config.ok_or(KeyringError::NotConfiguration)
-        }
-        Some(kind) => Err(KeyringError::WrongKind { kind }),
+        None | Some(StoreKind::ComponentConfig) => inspect_component(bytes).config.ok_or(Error::NotConfiguration),
+        Some(kind) => Err(Error::WrongKind { kind }),
     }
 }
 
 /// The error for a manifest; it may name a component whose keys cannot be read.
-fn manifest_error(bytes: &[u8]) -> KeyringError {
+fn manifest_error(bytes: &[u8]) -> Error {
     let components = inspect_manifest(bytes).manifest.and_then(|manifest| manifest.components).unwrap_or_default();
     let mut names = components.split(',').map(|part| part.trim().trim_start_matches(COMPONENT_PREFIX));
     match names.find(|name| name.contains("keyring") && !name.ends_with(component::NAME)) {
-        Some(component) => KeyringError::OtherComponent { component: component.to_owned() },
-        None => KeyringError::ManifestNotConfig,
+        Some(component) => Error::OtherComponent { component: component.to_owned() },
+        None => Error::ManifestNotConfig,
     }
 }
 
@@ -332,11 +330,11 @@ mod tests {
         assert_eq!(found(None).unwrap(), Path::new("/keys/k"));
         fs::write(&config, r#"{"path":"k"}"#).unwrap();
         assert_eq!(found(Some(datadir.path())).unwrap(), datadir.path().join("k"));
-        assert!(matches!(found(None), Err(KeyringError::NeedsDatadir { .. })));
+        assert!(matches!(found(None), Err(Error::NeedsDatadir { .. })));
         fs::write(&config, r#"{"read_local_config":true}"#).unwrap();
-        assert!(matches!(found(None), Err(KeyringError::NeedsDatadir { .. })));
-        assert!(matches!(found(Some(datadir.path())), Err(KeyringError::LocalConfig { path, source })
-            if path == local && matches!(*source, KeyringError::NotFound)));
+        assert!(matches!(found(None), Err(Error::NeedsDatadir { .. })));
+        assert!(matches!(found(Some(datadir.path())), Err(Error::LocalConfig { path, source })
+            if path == local && matches!(*source, Error::NotFound)));
         fs::write(&local, r#"{"path":"/local/k","read_only":true}"#).unwrap();
         assert_eq!(found(Some(datadir.path())).unwrap(), Path::new("/local/k"));
         let vault = plugins.path().join("component_keyring_vault.cnf");
@@ -348,8 +346,8 @@ mod tests {
         fs::write(&vault, r#"{"vault_url":"https://v","token":"t"}"#).unwrap();
         assert_eq!(keyring_path(&vault, None).unwrap(), vault);
         fs::write(&local, r#"{"read_local_config":true}"#).unwrap();
-        assert!(matches!(found(Some(datadir.path())), Err(KeyringError::LocalConfig { source, .. })
-            if matches!(*source, KeyringError::NoPath)));
+        assert!(matches!(found(Some(datadir.path())), Err(Error::LocalConfig { source, .. })
+            if matches!(*source, Error::NoPath)));
     }
 
     #[test]
@@ -403,18 +401,18 @@ mod tests {
             keyring_path(&path, None).unwrap_err()
         };
         let manifest = given("mysqld.my", r#"{"components":"file://component_keyring_file"}"#);
-        assert!(matches!(&manifest, KeyringError::ManifestNotConfig));
+        assert!(matches!(&manifest, Error::ManifestNotConfig));
         assert!(manifest.to_string().contains(CONFIG), "{manifest}");
         let local = given("mysqld.my", r#"{"read_local_manifest":true}"#);
-        assert!(matches!(local, KeyringError::ManifestNotConfig));
+        assert!(matches!(local, Error::ManifestNotConfig));
         let other = given("mysqld.my", r#"{"components":"file://component_keyring_kmip"}"#);
-        assert!(matches!(other, KeyringError::OtherComponent { component } if component == "component_keyring_kmip"));
+        assert!(matches!(other, Error::OtherComponent { component } if component == "component_keyring_kmip"));
         let encrypted = given("component_keyring_encrypted_file.cnf", r#"{"path":"k","password":"x"}"#);
-        assert!(matches!(encrypted, KeyringError::OtherComponent { .. }));
+        assert!(matches!(encrypted, Error::OtherComponent { .. }));
         let keyring = given("x.cnf", r#"{"version":"1.0","elements":[]}"#);
-        assert!(matches!(keyring, KeyringError::WrongKind { kind: StoreKind::ComponentFile }));
-        assert!(matches!(given("x.cnf", "[mysqld]\n"), KeyringError::NotConfiguration));
-        assert!(matches!(given("x.cnf", ""), KeyringError::NotConfiguration));
-        assert!(matches!(given(CONFIG, "{}"), KeyringError::NoPath));
+        assert!(matches!(keyring, Error::WrongKind { kind: StoreKind::ComponentFile }));
+        assert!(matches!(given("x.cnf", "[mysqld]\n"), Error::NotConfiguration));
+        assert!(matches!(given("x.cnf", ""), Error::NotConfiguration));
+        assert!(matches!(given(CONFIG, "{}"), Error::NoPath));
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 /// message contains key bytes, a password, or the path of the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeyringError {
+pub enum Error {
     /// The file is empty. For MySQL's file keyrings that means "no keys".
     #[error("the key store is empty")]
     Empty,
@@ -66,7 +66,10 @@ pub enum KeyringError {
     #[error("no line is a key (number;hexadecimal), so this is not a key file of MariaDB")]
     NoKeyLine,
     /// A line of a MariaDB key file that is neither key nor comment.
-    #[error("line {line} of the key file is invalid ({}); the server refuses the whole file, too", invalid_line(*.reason))]
+    #[error(
+        "line {line} of the key file is invalid ({}); the server refuses the whole file, too",
+        invalid_line(*.reason)
+    )]
     InvalidLine {
         /// Line, from 1.
         line: u64,
@@ -78,8 +81,8 @@ pub enum KeyringError {
     NeedsPassword,
     /// The decrypted content of a MariaDB key file is not text.
     #[error(
-        "the password does not open the key file, or the file is damaged, or it uses more than {MAX_ROUNDS} rounds of PBKDF2 \
-         and their number was not given"
+        "the password does not open the key file, or the file is damaged, or it uses more than {MAX_ROUNDS} rounds of \
+         PBKDF2 and their number was not given"
     )]
     WrongPassword,
     /// The server would not accept the password.
@@ -102,7 +105,7 @@ pub enum KeyringError {
     LocalConfig {
         /// Path of the configuration in the data directory.
         path: PathBuf,
-        /// Its error.
+        /// Why it cannot be used.
         source: Box<Self>,
     },
     /// A manifest, where a component's configuration was expected.
@@ -191,14 +194,15 @@ pub enum KeyringError {
     Cipher,
 }
 
-impl KeyringError {
+impl Error {
     /// The next step for the user, if the message does not say it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Service(error) => error.hint(),
             Self::MayNotList(_) => Some(
-                "the policy of the token needs `list` for metadata/, or the file `sealant_key_ids = 1,2` in a group [sealant]",
+                "the policy of the token needs `list` for metadata/, or the file `sealant_key_ids = 1,2` in a group \
+                 [sealant]",
             ),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
             Self::Vanished { .. } => Some("nothing was changed; try again"),
@@ -217,17 +221,20 @@ const fn wrong_kind(kind: StoreKind) -> &'static str {
             "the configuration of a keyring component, which holds no keys; give it as the keyring's configuration"
         }
         StoreKind::Manifest => {
-            "the manifest mysqld.my, which holds no keys; give component_keyring_file.cnf as the keyring's configuration"
+            "the manifest mysqld.my, which holds no keys; give component_keyring_file.cnf as the keyring's \
+             configuration"
         }
         StoreKind::MariaDbPlain | StoreKind::OpensslSalted => "a key file of MariaDB; give it as MariaDB's key file",
         StoreKind::AwsPlugin => {
-            "keys of the keyring_aws plug-in are wrapped by AWS KMS; migrate a copy of them to a keyring file and give that"
+            "keys of the keyring_aws plug-in are wrapped by AWS KMS; migrate a copy of them to a keyring file and give \
+             that"
         }
         StoreKind::VaultConfig => {
             "the configuration of a Vault, where the keys are; migrate a copy of them to a keyring file and give that"
         }
         StoreKind::CfpExportKey => {
-            "the transfer key of one exported table (.cfp), which opens the tablespace file exported with it and no other"
+            "the transfer key of one exported table (.cfp), which opens the tablespace file exported with it and no \
+             other"
         }
     }
 }
@@ -241,7 +248,7 @@ const fn invalid_line(reason: InvalidReason) -> &'static str {
     }
 }
 
-impl From<io::Error> for KeyringError {
+impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::NotFound,

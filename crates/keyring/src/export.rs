@@ -3,7 +3,7 @@
 use aws_lc_rs::cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipherKey};
 
 use crate::{
-    error::KeyringError,
+    error::Error,
     key::{Arena, Key, Slot},
     store::{StoreKind, kind_of},
 };
@@ -27,15 +27,15 @@ impl ExportKey {
     /// Damage to the file cannot be detected here; the tablespace then does not decrypt.
     ///
     /// # Errors
-    /// [`KeyringError::NotRecognised`] if the file does not have the form of a transfer key;
-    /// [`KeyringError::WrongKind`] if it is another key store.
-    pub fn load(bytes: &[u8]) -> Result<Self, KeyringError> {
+    /// [`Error::NotRecognised`] if the file does not have the form of a transfer key;
+    /// [`Error::WrongKind`] if it is another key store.
+    pub fn load(bytes: &[u8]) -> Result<Self, Error> {
         let kind = kind_of(bytes)?;
         if kind != StoreKind::CfpExportKey {
-            return Err(KeyringError::WrongKind { kind });
+            return Err(Error::WrongKind { kind });
         }
         let parts = bytes.get(4..).unwrap_or_default().as_chunks::<PART_BYTES>();
-        let ([transfer, key, iv], []) = parts else { return Err(KeyringError::NotRecognised) };
+        let ([transfer, key, iv], []) = parts else { return Err(Error::NotRecognised) };
         let mut arena = Arena::new(PART_BYTES.saturating_mul(2))?;
         let (key, iv) = (unwrap(&mut arena, transfer, key)?, unwrap(&mut arena, transfer, iv)?);
         let keys = arena.freeze();
@@ -55,11 +55,11 @@ impl ExportKey {
     }
 }
 
-fn unwrap(arena: &mut Arena, transfer: &[u8], wrapped: &[u8]) -> Result<Slot, KeyringError> {
-    let (slot, memory) = arena.allocate(wrapped.len()).ok_or(KeyringError::Cipher)?;
+fn unwrap(arena: &mut Arena, transfer: &[u8], wrapped: &[u8]) -> Result<Slot, Error> {
+    let (slot, memory) = arena.allocate(wrapped.len()).ok_or(Error::Cipher)?;
     memory.copy_from_slice(wrapped);
-    let unbound = UnboundCipherKey::new(&AES_256, transfer).map_err(|_| KeyringError::Cipher)?;
-    let cipher = DecryptingKey::ecb(unbound).map_err(|_| KeyringError::Cipher)?;
-    cipher.decrypt(memory, DecryptionContext::None).map_err(|_| KeyringError::Cipher)?;
+    let unbound = UnboundCipherKey::new(&AES_256, transfer).map_err(|_| Error::Cipher)?;
+    let cipher = DecryptingKey::ecb(unbound).map_err(|_| Error::Cipher)?;
+    cipher.decrypt(memory, DecryptionContext::None).map_err(|_| Error::Cipher)?;
     Ok(slot)
 }

@@ -11,7 +11,7 @@ use files::regular::{self, Links, NotRegular};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use zeroize::Zeroizing;
 
-use crate::{error::KeyringError, store::MAX_STORE_BYTES};
+use crate::{error::Error, store::MAX_STORE_BYTES};
 
 /// Size of the first buffer for a source of unknown length.
 const FIRST_BYTES: usize = 64 << 10;
@@ -22,13 +22,13 @@ const FIRST_BYTES: usize = 64 << 10;
 /// pipes and devices are refused: reading them may block forever, or take data from another reader.
 ///
 /// # Errors
-/// [`KeyringError::NotFound`], [`KeyringError::NotPermitted`], [`KeyringError::NotAFile`],
-/// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
-pub fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+/// [`Error::NotFound`], [`Error::NotPermitted`], [`Error::NotAFile`],
+/// [`Error::TooLarge`] above [`MAX_STORE_BYTES`], [`Error::Io`].
+pub fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let mut file = match open_pipe(path)? {
         Some(pipe) => pipe,
         None => regular::open(path, Links::Followed).map_err(|error| match NotRegular::in_error(&error) {
-            Some(NotRegular { found }) => KeyringError::NotAFile { found },
+            Some(NotRegular { found }) => Error::NotAFile { found },
             None => error.into(),
         })?,
     };
@@ -52,9 +52,9 @@ fn open_pipe(path: &Path) -> io::Result<Option<File>> {
 /// grown.
 ///
 /// # Errors
-/// [`KeyringError::TooLarge`] above [`MAX_STORE_BYTES`], [`KeyringError::Io`].
-pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
-    let too_large = || KeyringError::TooLarge { limit: MAX_STORE_BYTES };
+/// [`Error::TooLarge`] above [`MAX_STORE_BYTES`], [`Error::Io`].
+pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let too_large = || Error::TooLarge { limit: MAX_STORE_BYTES };
     let limit = usize::try_from(MAX_STORE_BYTES).map_err(|_| too_large())?;
     let expected = usize::try_from(file_bytes).map_err(|_| too_large())?;
     if expected > limit {
@@ -99,9 +99,9 @@ mod tests {
     fn the_error_names_the_type_of_a_special_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
-        assert!(matches!(read_file(&path), Err(KeyringError::NotFound)));
+        assert!(matches!(read_file(&path), Err(Error::NotFound)));
         let found = |path: &Path| match read_file(path) {
-            Err(KeyringError::NotAFile { found }) => found,
+            Err(Error::NotAFile { found }) => found,
             other => panic!("{other:?}"),
         };
         assert_eq!(found(directory.path()), "a directory");
@@ -133,7 +133,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let path = format!("/dev/fd/{}", reader.as_raw_fd());
         let writing = thread::spawn(move || while writer.write_all(&[1; 65536]).is_ok() {});
-        assert!(matches!(read_file(Path::new(&path)), Err(KeyringError::TooLarge { .. })));
+        assert!(matches!(read_file(Path::new(&path)), Err(Error::TooLarge { .. })));
         drop(reader);
         writing.join().unwrap();
     }

@@ -7,7 +7,7 @@ use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use data_encoding::HEXLOWER;
 use zeroize::Zeroizing;
 
-use crate::{error::KeyringError, openssl_enc};
+use crate::{error::Error, openssl_enc};
 
 /// Length of a key.
 const KEY_BYTES: usize = 32;
@@ -19,8 +19,8 @@ const LINE_BYTES: usize = 16;
 /// A random password in hexadecimal digits.
 ///
 /// # Errors
-/// [`KeyringError::Cipher`] if the system has no random bytes.
-pub fn new_password() -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+/// [`Error::Cipher`] if the system has no random bytes.
+pub fn new_password() -> Result<Zeroizing<Vec<u8>>, Error> {
     let mut digits = Zeroizing::new(String::with_capacity(2 * PASSWORD_BYTES));
     add_random(&mut digits, PASSWORD_BYTES)?;
     Ok(Zeroizing::new(digits.as_bytes().to_vec()))
@@ -29,8 +29,8 @@ pub fn new_password() -> Result<Zeroizing<Vec<u8>>, KeyringError> {
 /// A key file with the random keys 1 to `keys`, encrypted with a password.
 ///
 /// # Errors
-/// [`KeyringError::Cipher`] if the system has no random bytes.
-pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, KeyringError> {
+/// [`Error::Cipher`] if the system has no random bytes.
+pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, Error> {
     let lines = usize::try_from(keys).unwrap_or(usize::MAX);
     // Allocated once: reallocation would leave keys in memory.
     let capacity = lines.saturating_mul(2 * KEY_BYTES + LINE_BYTES);
@@ -43,9 +43,9 @@ pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, KeyringError>
     openssl_enc::seal(text.as_bytes(), password)
 }
 
-fn add_random(text: &mut String, bytes: usize) -> Result<(), KeyringError> {
+fn add_random(text: &mut String, bytes: usize) -> Result<(), Error> {
     let mut random = Zeroizing::new(vec![0; bytes]);
-    SystemRandom::new().fill(&mut random).map_err(|_| KeyringError::Cipher)?;
+    SystemRandom::new().fill(&mut random).map_err(|_| Error::Cipher)?;
     HEXLOWER.encode_append(&random, text);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
-use crate::{error::KeyringError, locked::Locked};
+use crate::{error::Error, locked::Locked};
 
 /// One key. A clone shares the bytes; they are wiped when the last key from the same store is dropped. `Debug` shows
 /// neither the bytes nor their number.
@@ -44,8 +44,8 @@ pub(crate) struct Slot(Range<usize>);
 
 impl Arena {
     /// Maps memory for `bytes` bytes of keys; the caller limits them by the size of the file.
-    pub(crate) fn new(bytes: usize) -> Result<Self, KeyringError> {
-        let memory = Locked::new(bytes).map_err(KeyringError::Memory)?;
+    pub(crate) fn new(bytes: usize) -> Result<Self, Error> {
+        let memory = Locked::new(bytes).map_err(Error::Memory)?;
         Ok(Self { memory, used: 0 })
     }
 

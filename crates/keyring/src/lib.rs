@@ -45,7 +45,7 @@ pub use crate::config::{
     COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
     keyring_path, manifest_of_file_component, persisted_without_keyrings,
 };
-pub use crate::error::KeyringError;
+pub use crate::error::Error;
 pub use crate::export::ExportKey;
 pub use crate::file::{read, read_file};
 pub use crate::generate::{new_key_file, new_password};

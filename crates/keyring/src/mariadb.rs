@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
 use crate::{
-    error::KeyringError,
+    error::Error,
     hex::Hex,
     key::{Arena, Key},
     mariadb_file::{KeyLine, Line, SYSTEM_KEY, key_digits, lines},
@@ -41,10 +41,10 @@ impl MariaDbKeys {
     /// [`Self::load_derived`] avoids the trial.
     ///
     /// # Errors
-    /// [`KeyringError::WrongKind`] and [`KeyringError::NoKeyLine`] for other files; [`KeyringError::NeedsPassword`],
-    /// [`KeyringError::PasswordTooLong`] and [`KeyringError::WrongPassword`]; [`KeyringError::InvalidLine`],
-    /// [`KeyringError::Truncated`] and [`KeyringError::TooLarge`] for files that the server refuses, too.
-    pub fn load(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, KeyringError> {
+    /// [`Error::WrongKind`] and [`Error::NoKeyLine`] for other files; [`Error::NeedsPassword`],
+    /// [`Error::PasswordTooLong`] and [`Error::WrongPassword`]; [`Error::InvalidLine`],
+    /// [`Error::Truncated`] and [`Error::TooLarge`] for files that the server refuses, too.
+    pub fn load(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         Self::load_with(bytes, password, None)
     }
 
@@ -52,18 +52,18 @@ impl MariaDbKeys {
     ///
     /// # Errors
     /// Those of [`Self::load`].
-    pub fn load_derived(bytes: &[u8], password: Option<&[u8]>, derivation: Derivation) -> Result<Self, KeyringError> {
+    pub fn load_derived(bytes: &[u8], password: Option<&[u8]>, derivation: Derivation) -> Result<Self, Error> {
         Self::load_with(bytes, password, Some(derivation))
     }
 
-    fn load_with(bytes: &[u8], password: Option<&[u8]>, derivation: Option<Derivation>) -> Result<Self, KeyringError> {
+    fn load_with(bytes: &[u8], password: Option<&[u8]>, derivation: Option<Derivation>) -> Result<Self, Error> {
         let kind = match kind_of(bytes) {
             // It may be a key file whose first line is damaged.
-            Err(KeyringError::NotRecognised) => StoreKind::MariaDbPlain,
+            Err(Error::NotRecognised) => StoreKind::MariaDbPlain,
             kind => kind?,
         };
         if bytes.len() > MAX_FILE_BYTES {
-            return Err(KeyringError::TooLarge { limit: 1 << 20 });
+            return Err(Error::TooLarge { limit: 1 << 20 });
         }
         match kind {
             StoreKind::MariaDbPlain => Self::from_text(bytes, None),
@@ -71,7 +71,7 @@ impl MariaDbKeys {
                 let (clear, derivation) = decrypt(bytes, password, derivation)?;
                 Self::from_text(&clear, Some(derivation))
             }
-            kind => Err(KeyringError::WrongKind { kind }),
+            kind => Err(Error::WrongKind { kind }),
         }
     }
 
@@ -79,9 +79,9 @@ impl MariaDbKeys {
     /// are fetched from the Vault.
     ///
     /// # Errors
-    /// Those of [`Self::load`]; [`KeyringError::VaultConfig`], [`KeyringError::Service`],
-    /// [`KeyringError::MayNotList`], [`KeyringError::NoKeysInVault`] and [`KeyringError::Vanished`].
-    pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, KeyringError> {
+    /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
+    /// [`Error::MayNotList`], [`Error::NoKeysInVault`] and [`Error::Vanished`].
+    pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
         if !vault_source::is_of_mariadb(bytes) {
             return Self::load(bytes, password);
         }
@@ -97,13 +97,13 @@ impl MariaDbKeys {
         Ok(Self { withdrawn: fetched.withdrawn, ..keys })
     }
 
-    fn from_text(text: &[u8], derivation: Option<Derivation>) -> Result<Self, KeyringError> {
+    fn from_text(text: &[u8], derivation: Option<Derivation>) -> Result<Self, Error> {
         let lines = key_lines(text)?;
         let found: Vec<_> = lines.iter().filter_map(|line| Some(((line.id, line.version), line.hex().ok()?))).collect();
         Ok(Self { derivation, ..Self::from_hex(&found, Vec::new())? })
     }
 
-    fn from_hex(found: &[((u32, u32), Hex<'_>)], mut damage: Vec<Damage>) -> Result<Self, KeyringError> {
+    fn from_hex(found: &[((u32, u32), Hex<'_>)], mut damage: Vec<Damage>) -> Result<Self, Error> {
         let bytes = found.iter().fold(0, |sum: usize, (_, hex)| sum.saturating_add(hex.bytes()));
         let mut arena = Arena::new(bytes)?;
         let mut slots = Vec::new();
@@ -163,7 +163,7 @@ impl MariaDbKeys {
 }
 
 /// All lines with keys; an error if there are none, or one is invalid.
-fn key_lines(text: &[u8]) -> Result<Vec<KeyLine<'_>>, KeyringError> {
+fn key_lines(text: &[u8]) -> Result<Vec<KeyLine<'_>>, Error> {
     let mut found = Vec::new();
     let mut invalid = None;
     for (line, parsed) in lines(text) {
@@ -178,10 +178,10 @@ fn key_lines(text: &[u8]) -> Result<Vec<KeyLine<'_>>, KeyringError> {
                 Err(reason) => reason,
             },
         };
-        invalid.get_or_insert(KeyringError::InvalidLine { line, reason });
+        invalid.get_or_insert(Error::InvalidLine { line, reason });
     }
     match invalid {
-        _ if found.is_empty() => Err(KeyringError::NoKeyLine),
+        _ if found.is_empty() => Err(Error::NoKeyLine),
         Some(error) => Err(error),
         None => Ok(found),
     }
@@ -191,22 +191,22 @@ fn decrypt(
     bytes: &[u8],
     password: Option<&[u8]>,
     derivation: Option<Derivation>,
-) -> Result<(Zeroizing<Vec<u8>>, Derivation), KeyringError> {
-    let password = server_password(password.ok_or(KeyringError::NeedsPassword)?)?;
+) -> Result<(Zeroizing<Vec<u8>>, Derivation), Error> {
+    let password = server_password(password.ok_or(Error::NeedsPassword)?)?;
     let file = OpensslFile::new(bytes, password)?;
     let found = match derivation {
         Some(derivation) => file.open(derivation, is_text).map(|clear| (clear, derivation)),
         None => file.search(is_text),
     };
-    found.ok_or(KeyringError::WrongPassword)
+    found.ok_or(Error::WrongPassword)
 }
 
 /// The part of a password file that the server uses.
-fn server_password(bytes: &[u8]) -> Result<&[u8], KeyringError> {
+fn server_password(bytes: &[u8]) -> Result<&[u8], Error> {
     let end = bytes.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last.saturating_add(1));
     let password = bytes.get(..end).unwrap_or_default();
     if password.len() > MAX_PASSWORD_BYTES {
-        return Err(KeyringError::PasswordTooLong { limit: MAX_PASSWORD_BYTES });
+        return Err(Error::PasswordTooLong { limit: MAX_PASSWORD_BYTES });
     }
     Ok(password.split(|byte| *byte == 0).next().unwrap_or_default())
 }

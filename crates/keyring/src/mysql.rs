@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     base64::Base64,
     component_file,
-    error::KeyringError,
+    error::Error,
     key::{Arena, Key, Keys, Slot},
     plugin_file,
     record::{Material, Parsed, Record},
@@ -33,17 +33,17 @@ impl MysqlKeyring {
     /// Unusable keys are omitted and listed by [`Self::damage`].
     ///
     /// # Errors
-    /// [`KeyringError::WrongKind`] and [`KeyringError::NotRecognised`] for other files; [`KeyringError::Truncated`],
-    /// [`KeyringError::NotJson`], [`KeyringError::Malformed`], [`KeyringError::Checksum`] and
-    /// [`KeyringError::UnknownVersion`] for a file that may have lost keys: they would otherwise count as missing.
-    pub fn load(bytes: &[u8]) -> Result<Self, KeyringError> {
+    /// [`Error::WrongKind`] and [`Error::NotRecognised`] for other files; [`Error::Truncated`],
+    /// [`Error::NotJson`], [`Error::Malformed`], [`Error::Checksum`] and
+    /// [`Error::UnknownVersion`] for a file that may have lost keys: they would otherwise count as missing.
+    pub fn load(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
         let parsed = match kind_of(bytes)? {
             StoreKind::ComponentFile => component_file::parse(bytes).map_err(|error| not_json(&error))?,
             kind @ (StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => plugin_file::parse(bytes, kind),
-            kind => return Err(KeyringError::WrongKind { kind }),
+            kind => return Err(Error::WrongKind { kind }),
         };
         match parsed.damage.first() {
             Some(damage) => Err(damage_error(damage)),
@@ -55,9 +55,9 @@ impl MysqlKeyring {
     /// there.
     ///
     /// # Errors
-    /// Those of [`Self::load`]; [`KeyringError::VaultConfig`], [`KeyringError::Service`],
-    /// [`KeyringError::NoKeysInVault`] and [`KeyringError::Vanished`].
-    pub fn open(bytes: &[u8]) -> Result<Self, KeyringError> {
+    /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
+    /// [`Error::NoKeysInVault`] and [`Error::Vanished`].
+    pub fn open(bytes: &[u8]) -> Result<Self, Error> {
         if !vault_source::is_of_percona(bytes) {
             return Self::load(bytes);
         }
@@ -72,7 +72,7 @@ impl MysqlKeyring {
         Ok(Self { withdrawn: fetched.withdrawn, ..Self::from_parsed(&parsed)? })
     }
 
-    fn from_parsed(parsed: &Parsed<'_>) -> Result<Self, KeyringError> {
+    fn from_parsed(parsed: &Parsed<'_>) -> Result<Self, Error> {
         let materials = || parsed.records.iter().filter_map(|record| record.usable().ok());
         let bytes = materials().fold(0, |sum: usize, material| sum.saturating_add(material.bytes()));
         let mut arena = Arena::new(bytes)?;
@@ -147,21 +147,21 @@ impl MysqlKeyring {
     }
 }
 
-fn not_json(error: &serde_json::Error) -> KeyringError {
+fn not_json(error: &serde_json::Error) -> Error {
     if error.is_eof() {
-        return KeyringError::Truncated;
+        return Error::Truncated;
     }
     let from_1 = |number| u64::try_from(number).unwrap_or(u64::MAX);
-    KeyringError::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
+    Error::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
 }
 
 /// The error for damage to the whole file.
-const fn damage_error(damage: &Damage) -> KeyringError {
+const fn damage_error(damage: &Damage) -> Error {
     match damage {
-        Damage::Checksum => KeyringError::Checksum,
-        Damage::Malformed { at } => KeyringError::Malformed { offset: *at },
-        Damage::UnknownVersion => KeyringError::UnknownVersion,
-        _ => KeyringError::Truncated,
+        Damage::Checksum => Error::Checksum,
+        Damage::Malformed { at } => Error::Malformed { offset: *at },
+        Damage::UnknownVersion => Error::UnknownVersion,
+        _ => Error::Truncated,
     }
 }
 

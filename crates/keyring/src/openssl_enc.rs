@@ -20,7 +20,7 @@ use aws_lc_rs::{
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::error::KeyringError;
+use crate::error::Error;
 
 /// Length of an AES block.
 const BLOCK: usize = 16;
@@ -104,13 +104,13 @@ impl<'a> OpensslFile<'a> {
     /// Splits the file into salt and ciphertext.
     ///
     /// # Errors
-    /// [`KeyringError::Truncated`] if the ciphertext is not whole blocks.
-    pub(crate) fn new(bytes: &'a [u8], password: &'a [u8]) -> Result<Self, KeyringError> {
+    /// [`Error::Truncated`] if the ciphertext is not whole blocks.
+    pub(crate) fn new(bytes: &'a [u8], password: &'a [u8]) -> Result<Self, Error> {
         let (salt, sealed) = bytes
             .strip_prefix(OPENSSL_MAGIC)
             .and_then(|rest| rest.split_at_checked(8))
             .filter(|(_, sealed)| !sealed.is_empty() && sealed.len().is_multiple_of(BLOCK))
-            .ok_or(KeyringError::Truncated)?;
+            .ok_or(Error::Truncated)?;
         Ok(Self { salt, sealed, password })
     }
 
@@ -190,19 +190,19 @@ impl<'a> OpensslFile<'a> {
 /// Encrypts content with a password and a random salt, with the server's default key derivation.
 ///
 /// # Errors
-/// [`KeyringError::Cipher`] if the system has no random bytes.
-pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, KeyringError> {
+/// [`Error::Cipher`] if the system has no random bytes.
+pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, Error> {
     let mut salt = [0; 8];
-    SystemRandom::new().fill(&mut salt).map_err(|_| KeyringError::Cipher)?;
+    SystemRandom::new().fill(&mut salt).map_err(|_| Error::Cipher)?;
     let material = OpensslFile { salt: &salt, sealed: &[], password }.bytes_to_key(Digest::default());
-    let (key, iv) = material.split_first_chunk::<32>().ok_or(KeyringError::Cipher)?;
-    let iv = <[u8; BLOCK]>::try_from(iv).map_err(|_| KeyringError::Cipher)?;
+    let (key, iv) = material.split_first_chunk::<32>().ok_or(Error::Cipher)?;
+    let iv = <[u8; BLOCK]>::try_from(iv).map_err(|_| Error::Cipher)?;
     let mut sealed = Zeroizing::new(Vec::with_capacity(clear.len().saturating_add(BLOCK)));
     sealed.extend_from_slice(clear);
     let cipher = UnboundCipherKey::new(&AES_256, key).and_then(PaddedBlockEncryptingKey::cbc_pkcs7);
-    let cipher = cipher.map_err(|_| KeyringError::Cipher)?;
+    let cipher = cipher.map_err(|_| Error::Cipher)?;
     let context = EncryptionContext::Iv128(FixedLength::from(iv));
-    cipher.less_safe_encrypt(&mut *sealed, context).map_err(|_| KeyringError::Cipher)?;
+    cipher.less_safe_encrypt(&mut *sealed, context).map_err(|_| Error::Cipher)?;
     Ok([OPENSSL_MAGIC, &salt, &sealed].concat())
 }
 
@@ -364,7 +364,7 @@ mod tests {
     fn a_file_without_whole_blocks_is_truncated() {
         let bytes = file(VECTORS[0].2);
         for end in [8, 15, 16, 17, 63] {
-            assert!(matches!(OpensslFile::new(&bytes[..end], b"secret"), Err(KeyringError::Truncated)), "{end}");
+            assert!(matches!(OpensslFile::new(&bytes[..end], b"secret"), Err(Error::Truncated)), "{end}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use data_encoding::BASE64;
 use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn};
 
-use crate::{error::KeyringError, vault_source::VaultSource};
+use crate::{error::Error, vault_source::VaultSource};
 
 /// Maximum number of versions of a key; by default the Vault keeps ten.
 const MAX_VERSIONS: u32 = 100_000;
@@ -34,7 +34,7 @@ pub(crate) struct Fetched<N> {
 }
 
 /// The server's own MySQL keys, without keys that users stored beside them.
-pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, KeyringError> {
+pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, Error> {
     let vault = Vault::connect(&source.access)?;
     let engine = match source.version {
         Some(EngineVersion::First) => Engine::at(&source.path, EngineVersion::First),
@@ -47,14 +47,14 @@ pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, KeyringErro
         match vault.secret(&engine, name, None)? {
             Stored::Secret(answer) => fetched.answers.push((key, answer)),
             Stored::Withdrawn { how, .. } => fetched.withdrawn.push(WithdrawnKey { name: key, how }),
-            Stored::Absent => return Err(KeyringError::Vanished { name: key }),
+            Stored::Absent => return Err(Error::Vanished { name: key }),
         }
     }
     fetched.require_keys(source)
 }
 
 /// The keys of MariaDB with all their versions.
-pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, KeyringError> {
+pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Error> {
     let vault = Vault::connect(&source.access)?;
     let engine = Engine::at(&source.path, EngineVersion::Second);
     let ids = match &source.key_ids {
@@ -68,10 +68,10 @@ pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Keyri
     fetched.require_keys(source)
 }
 
-fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, KeyringError> {
+fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, Error> {
     let names = vault.list(engine).map_err(|error| match error.fault() {
-        Some(Fault::Forbidden) => KeyringError::MayNotList(error),
-        _ => KeyringError::from(error),
+        Some(Fault::Forbidden) => Error::MayNotList(error),
+        _ => Error::from(error),
     })?;
     let ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
     // The list is also empty if the engine has version 1, whose lists have another path.
@@ -85,7 +85,7 @@ fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, KeyringError> 
 
 impl Fetched<(u32, u32)> {
     /// The newest version of a key, and the older ones down to the last that is kept.
-    fn add_versions(&mut self, vault: &Vault, engine: &Engine, id: u32) -> Result<(), KeyringError> {
+    fn add_versions(&mut self, vault: &Vault, engine: &Engine, id: u32) -> Result<(), Error> {
         let name = id.to_string();
         let newest = match vault.secret(engine, &name, None)? {
             Stored::Secret(answer) => {
@@ -99,7 +99,7 @@ impl Fetched<(u32, u32)> {
                 self.add_withdrawn(id, version, how);
                 version
             }
-            Stored::Absent => return Err(KeyringError::Vanished { name: format!("key {id}") }),
+            Stored::Absent => return Err(Error::Vanished { name: format!("key {id}") }),
         };
         for version in (1..newest).rev() {
             match vault.secret(engine, &name, Some(version))? {
@@ -121,10 +121,10 @@ impl Fetched<(u32, u32)> {
 }
 
 impl<N> Fetched<N> {
-    /// Returns [`KeyringError::NoKeysInVault`] if nothing was fetched: the path is wrong then.
-    fn require_keys(self, source: &VaultSource) -> Result<Self, KeyringError> {
+    /// Returns [`Error::NoKeysInVault`] if nothing was fetched: the path is wrong then.
+    fn require_keys(self, source: &VaultSource) -> Result<Self, Error> {
         if self.answers.is_empty() && self.withdrawn.is_empty() {
-            return Err(KeyringError::NoKeysInVault { path: source.path.clone() });
+            return Err(Error::NoKeysInVault { path: source.path.clone() });
         }
         Ok(self)
     }

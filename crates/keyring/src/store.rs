@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     component, component_file,
     config::{self, COMPONENT_MANIFEST, COMPONENTS, CONFIG_ENDING, ComponentConfig, Manifest},
-    error::KeyringError,
+    error::Error,
     key_id::{KeyName, MasterKeys, master_keys},
     mariadb_file,
     openssl_enc::OPENSSL_MAGIC,
@@ -82,7 +82,7 @@ pub enum Damage {
     },
     /// Two keys have the same name and owner.
     Duplicate {
-        /// The name.
+        /// Name that both keys have.
         id: String,
     },
     /// The SHA-256 at the end does not match.
@@ -214,8 +214,8 @@ pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<StoreKind> 
 /// Summarises a key store.
 ///
 /// # Errors
-/// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
-pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, KeyringError> {
+/// [`Error::Empty`], [`Error::NotRecognised`], [`Error::TooLarge`].
+pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, Error> {
     let kind = kind_of(bytes)?;
     let summary = match kind {
         StoreKind::ComponentFile => component_file::inspect(bytes),
@@ -233,16 +233,16 @@ pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, KeyringError> {
 /// The kind of a key store.
 ///
 /// # Errors
-/// [`KeyringError::Empty`], [`KeyringError::NotRecognised`], [`KeyringError::TooLarge`].
-pub(crate) fn kind_of(bytes: &[u8]) -> Result<StoreKind, KeyringError> {
+/// [`Error::Empty`], [`Error::NotRecognised`], [`Error::TooLarge`].
+pub(crate) fn kind_of(bytes: &[u8]) -> Result<StoreKind, Error> {
     let file_bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if bytes.is_empty() {
-        return Err(KeyringError::Empty);
+        return Err(Error::Empty);
     }
     if file_bytes > MAX_STORE_BYTES {
-        return Err(KeyringError::TooLarge { limit: MAX_STORE_BYTES });
+        return Err(Error::TooLarge { limit: MAX_STORE_BYTES });
     }
-    by_content(bytes, file_bytes).ok_or(KeyringError::NotRecognised)
+    by_content(bytes, file_bytes).ok_or(Error::NotRecognised)
 }
 
 fn by_content(bytes: &[u8], file_bytes: u64) -> Option<StoreKind> {

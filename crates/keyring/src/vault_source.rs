@@ -12,7 +12,7 @@ use keyservice::{Access, AppRole, DEFAULT_TIMEOUT, EngineVersion, Login};
 use zeroize::Zeroizing;
 
 use crate::{
-    error::KeyringError,
+    error::Error,
     store::{StoreKind, kind_of},
     vault_settings::Settings,
 };
@@ -42,8 +42,8 @@ pub(crate) fn is_of_percona(bytes: &[u8]) -> bool {
 }
 
 /// Reads a configuration of Percona's plug-in or component.
-pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
-    let settings = Settings::of_percona(bytes).map_err(|_| KeyringError::VaultConfig { what: "is not JSON" })?;
+pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, Error> {
+    let settings = Settings::of_percona(bytes).map_err(|_| Error::VaultConfig { what: "is not JSON" })?;
     let address = settings.required("vault_url", "has no vault_url")?;
     let version = match settings.text("secret_mount_point_version") {
         Some("1") => Some(EngineVersion::First),
@@ -64,14 +64,13 @@ pub(crate) fn is_of_mariadb(bytes: &[u8]) -> bool {
 }
 
 /// Reads an option file with the variables of MariaDB's plug-in.
-pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
+pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, Error> {
     let settings = Settings::of_mariadb(bytes);
     let url = settings.required("vault_url", "has no hashicorp_key_management_vault_url")?;
-    let no_path = || KeyringError::VaultConfig { what: "has a vault_url without /v1/ and the path of the keys" };
+    let no_path = || Error::VaultConfig { what: "has a vault_url without /v1/ and the path of the keys" };
     let (address, path) = url.split_once("/v1/").ok_or_else(no_path)?;
     let key_ids = settings.text("sealant_key_ids").map(|ids| ids.split(',').map(|id| id.trim().parse().ok()).collect());
-    let wrong_ids =
-        || KeyringError::VaultConfig { what: "has sealant_key_ids that are not numbers with commas between" };
+    let wrong_ids = || Error::VaultConfig { what: "has sealant_key_ids that are not numbers with commas between" };
     Ok(VaultSource {
         access: settings.access(address.trim_end_matches('/'))?,
         path: path.trim_matches('/').to_owned(),
@@ -81,15 +80,15 @@ pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
 }
 
 impl Settings<'_> {
-    fn required(&self, name: &str, what: &'static str) -> Result<&str, KeyringError> {
-        self.text(name).ok_or(KeyringError::VaultConfig { what })
+    fn required(&self, name: &str, what: &'static str) -> Result<&str, Error> {
+        self.text(name).ok_or(Error::VaultConfig { what })
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
         self.text(name).map(PathBuf::from)
     }
 
-    fn access(&self, address: &str) -> Result<Access, KeyringError> {
+    fn access(&self, address: &str) -> Result<Access, Error> {
         let timeout = self.text("timeout").and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
         Ok(Access {
             address: address.to_owned(),
@@ -101,14 +100,14 @@ impl Settings<'_> {
     }
 
     /// Files with credentials for Sealant take precedence over the server's own token.
-    fn login(&self) -> Result<Login, KeyringError> {
+    fn login(&self) -> Result<Login, Error> {
         match (self.path("sealant_role_id_file"), self.path("sealant_secret_id_file")) {
             (Some(role_id_file), Some(secret_id_file)) => {
                 let mount = self.text("sealant_approle_mount").unwrap_or(APPROLE).to_owned();
                 return Ok(Login::AppRole(AppRole { mount, role_id_file, secret_id_file }));
             }
             (None, None) => {}
-            _ => return Err(KeyringError::VaultConfig { what: "has a file for only one of role id and secret id" }),
+            _ => return Err(Error::VaultConfig { what: "has a file for only one of role id and secret id" }),
         }
         if let Some(file) = self.path("sealant_token_file") {
             return Ok(Login::TokenFile(file));
@@ -122,7 +121,7 @@ impl Settings<'_> {
 mod tests {
     use super::*;
 
-    fn error_text<T>(result: Result<T, KeyringError>) -> String {
+    fn error_text<T>(result: Result<T, Error>) -> String {
         result.err().map(|error| error.to_string()).unwrap_or_default()
     }
 

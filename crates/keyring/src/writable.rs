@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     config::{is_read_only, keyring_path},
-    error::KeyringError,
+    error::Error,
     file::read_file,
     key::Key,
     key_id::KeyName,
@@ -75,14 +75,14 @@ impl WritableKeyring {
     /// keyring file that does not exist yet has no keys.
     ///
     /// # Errors
-    /// [`KeyringError`].
-    pub fn open(path: &Path) -> Result<Self, KeyringError> {
+    /// [`Error`].
+    pub fn open(path: &Path) -> Result<Self, Error> {
         let path = match read_file(path) {
-            Err(KeyringError::NotFound) if !is_configuration(path, &[]) => path.to_owned(),
+            Err(Error::NotFound) if !is_configuration(path, &[]) => path.to_owned(),
             Err(error) => return Err(error),
             Ok(bytes) if is_configuration(path, &bytes) => {
                 if is_read_only(&bytes) {
-                    return Err(KeyringError::ReadOnly);
+                    return Err(Error::ReadOnly);
                 }
                 keyring_path(path, None)?
             }
@@ -91,7 +91,7 @@ impl WritableKeyring {
         // A link remains a link: its target is replaced. If the target is missing, its disk may not be mounted.
         let path = match path.canonicalize() {
             Ok(found) => found,
-            Err(_) if path.is_symlink() => return Err(KeyringError::LinkToNothing),
+            Err(_) if path.is_symlink() => return Err(Error::LinkToNothing),
             Err(_) => path,
         };
         let keyring = Self { path };
@@ -101,7 +101,7 @@ impl WritableKeyring {
         with_key(&bytes, "", loaded_by)?;
         keyring.refuse_backup()?;
         accessat(CWD, keyring.directory(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-            .map_err(|error| KeyringError::CannotWrite(error.into()))?;
+            .map_err(|error| Error::CannotWrite(error.into()))?;
         Ok(keyring)
     }
 
@@ -114,8 +114,8 @@ impl WritableKeyring {
     /// Whether the keyring has a key of this name.
     ///
     /// # Errors
-    /// [`KeyringError`].
-    pub fn has(&self, name: &str) -> Result<bool, KeyringError> {
+    /// [`Error`].
+    pub fn has(&self, name: &str) -> Result<bool, Error> {
         Ok(self.load()?.get(name).is_some())
     }
 
@@ -125,34 +125,34 @@ impl WritableKeyring {
     /// others, so a server that increments it finds no key under the next name.
     ///
     /// # Errors
-    /// [`KeyringError::CannotWrite`]; [`KeyringError::CannotAdd`] and [`KeyringError::NotForPlugin`] if the file is of
+    /// [`Error::CannotWrite`]; [`Error::CannotAdd`] and [`Error::NotForPlugin`] if the file is of
     /// the other kind; others of reading. The file is then unchanged.
-    pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<AddedKey, KeyringError> {
+    pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<AddedKey, Error> {
         // Other runs add keys, too: the lock covers reading and replacing the file.
-        let directory = File::open(self.directory()).map_err(KeyringError::CannotWrite)?;
-        flock(&directory, FlockOperation::LockExclusive).map_err(|error| KeyringError::CannotWrite(error.into()))?;
+        let directory = File::open(self.directory()).map_err(Error::CannotWrite)?;
+        flock(&directory, FlockOperation::LockExclusive).map_err(|error| Error::CannotWrite(error.into()))?;
         self.refuse_backup()?;
         let number = self.load()?.names().filter_map(|name| key_number(purpose, name)).max().unwrap_or(0);
-        let number = number.checked_add(1).ok_or(KeyringError::Cipher)?;
+        let number = number.checked_add(1).ok_or(Error::Cipher)?;
         let server_uuid = new_uuid()?;
         let name = match purpose {
             Purpose::Innodb => master_key_name(&server_uuid, number),
             Purpose::Replication => binary_log_key_name(&server_uuid, number),
         };
-        replace(&self.path, &with_key(&self.bytes()?, &name, loaded_by)?).map_err(KeyringError::CannotWrite)?;
-        directory.sync_all().map_err(KeyringError::CannotWrite)?;
-        let key = self.load()?.get(&name).cloned().ok_or(KeyringError::Truncated)?;
+        replace(&self.path, &with_key(&self.bytes()?, &name, loaded_by)?).map_err(Error::CannotWrite)?;
+        directory.sync_all().map_err(Error::CannotWrite)?;
+        let key = self.load()?.get(&name).cloned().ok_or(Error::Truncated)?;
         Ok(AddedKey { name, server_uuid, number, key })
     }
 
-    fn bytes(&self) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+    fn bytes(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         match read_file(&self.path) {
-            Err(KeyringError::NotFound) => Ok(Zeroizing::default()),
+            Err(Error::NotFound) => Ok(Zeroizing::default()),
             other => other,
         }
     }
 
-    fn load(&self) -> Result<MysqlKeyring, KeyringError> {
+    fn load(&self) -> Result<MysqlKeyring, Error> {
         MysqlKeyring::load(&self.bytes()?)
     }
 
@@ -164,10 +164,10 @@ impl WritableKeyring {
 
     /// Fails if the keyring has a `.backup`, which an interrupted server left: at its next start the server restores
     /// it, and keys added since would be lost.
-    fn refuse_backup(&self) -> Result<(), KeyringError> {
+    fn refuse_backup(&self) -> Result<(), Error> {
         let mut backup = self.path.clone().into_os_string();
         backup.push(".backup");
-        if Path::new(&backup).symlink_metadata().is_ok() { Err(KeyringError::Backup) } else { Ok(()) }
+        if Path::new(&backup).symlink_metadata().is_ok() { Err(Error::Backup) } else { Ok(()) }
     }
 }
 
@@ -187,26 +187,26 @@ fn is_configuration(path: &Path, bytes: &[u8]) -> bool {
     matches!(kind, Some(StoreKind::ComponentConfig | StoreKind::Manifest)) || name.ends_with(".cnf")
 }
 
-fn is_plugin_file(bytes: &[u8]) -> Result<bool, KeyringError> {
+fn is_plugin_file(bytes: &[u8]) -> Result<bool, Error> {
     Ok(!bytes.is_empty() && matches!(kind_of(bytes)?, StoreKind::PluginFileV1 | StoreKind::PluginFileV2))
 }
 
 /// The file with one more key, in the format that `loaded_by` reads.
-fn with_key(before: &[u8], name: &str, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+fn with_key(before: &[u8], name: &str, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
-    SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| KeyringError::Cipher)?;
+    SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| Error::Cipher)?;
     if loaded_by == LoadedBy::Component {
         return with_element(before, name, &key);
     }
     let kind = if before.is_empty() { StoreKind::PluginFileV1 } else { kind_of(before)? };
     if !matches!(kind, StoreKind::PluginFileV1 | StoreKind::PluginFileV2) {
-        return Err(KeyringError::NotForPlugin);
+        return Err(Error::NotForPlugin);
     }
-    plugin_file::with_key(before, kind, name, key.as_slice()).ok_or(KeyringError::CannotAdd)
+    plugin_file::with_key(before, kind, name, key.as_slice()).ok_or(Error::CannotAdd)
 }
 
 /// A component's file with one more key.
-fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
+fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zeroizing<Vec<u8>>, Error> {
     #[derive(Deserialize)]
     struct ComponentFile<'a> {
         #[serde(borrow)]
@@ -217,10 +217,10 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
     } else {
         match kind_of(before)? {
             StoreKind::ComponentFile => {
-                let file: ComponentFile<'_> = serde_json::from_slice(before).map_err(|_| KeyringError::Truncated)?;
+                let file: ComponentFile<'_> = serde_json::from_slice(before).map_err(|_| Error::Truncated)?;
                 file.elements
             }
-            _ => return Err(KeyringError::CannotAdd),
+            _ => return Err(Error::CannotAdd),
         }
     };
     let mut digits = Zeroizing::new(String::with_capacity(2 * KEY_BYTES));
@@ -258,9 +258,9 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A random UUID (version 4).
-fn new_uuid() -> Result<String, KeyringError> {
+fn new_uuid() -> Result<String, Error> {
     let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| KeyringError::Cipher)?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| Error::Cipher)?;
     let mut number = u128::from_be_bytes(bytes);
     number = number & !(0xf << 76) | 4 << 76;
     number = number & !(0x3 << 62) | 2 << 62;
@@ -291,12 +291,12 @@ mod tests {
         let keyring = WritableKeyring::open(&path).unwrap();
         assert!(keys.iter().all(|key| keyring.has(&key.name).unwrap()));
         let component = keyring.add(Purpose::Innodb, LoadedBy::Component);
-        assert!(matches!(component, Err(KeyringError::CannotAdd)));
+        assert!(matches!(component, Err(Error::CannotAdd)));
         assert_eq!(fs::read(&path).unwrap(), bytes);
         fs::remove_file(&path).unwrap();
         add(&keyring, Purpose::Innodb);
         let bytes = fs::read(&path).unwrap();
-        assert!(matches!(keyring.add(Purpose::Innodb, LoadedBy::Plugin), Err(KeyringError::NotForPlugin)));
+        assert!(matches!(keyring.add(Purpose::Innodb, LoadedBy::Plugin), Err(Error::NotForPlugin)));
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
 
@@ -361,15 +361,15 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         let (config, path) = (at("component_keyring_file.cnf"), at("k"));
         fs::write(&config, format!(r#"{{"path":"{}","read_only":true}}"#, path.display())).unwrap();
-        assert!(matches!(WritableKeyring::open(&config), Err(KeyringError::ReadOnly)));
-        assert!(matches!(WritableKeyring::open(&at("component_keyring_other.cnf")), Err(KeyringError::NotFound)));
+        assert!(matches!(WritableKeyring::open(&config), Err(Error::ReadOnly)));
+        assert!(matches!(WritableKeyring::open(&at("component_keyring_other.cnf")), Err(Error::NotFound)));
         fs::write(&path, r#"{"version":"1.0","elements":[{"user":"","da"#).unwrap();
-        assert!(matches!(WritableKeyring::open(&path), Err(KeyringError::Truncated)));
-        assert!(matches!(WritableKeyring::open(&at("not/there")), Err(KeyringError::CannotWrite(_))));
+        assert!(matches!(WritableKeyring::open(&path), Err(Error::Truncated)));
+        assert!(matches!(WritableKeyring::open(&at("not/there")), Err(Error::CannotWrite(_))));
         std::os::unix::fs::symlink(at("nowhere"), at("link")).unwrap();
-        assert!(matches!(WritableKeyring::open(&at("link")), Err(KeyringError::LinkToNothing)));
+        assert!(matches!(WritableKeyring::open(&at("link")), Err(Error::LinkToNothing)));
         fs::write(at("plain.backup"), "").unwrap();
-        assert!(matches!(WritableKeyring::open(&at("plain")), Err(KeyringError::Backup)));
+        assert!(matches!(WritableKeyring::open(&at("plain")), Err(Error::Backup)));
     }
 
     #[test]

@@ -2,9 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use keyring::{
-    Damage, Derivation, Digest, ExportKey, InvalidReason, KeyringError, MariaDbKeys, MysqlKeyring, StoreKind,
-};
+use keyring::{Damage, Derivation, Digest, Error, ExportKey, InvalidReason, MariaDbKeys, MysqlKeyring, StoreKind};
 use proptest::prelude::*;
 
 const UUID: &str = "95b2f013-e4cd-11f1-8c02-02fc00000001";
@@ -133,18 +131,18 @@ fn other_files_are_refused_in_one_sentence() {
     ];
     for (bytes, wanted, message) in given {
         let error = MysqlKeyring::load(bytes).unwrap_err();
-        assert!(matches!(error, KeyringError::WrongKind { kind } if kind == wanted), "{error:?}");
+        assert!(matches!(error, Error::WrongKind { kind } if kind == wanted), "{error:?}");
         assert!(error.to_string().contains(message), "{error}");
     }
     let unknown = MysqlKeyring::load(&[0x8f; 300]).unwrap_err();
-    assert!(matches!(unknown, KeyringError::NotRecognised) && unknown.to_string().contains("Enterprise"));
+    assert!(matches!(unknown, Error::NotRecognised) && unknown.to_string().contains("Enterprise"));
     let swapped = MariaDbKeys::load(&sample(MYSQL_STORES[0]), None).unwrap_err();
-    assert!(matches!(swapped, KeyringError::WrongKind { kind: StoreKind::ComponentFile }));
-    assert!(matches!(ExportKey::load(b"x"), Err(KeyringError::NotRecognised)));
-    assert!(matches!(ExportKey::load(&sample(MYSQL_STORES[0])), Err(KeyringError::WrongKind { .. })));
+    assert!(matches!(swapped, Error::WrongKind { kind: StoreKind::ComponentFile }));
+    assert!(matches!(ExportKey::load(b"x"), Err(Error::NotRecognised)));
+    assert!(matches!(ExportKey::load(&sample(MYSQL_STORES[0])), Err(Error::WrongKind { .. })));
     let huge = vec![b'#'; usize::try_from(keyring::MAX_STORE_BYTES).unwrap() + 1];
-    assert!(matches!(MysqlKeyring::load(&huge), Err(KeyringError::TooLarge { .. })));
-    assert!(matches!(MariaDbKeys::load(&huge, None), Err(KeyringError::TooLarge { .. })));
+    assert!(matches!(MysqlKeyring::load(&huge), Err(Error::TooLarge { .. })));
+    assert!(matches!(MariaDbKeys::load(&huge, None), Err(Error::TooLarge { .. })));
 }
 
 #[test]
@@ -153,7 +151,7 @@ fn an_empty_file_has_no_keys() {
     assert_eq!((keyring.names().count(), keyring.damage(), keyring.locked()), (0, &[][..], true));
     let empty = MysqlKeyring::load(br#"{"version":"1.0","elements":[]}"#).unwrap();
     assert_eq!(empty.names().count(), 0);
-    assert!(matches!(MariaDbKeys::load(b"", None), Err(KeyringError::Empty)));
+    assert!(matches!(MariaDbKeys::load(b"", None), Err(Error::Empty)));
 }
 
 #[test]
@@ -162,7 +160,7 @@ fn a_truncated_keyring_is_never_partly_loaded() {
         let bytes = sample(name);
         for end in (40..bytes.len()).filter(|end| *end != bytes.len()) {
             let error = MysqlKeyring::load(&bytes[..end]).unwrap_err();
-            assert!(matches!(error, KeyringError::Truncated), "{name} cut at {end}: {error:?}");
+            assert!(matches!(error, Error::Truncated), "{name} cut at {end}: {error:?}");
         }
     }
 }
@@ -175,20 +173,20 @@ fn a_flipped_bit_is_found_where_the_format_has_a_check() {
     for at in (24..end).chain(end + 3..whole.len()) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
-        assert!(matches!(MysqlKeyring::load(&bytes), Err(KeyringError::Checksum)), "byte {at}");
+        assert!(matches!(MysqlKeyring::load(&bytes), Err(Error::Checksum)), "byte {at}");
     }
     let mut bytes = whole;
     bytes[end] ^= 1;
-    assert!(matches!(MysqlKeyring::load(&bytes), Err(KeyringError::Truncated)));
+    assert!(matches!(MysqlKeyring::load(&bytes), Err(Error::Truncated)));
 
     // Version 1.0 has no checksum: only inconsistent lengths are found.
     let mut bytes = sample("keyring/synthetic-plugin-file-v1.0");
     bytes[24 + 0x80] ^= 8;
-    assert!(matches!(MysqlKeyring::load(&bytes), Err(KeyringError::Malformed { offset: 152 })));
+    assert!(matches!(MysqlKeyring::load(&bytes), Err(Error::Malformed { offset: 152 })));
 
     let mut json = sample("keyring/mysql97-component-file.json");
     json[29] = b'!';
-    assert!(matches!(MysqlKeyring::load(&json), Err(KeyringError::NotJson { line: 1, column: 30 })));
+    assert!(matches!(MysqlKeyring::load(&json), Err(Error::NotJson { line: 1, column: 30 })));
 }
 
 #[test]
@@ -201,27 +199,27 @@ fn a_damaged_element_leaves_the_others() {
     assert!(keyring.get(&format!("INNODBKey-{UUID}-1")).is_none());
     assert!(keyring.get(&format!("INNODBKey-{UUID}-2")).is_some());
     let other = br#"{"version":"2.0","elements":[]}"#;
-    assert!(matches!(MysqlKeyring::load(other), Err(KeyringError::UnknownVersion)));
+    assert!(matches!(MysqlKeyring::load(other), Err(Error::UnknownVersion)));
 }
 
 #[test]
 fn passwords_of_key_files_are_checked() {
     let sealed = sample("keyring/mariadb1011-keyfile.enc");
-    assert!(matches!(MariaDbKeys::load(&sealed, None), Err(KeyringError::NeedsPassword)));
+    assert!(matches!(MariaDbKeys::load(&sealed, None), Err(Error::NeedsPassword)));
     let known = |password: &[u8], bytes: &[u8]| MariaDbKeys::load_derived(bytes, Some(password), Derivation::default());
     assert!(known(&password(), &sealed).is_ok());
-    assert!(matches!(known(b"wrong", &sealed), Err(KeyringError::WrongPassword)));
-    assert!(matches!(known(b"", &sealed), Err(KeyringError::WrongPassword)));
+    assert!(matches!(known(b"wrong", &sealed), Err(Error::WrongPassword)));
+    assert!(matches!(known(b"", &sealed), Err(Error::WrongPassword)));
     let with_nul = [&password()[..], b"\0ignored"].concat();
     assert!(known(&with_nul, &sealed).is_ok());
-    assert!(matches!(known(&[b'x'; 257], &sealed), Err(KeyringError::PasswordTooLong { limit: 256 })));
-    assert!(matches!(known(&[&[b'x'; 256][..], b"\r\n"].concat(), &sealed), Err(KeyringError::WrongPassword)));
-    assert!(matches!(known(&password(), &sealed[..sealed.len() - 1]), Err(KeyringError::Truncated)));
+    assert!(matches!(known(&[b'x'; 257], &sealed), Err(Error::PasswordTooLong { limit: 256 })));
+    assert!(matches!(known(&[&[b'x'; 256][..], b"\r\n"].concat(), &sealed), Err(Error::WrongPassword)));
+    assert!(matches!(known(&password(), &sealed[..sealed.len() - 1]), Err(Error::Truncated)));
     // Whole blocks are missing, and with them the padding.
-    assert!(matches!(known(&password(), &sealed[..sealed.len() - 16]), Err(KeyringError::WrongPassword)));
+    assert!(matches!(known(&password(), &sealed[..sealed.len() - 16]), Err(Error::WrongPassword)));
     let mut flipped = sealed;
     flipped[100] ^= 1;
-    assert!(matches!(known(&password(), &flipped), Err(KeyringError::InvalidLine { line: 2, .. })));
+    assert!(matches!(known(&password(), &flipped), Err(Error::InvalidLine { line: 2, .. })));
     // A plain file ignores the password.
     assert!(known(b"wrong", &sample("keyring/mariadb1011-keyfile")).is_ok());
 }
@@ -229,7 +227,7 @@ fn passwords_of_key_files_are_checked() {
 #[test]
 fn a_wrong_password_is_reported_after_all_derivations_are_tried() {
     let sealed = sample("keyring/mariadb1011-keyfile.enc");
-    assert!(matches!(MariaDbKeys::load(&sealed, Some(b"wrong")), Err(KeyringError::WrongPassword)));
+    assert!(matches!(MariaDbKeys::load(&sealed, Some(b"wrong")), Err(Error::WrongPassword)));
 }
 
 #[test]
@@ -237,10 +235,10 @@ fn invalid_lines_of_key_files_are_refused() {
     let load = |text: &str| MariaDbKeys::load(text.as_bytes(), None);
     let key = "ab".repeat(16);
     let invalid = load(&format!("1;{key}\n# two\n3;xyz\n")).unwrap_err();
-    assert!(matches!(invalid, KeyringError::InvalidLine { line: 3, reason: InvalidReason::Data }));
+    assert!(matches!(invalid, Error::InvalidLine { line: 3, reason: InvalidReason::Data }));
     let first = load(&format!("x\n1;{key}\n")).unwrap_err();
-    assert!(matches!(first, KeyringError::InvalidLine { line: 1, reason: InvalidReason::Id }));
-    assert!(matches!(load("# nothing\n"), Err(KeyringError::NoKeyLine)));
+    assert!(matches!(first, Error::InvalidLine { line: 1, reason: InvalidReason::Id }));
+    assert!(matches!(load("# nothing\n"), Err(Error::NoKeyLine)));
     let without_first = load(&format!("2;{key}")).unwrap();
     assert_eq!(without_first.damage(), [Damage::NoSystemKey]);
     let twice = load(&format!("1;{key}\n1;{}\n", "cd".repeat(16))).unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use keyring::{Damage, InvalidReason, KeyringError, StoreKind, StoreSummary, inspect, recognise};
+use keyring::{Damage, Error, InvalidReason, StoreKind, StoreSummary, inspect, recognise};
 use proptest::prelude::*;
 
 const UUID: &str = "95b2f013-e4cd-11f1-8c02-02fc00000001";
@@ -95,8 +95,8 @@ fn truncated_stores_are_damaged() {
         let found = inspect(&file[..300]).unwrap();
         assert_eq!((found.entries.len(), &found.damage[..]), (2, &[Damage::Truncated][..]), "{name}");
     }
-    assert!(matches!(inspect(&[]), Err(KeyringError::Empty)));
-    assert!(matches!(inspect(&[0; 4096]), Err(KeyringError::NotRecognised)));
+    assert!(matches!(inspect(&[]), Err(Error::Empty)));
+    assert!(matches!(inspect(&[0; 4096]), Err(Error::NotRecognised)));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_store_is_read_completely_up_to_the_limit() {
     let read = keyring::read(&mut &bytes[..], bytes.len() as u64).unwrap();
     assert_eq!(&read[..], &bytes[..]);
     let huge = keyring::read(&mut std::io::empty(), keyring::MAX_STORE_BYTES + 1);
-    assert!(matches!(huge, Err(KeyringError::TooLarge { .. })));
+    assert!(matches!(huge, Err(Error::TooLarge { .. })));
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Address {
             return Err(wrong("contains a name or password, which an address must not contain"));
         }
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
-            return Err(wrong("has something after host and port"));
+            return Err(wrong("must end after host and port"));
         }
         match uri.scheme_str() {
             Some("https") => {}

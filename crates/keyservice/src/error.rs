@@ -17,7 +17,10 @@ pub enum Error {
         reason: &'static str,
     },
     /// The path is malformed.
-    #[error("{}: must be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ = + /", path.escape_debug())]
+    #[error(
+        "{}: must be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ = + /",
+        path.escape_debug()
+    )]
     Path {
         /// The path, as given.
         path: String,
@@ -33,7 +36,7 @@ pub enum Error {
     Credentials {
         /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file holds no token or other credential.
@@ -123,7 +126,7 @@ pub enum Fault {
     /// The service redirects, which is not followed.
     #[error("it redirects ({0}), which is not followed")]
     Redirect(u16),
-    /// Another status.
+    /// The service answered with an HTTP status that has no other meaning here.
     #[error("the answer has status {0}")]
     Status(u16),
     /// The answer is not JSON.
@@ -156,8 +159,8 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoAuthorities => Some(
-                "name the file of the service's own authority with vault_ca in the configuration or --vault-ca, or the system's, such as \
-                 /etc/ssl/certs/ca-certificates.crt",
+                "name the file of the service's own authority with vault_ca in the configuration or --vault-ca, or the \
+                 system's, such as /etc/ssl/certs/ca-certificates.crt",
             ),
             Self::Credentials { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("run as a user who may read it, such as root or the server's")
@@ -204,7 +207,8 @@ impl Fault {
         Some(match self {
             Self::Unreachable(_) | Self::Timeout => "is the Vault running, and may this host reach it?",
             Self::Certificate(_) => {
-                "name the authority that issued it, and check this host's clock; if both are right, another machine answers"
+                "name the authority that issued it, and check this host's clock; if both are right, another machine \
+                 answers"
             }
             Self::CutOff | Self::NotAvailable => "nothing was changed; try again",
             Self::Sealed => "unseal it (`vault operator unseal`) and try again",

@@ -21,7 +21,7 @@ pub enum EngineVersion {
 pub struct Engine {
     /// Mount point of the engine, without slashes at the ends.
     pub mount: String,
-    /// Its version.
+    /// Version of the engine's API.
     pub version: EngineVersion,
     /// The directory below the mount, without slashes at the ends; may be empty.
     pub directory: String,

@@ -11,11 +11,11 @@ use crate::{error::Fault, kv::Withdrawn};
 /// What a KV engine holds under a name.
 #[derive(Debug)]
 pub enum Stored {
-    /// A secret.
+    /// A secret that exists, in the asked version.
     Secret(Answer),
     /// A version that no longer exists.
     Withdrawn {
-        /// The reason.
+        /// Whether it was deleted, destroyed or replaced.
         how: Withdrawn,
         /// The number of the version, if the Vault reports it.
         version: Option<u32>,

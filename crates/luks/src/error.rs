@@ -38,7 +38,7 @@ pub enum Error {
     /// The path is neither a disk nor a disk image.
     #[error("{path}: neither a block device nor a file", path = .path.display())]
     NoDisk {
-        /// The path.
+        /// The path, as it was given.
         path: PathBuf,
     },
     /// A header cannot be read.
@@ -89,7 +89,11 @@ pub enum Error {
     #[error("{0}")]
     WouldDestroy(String),
     /// Reading back gave other bytes than were written.
-    #[error("{path}: reading it back gave other bytes than were written; the previous header is in {saved}", path = .path.display(), saved = .saved.display())]
+    #[error(
+        "{path}: reading it back gave other bytes than were written; the previous header is in {saved}",
+        path = .path.display(),
+        saved = .saved.display()
+    )]
     NotWritten {
         /// Path of the device.
         path: PathBuf,
@@ -97,7 +101,11 @@ pub enum Error {
         saved: PathBuf,
     },
     /// The key opens the backup but did not open the device after the restore. The previous header was put back.
-    #[error("{path}: does not open after its header was written; the previous header was put back and is also in {saved}", path = .path.display(), saved = .saved.display())]
+    #[error(
+        "{path}: does not open after its header was written; the previous header was put back and is also in {saved}",
+        path = .path.display(),
+        saved = .saved.display()
+    )]
     Undone {
         /// Path of the device.
         path: PathBuf,
@@ -166,7 +174,7 @@ pub enum Error {
     Program {
         /// Name of the program.
         program: &'static str,
-        /// Its message.
+        /// Its error output.
         message: String,
     },
 

@@ -27,6 +27,9 @@ const STRIPES: u32 = 4000;
 /// 32768 bits; cryptsetup makes no longer keys.
 const MAX_KEY_BYTES: u32 = 4096;
 
+/// Why a field cannot be read.
+const CUT_OFF: &str = "the header is cut off";
+
 const ENABLED: u32 = 0x00ac_71f3;
 const DISABLED: u32 = 0x0000_dead;
 
@@ -49,69 +52,24 @@ pub(crate) fn read(source: &dyn ReadAt) -> std::io::Result<Result<Volume, String
 }
 
 fn parse(bytes: &[u8]) -> Result<Volume, String> {
-    let named = |name: &str, at, length| text(bytes, at, length).map_err(|why| format!("its {name} {why}"));
-    let cut = || "the header is cut off".to_owned();
-    let (cipher, mode, hash) = (named("cipher", 8, 32)?, named("cipher mode", 40, 32)?, named("hash", 72, 32)?);
-    if cipher.is_empty() || hash.is_empty() {
-        return Err("it names no cipher or no hash".to_owned());
-    }
-    let payload = be32(bytes, 104).ok_or_else(cut)?;
-    let key_bytes = be32(bytes, 108).ok_or_else(cut)?;
-    if key_bytes == 0 || key_bytes > MAX_KEY_BYTES {
-        return Err(format!("its key has {key_bytes} bytes"));
-    }
-    let slots: Vec<Raw> = (0..SLOTS).map(|id| slot(bytes, id)).collect::<Result<_, _>>()?;
-    let area_bytes = area_bytes(key_bytes);
-    check_areas(&slots, payload, area_bytes)?;
-    let header_bytes = header_bytes(&slots, area_bytes);
-    let active = slots.iter().zip(0..).filter(|(slot, _)| slot.active);
-    let kdf = |slot: &Raw| Kdf::Pbkdf2 { hash: hash.to_lowercase(), iterations: slot.iterations.into() };
-    let cipher = if mode.is_empty() { cipher } else { format!("{cipher}-{mode}") };
-    let slots: Vec<Slot> = active
-        .map(|(slot, id)| Slot {
-            id,
-            kind: KEY_SLOT.to_owned(),
-            key_bytes,
-            area_cipher: cipher.clone(),
-            area_offset: sectors(slot.area_sector),
-            area_bytes,
-            kdf: Some(kdf(slot)),
-            salt: slot.salt.to_vec(),
-            splitter_hash: Some(hash.to_lowercase()),
-            ignored: false,
-            preferred: false,
-        })
-        .collect();
-    let digest = array::<20>(bytes, 112).ok_or_else(cut)?;
-    let salt = array::<32>(bytes, 132).ok_or_else(cut)?;
+    let common = Common::parse(bytes)?;
+    let stored: Vec<Raw> = (0..SLOTS).map(|id| slot(bytes, id)).collect::<Result<_, _>>()?;
+    let area_bytes = area_bytes(common.key_bytes);
+    check_areas(&stored, common.payload, area_bytes)?;
+    let active = stored.iter().zip(0..).filter(|(slot, _)| slot.active);
+    let slots: Vec<Slot> = active.map(|(slot, id)| common.slot(id, slot)).collect();
     Ok(Volume {
         format: Format::Luks1,
-        uuid: named("UUID", 168, 40)?,
+        uuid: named_text(bytes, "UUID", 168, 40)?,
         label: String::new(),
         subsystem: String::new(),
         sequence: 0,
         metadata_bytes: HEADER_BYTES,
-        header_bytes,
-        digests: vec![Digest {
-            id: 0,
-            hash: Some(hash.to_lowercase()),
-            iterations: be32(bytes, 164).ok_or_else(cut)?.into(),
-            proof: (salt.to_vec(), digest.to_vec()),
-            slots: slots.iter().map(|slot| slot.id).collect(),
-            segments: vec![0],
-        }],
-        hash: Some(hash),
-        key_bytes: Some(key_bytes),
-        segments: vec![Segment {
-            id: 0,
-            kind: "crypt".to_owned(),
-            cipher,
-            sector_bytes: 512,
-            offset: sectors(payload),
-            size: None,
-            integrity: None,
-            flags: Vec::new(),
-        }],
+        header_bytes: header_bytes(&stored, area_bytes),
+        digests: vec![common.digest(bytes, &slots)?],
+        key_bytes: Some(common.key_bytes),
+        segments: vec![common.segment()],
+        hash: Some(common.hash),
         slots,
         tokens: Vec::new(),
         flags: Vec::new(),
@@ -119,10 +77,85 @@ fn parse(bytes: &[u8]) -> Result<Volume, String> {
     })
 }
 
+/// The fields that apply to the data and to every slot.
+struct Common {
+    /// Specification of the cipher, with its mode.
+    cipher: String,
+    /// Hash of the key derivation, of the anti-forensic splitter and of the digest.
+    hash: String,
+    /// First sector of the data.
+    payload: u32,
+    key_bytes: u32,
+}
+
+impl Common {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let cipher = named_text(bytes, "cipher", 8, 32)?;
+        let mode = named_text(bytes, "cipher mode", 40, 32)?;
+        let hash = named_text(bytes, "hash", 72, 32)?;
+        if cipher.is_empty() || hash.is_empty() {
+            return Err("it names no cipher or no hash".to_owned());
+        }
+        let payload = be32(bytes, 104).ok_or(CUT_OFF)?;
+        let key_bytes = be32(bytes, 108).ok_or(CUT_OFF)?;
+        if key_bytes == 0 || key_bytes > MAX_KEY_BYTES {
+            return Err(format!("its key has {key_bytes} bytes"));
+        }
+        let cipher = if mode.is_empty() { cipher } else { format!("{cipher}-{mode}") };
+        Ok(Self { cipher, hash, payload, key_bytes })
+    }
+
+    fn slot(&self, id: u32, slot: &Raw) -> Slot {
+        Slot {
+            id,
+            kind: KEY_SLOT.to_owned(),
+            key_bytes: self.key_bytes,
+            area_cipher: self.cipher.clone(),
+            area_offset: sectors(slot.area_sector),
+            area_bytes: area_bytes(self.key_bytes),
+            kdf: Some(Kdf::Pbkdf2 { hash: self.hash.to_lowercase(), iterations: slot.iterations.into() }),
+            salt: slot.salt.to_vec(),
+            splitter_hash: Some(self.hash.to_lowercase()),
+            ignored: false,
+            preferred: false,
+        }
+    }
+
+    /// The digest of the volume key, which all slots hold.
+    fn digest(&self, bytes: &[u8], slots: &[Slot]) -> Result<Digest, String> {
+        let digest = array::<20>(bytes, 112).ok_or(CUT_OFF)?;
+        let salt = array::<32>(bytes, 132).ok_or(CUT_OFF)?;
+        Ok(Digest {
+            id: 0,
+            hash: Some(self.hash.to_lowercase()),
+            iterations: be32(bytes, 164).ok_or(CUT_OFF)?.into(),
+            proof: (salt.to_vec(), digest.to_vec()),
+            slots: slots.iter().map(|slot| slot.id).collect(),
+            segments: vec![0],
+        })
+    }
+
+    fn segment(&self) -> Segment {
+        Segment {
+            id: 0,
+            kind: "crypt".to_owned(),
+            cipher: self.cipher.clone(),
+            sector_bytes: 512,
+            offset: sectors(self.payload),
+            size: None,
+            integrity: None,
+            flags: Vec::new(),
+        }
+    }
+}
+
+fn named_text(bytes: &[u8], name: &str, at: usize, length: usize) -> Result<String, String> {
+    text(bytes, at, length).map_err(|why| format!("its {name} {why}"))
+}
+
 fn slot(bytes: &[u8], id: usize) -> Result<Raw, String> {
     let at = id.saturating_mul(48).saturating_add(208);
-    let field =
-        |offset: usize| be32(bytes, at.saturating_add(offset)).ok_or_else(|| "the header is cut off".to_owned());
+    let field = |offset: usize| be32(bytes, at.saturating_add(offset)).ok_or(CUT_OFF);
     let active = match field(0)? {
         ENABLED => true,
         DISABLED => false,
@@ -132,7 +165,7 @@ fn slot(bytes: &[u8], id: usize) -> Result<Raw, String> {
     if stripes != STRIPES {
         return Err(format!("slot {id} has {stripes} stripes in place of {STRIPES}"));
     }
-    let salt = array(bytes, at.saturating_add(8)).ok_or_else(|| "the header is cut off".to_owned())?;
+    let salt = array(bytes, at.saturating_add(8)).ok_or(CUT_OFF)?;
     Ok(Raw { active, iterations: field(4)?, salt, area_sector: field(40)? })
 }
 

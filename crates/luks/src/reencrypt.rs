@@ -22,7 +22,7 @@ use crate::{Code, Segment};
 /// Parameters of a re-encryption.
 #[derive(Debug)]
 pub struct Reencrypt<'a> {
-    /// cryptsetup.
+    /// The program that re-encrypts.
     pub cryptsetup: &'a Cryptsetup,
     /// Path of the device that has the volume.
     pub device: &'a Path,
@@ -129,7 +129,8 @@ impl Reencrypt<'_> {
         }
         if before.volume.is_rewritten() {
             return refused(
-                "was interrupted when all its data was re-encrypted, and would be encrypted twice; `sealant luks header repair` completes it",
+                "was interrupted when all its data was re-encrypted, and would be encrypted twice; `sealant luks \
+                 header repair` completes it",
             );
         }
         if !is_device {
@@ -182,7 +183,8 @@ impl Reencrypt<'_> {
     fn prove_others(&self, unfinished_run: &UnfinishedRun) -> Result<(), Error> {
         if unfinished_run.others > self.others.len() && !self.drop_others {
             let why = format!(
-                "was begun with {} other keys, which open nothing meanwhile; name them with --other-key-file, or give --drop-other-keys",
+                "was begun with {} other keys, which open nothing meanwhile; name them with --other-key-file, or give \
+                 --drop-other-keys",
                 unfinished_run.others
             );
             return Err(Error::refused(self.device, why));
@@ -201,7 +203,7 @@ impl Reencrypt<'_> {
         Ok(self.backups.join(format!("{uuid}.reencrypt")))
     }
 
-    /// Slots whose keys nobody named.
+    /// Slots that would be dropped: no given key opens them.
     fn dropped(&self, volume: &Volume, slot: u32) -> Result<Vec<u32>, Error> {
         let mut kept = vec![slot];
         for other in self.others {
@@ -217,7 +219,8 @@ impl Reencrypt<'_> {
         }
         let list = dropped.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         let why = format!(
-            "the keys of slot {list} would open nothing afterwards; name them with --other-key-file, or give --drop-other-keys"
+            "the keys of slot {list} would open nothing afterwards; name them with --other-key-file, or give \
+             --drop-other-keys"
         );
         Err(Error::refused(self.device, why))
     }
@@ -281,7 +284,7 @@ impl Reencrypt<'_> {
         let not_proven = |why: &str| Err(Error::not_proven(self.device, why));
         let after = Header::read(&open(self.device)?, self.device)?.volume;
         if after.reencrypting() {
-            return not_proven("the re-encryption is not finished; --resume goes on");
+            return not_proven("the re-encryption is not finished; --resume continues it");
         }
         if !self.resume && compare(before, &after) != Relation::OtherVolumeKey {
             return not_proven("still has the previous volume key");

@@ -9,9 +9,9 @@ use crate::volume::{Format, Segment, Slot, Volume};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "format", rename_all = "lowercase")]
 pub enum HeaderSummary {
-    /// LUKS1.
+    /// Fields of a LUKS1 header.
     Luks1(Luks1Summary),
-    /// LUKS2.
+    /// Fields of a LUKS2 header.
     Luks2(Luks2Summary),
 }
 

@@ -14,7 +14,7 @@ pub enum Format {
 /// A header whose fields are consistent. A LUKS1 header appears as one segment, one digest and its active slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
-    /// The format.
+    /// Whether the header is LUKS1 or LUKS2.
     pub format: Format,
     /// The volume's UUID, as text.
     pub uuid: String,
@@ -57,7 +57,7 @@ pub struct Segment {
     pub cipher: String,
     /// Size of an encryption sector; 512 if the segment has none.
     pub sector_bytes: u32,
-    /// Offset on the device.
+    /// Offset on the device, in bytes.
     pub offset: u64,
     /// Size; `None` for the rest of the device.
     pub size: Option<u64>,
@@ -87,9 +87,9 @@ pub struct Slot {
     pub key_bytes: u32,
     /// Cipher of the key material; empty for a slot without any.
     pub area_cipher: String,
-    /// Offset of its area.
+    /// Offset of its key material on the device, in bytes.
     pub area_offset: u64,
-    /// Size of its area.
+    /// Size of its key material in bytes.
     pub area_bytes: u64,
     /// Key derivation, for a slot that holds a key.
     pub kdf: Option<Kdf>,

@@ -118,8 +118,9 @@ impl Authority {
         Ok(files)
     }
 
-    /// Renews what is `due` in the directory of an authority; `days` default to [`AUTHORITY_DAYS`] and [`LEAF_DAYS`]. A
-    /// failure of one certificate does not stop the others: the first error is returned together with the renewed files.
+    /// Renews what is `due` in the directory of an authority; `days` default to [`AUTHORITY_DAYS`] and [`LEAF_DAYS`].
+    /// A failure of one certificate does not stop the others: the first error is returned together with the renewed
+    /// files.
     ///
     /// # Errors
     /// As [`Self::open`], [`Self::extend`] and [`Self::due`].

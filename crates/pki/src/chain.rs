@@ -22,15 +22,15 @@ const MIN_RSA_BITS: usize = 2048;
 pub enum Untrusted {
     /// Not issued by a certificate in the CA file.
     UnknownIssuer,
-    /// Expired.
+    /// The end of its validity is in the past.
     Expired,
-    /// Not valid yet.
+    /// The start of its validity is in the future.
     NotYetValid,
     /// A signature in the chain is wrong.
     BadSignature,
     /// A signature in the chain uses an unsafe algorithm, such as SHA-1.
     WeakSignature,
-    /// The certificate's key is too short to verify a signature by it; its chain is valid.
+    /// The chain is valid, but the leaf's key is too short for its signatures to be accepted.
     ShortKey,
     /// Its fingerprint is not one of those given.
     OtherFingerprint {

@@ -58,9 +58,9 @@ pub struct Checked {
     pub path: PathBuf,
     /// The worst problem; `None` if everything is in order.
     pub level: Option<Level>,
-    /// Its subject.
+    /// Subject as `CN=…, O=…`.
     pub subject: String,
-    /// The names it is for.
+    /// DNS names and addresses that a client may check.
     pub names: Vec<String>,
     /// End of validity.
     pub not_after: Timestamp,
@@ -133,7 +133,7 @@ impl Criteria {
 pub struct Described {
     /// Path of the file.
     pub file: PathBuf,
-    /// Its certificates.
+    /// Its certificates, in the order of the file.
     pub certificates: Vec<Certificate>,
 }
 

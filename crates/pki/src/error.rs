@@ -53,9 +53,9 @@ pub enum Error {
     /// The name is not allowed in a certificate or as a file name.
     #[error("{name:?} is no name for a certificate: {reason}")]
     Name {
-        /// The name.
+        /// The rejected name.
         name: String,
-        /// The reason.
+        /// The rule that it breaks.
         reason: &'static str,
     },
     /// The authority's certificate has expired.
@@ -63,7 +63,7 @@ pub enum Error {
     AuthorityEnded {
         /// Path of its certificate.
         path: PathBuf,
-        /// The date.
+        /// End of its validity.
         ended: String,
     },
     /// The key does not belong to the certificate.

@@ -43,18 +43,18 @@ pub enum ProblemKind {
 pub struct Problem {
     /// Severity.
     pub level: Level,
-    /// Kind.
+    /// What kind of problem it is.
     pub kind: ProblemKind,
-    /// Description.
+    /// The problem as a sentence, with dates and names.
     pub text: String,
 }
 
 /// Days before expiry at which problems are reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Days for a warning.
+    /// From this number of days before expiry on, a warning; 30 by default.
     pub warning_days: u32,
-    /// Days for a critical problem.
+    /// From this number of days on, a critical problem.
     pub critical_days: u32,
 }
 

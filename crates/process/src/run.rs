@@ -72,7 +72,8 @@ pub fn run_with_lines(
         .stderr(Stdio::piped())
         .spawn()?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // A pipe's buffer is larger than any key; a program that ended early gives the reason itself.
+        // The error is ignored: the input fits into the pipe's buffer, and a program that ended early reports the
+        // reason.
         let _ = pipe.write_all(input);
     }
     let (lines, heard) = channel();

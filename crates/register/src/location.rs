@@ -35,8 +35,8 @@ pub fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Error> {
     state.or_else(home).map(|state| state.join("sealant")).ok_or(Error::NoStateDir)
 }
 
-/// Name of a server's register: its UUID. On MariaDB a hash of host name and data directory, because `server_uid` is the same for
-/// all servers of a host (seen on 10.11 and 11.8).
+/// Name of a server's register: its UUID. On MariaDB a hash of host name and data directory, because `server_uid` is
+/// the same for all servers of a host (seen on 10.11 and 11.8).
 #[must_use]
 pub fn server_name(identity: &Identity) -> String {
     let uuid = identity.server_uuid.as_deref().filter(|uuid| uuid.bytes().all(is_name_byte) && !uuid.is_empty());

@@ -24,7 +24,7 @@ pub enum Error {
     /// A file or directory cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Unreadable {
-        /// Its path.
+        /// Path of the file or directory.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -32,7 +32,7 @@ pub enum Error {
     /// No copy has this name.
     #[error("{name}: there is no such copy of {}", datadir.display())]
     NoSuchCopy {
-        /// The name.
+        /// The name that was asked for.
         name: String,
         /// The data directory.
         datadir: PathBuf,
@@ -58,9 +58,9 @@ pub enum Error {
     SeveralServers {
         /// The data directory.
         path: PathBuf,
-        /// One of them.
+        /// Process id of one of them.
         one: Pid,
-        /// Another.
+        /// Process id of another one.
         other: Pid,
     },
     /// The server is in a PID namespace that is hidden from this process.
@@ -151,7 +151,7 @@ pub enum Error {
     #[error("the copy was not complete within the maximum freeze of {} ms; the server continues and the copy is \
         invalid", limit.as_millis())]
     TooSlow {
-        /// The limit.
+        /// The longest freeze that is allowed.
         limit: Duration,
     },
     /// The estimated freeze is too long.
@@ -161,9 +161,9 @@ pub enum Error {
         estimate.freeze_ms, estimate.files, estimate.extents, estimate.dirty_bytes >> 20, limit.as_millis()
     )]
     OverBudget {
-        /// The estimate.
+        /// The estimated freeze, and what it was estimated from.
         estimate: Box<Estimate>,
-        /// The limit.
+        /// The longest freeze that is allowed.
         limit: Duration,
     },
     /// The watchdog process cannot be started.
@@ -252,7 +252,7 @@ pub enum Error {
     /// The program makes a stream and no copy.
     #[error("{program} streams a backup and makes no copy that stays; only `sealant send --live` takes it")]
     OnlyAStream {
-        /// The program.
+        /// The backup program that was chosen.
         program: Program,
     },
     /// A streamed backup was not prepared.
@@ -273,7 +273,7 @@ pub enum Error {
     NoRoom {
         /// The volume group.
         group: String,
-        /// Free bytes.
+        /// Bytes that are free there.
         free_bytes: u64,
         /// Bytes that a snapshot needs at least.
         wanted_bytes: u64,
@@ -303,14 +303,18 @@ pub enum Error {
         path: PathBuf,
     },
     /// The subvolume belongs to another user.
-    #[error("{}: this subvolume belongs to another user, and only its owner or root may take a snapshot of it", path.display())]
+    #[error(
+        "{}: this subvolume belongs to another user, and only its owner or root may take a snapshot of it",
+        path.display()
+    )]
     NotItsOwner {
         /// Root of the subvolume.
         path: PathBuf,
     },
     /// This user could not remove a snapshot of the subvolume again.
     #[error(
-        "{}: a snapshot of this subvolume could not be removed again by this user (mount option user_subvol_rm_allowed)",
+        "{}: a snapshot of this subvolume could not be removed again by this user (mount option \
+         user_subvol_rm_allowed)",
         path.display()
     )]
     NotRemovable {
@@ -377,7 +381,7 @@ pub enum Error {
     Server {
         /// The statement, or what was attempted.
         doing: String,
-        /// The reason.
+        /// What is wrong with the file.
         source: Box<server::Error>,
     },
     /// The account lacks a privilege.
@@ -401,7 +405,7 @@ pub enum Error {
     Redo {
         /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// What is wrong with the file.
         source: RedoCopyFault,
     },
     /// The next file of MySQL's redo log is not the one that was expected.
@@ -412,7 +416,8 @@ pub enum Error {
     },
     /// MySQL's redo log is encrypted. Its last block has to be cut, which needs the key.
     #[error(
-        "the redo log is encrypted (innodb_redo_log_encrypt), and cannot be cut at the position of the copy without its key"
+        "the redo log is encrypted (innodb_redo_log_encrypt), and cannot be cut at the position of the copy without \
+         its key"
     )]
     RedoEncrypted,
     /// Redo logging is disabled, so the log lacks changes.
@@ -448,7 +453,7 @@ pub enum Error {
     DdlLog {
         /// Path of the log.
         path: PathBuf,
-        /// The line.
+        /// The line, as it was read.
         line: String,
     },
     /// Each read of a page found other contents, and none had a valid checksum.
@@ -464,7 +469,7 @@ pub enum Error {
     NoSpace {
         /// Directory for the copy.
         path: PathBuf,
-        /// Free bytes.
+        /// Bytes that are free there.
         free_bytes: u64,
         /// Bytes that the copy needs.
         wanted_bytes: u64,
@@ -513,8 +518,8 @@ impl Error {
             Self::NoSuchCopy { .. } => Some("see `sealant snapshot list`"),
             Self::NotADataDir { .. } => Some(WHERE),
             Self::Incomplete { .. } => Some(
-                "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on the \
-                 server shows it",
+                "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on \
+                 the server shows it",
             ),
             Self::NotItsServer { .. } => Some("give --socket or --pid-file of the server that has it open, or neither"),
             Self::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
@@ -522,9 +527,10 @@ impl Error {
                 Some("wait for the copy that is being taken, or send it SIGCONT if nothing is")
             }
             Self::NoClones { .. } => Some(
-                "give the server's --socket and --user for a copy while it works (MySQL 8.0.30, MariaDB 10.8 and newer), or keep the data on XFS \
-                 (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup (sealant send --live --provider \
-                 mariabackup); copying files under locks is not sound and not offered",
+                "give the server's --socket and --user for a copy while it works (MySQL 8.0.30, MariaDB 10.8 and \
+                 newer), or keep the data on XFS (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or \
+                 send a backup (sealant send --live --provider mariabackup); copying files under locks is not sound \
+                 and not offered",
             ),
             Self::OverBudget { .. } => Some(
                 "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where the server \
@@ -546,7 +552,8 @@ impl Error {
                 "make room in the volume group, or keep the data in a thin pool, whose snapshots take what they need",
             ),
             Self::Overflowed { .. } => Some(
-                "try again when less is written, or make room in the volume group: a snapshot as large as its volume cannot become full",
+                "try again when less is written, or make room in the volume group: a snapshot as large as its volume \
+                 cannot become full",
             ),
             Self::NeedsRoot { .. } => Some("run it as root"),
             Self::NotThisFileSystem { .. } => Some("btrfs takes snapshots of its own: --provider btrfs"),

@@ -22,7 +22,7 @@ use crate::{
 pub enum Keep {
     /// Until its [`SnapshotCopy`] is dropped.
     WhileInUse,
-    /// Until it is discarded.
+    /// Until `sealant snapshot discard` removes it.
     UntilDiscarded,
 }
 

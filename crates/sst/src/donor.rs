@@ -12,7 +12,7 @@ use std::{
 use files::proc;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
-    TransferError,
+    Error as TransferError,
     codec::{effort::Compression, page::KeyFileKeys},
     pairing::{PairingCode, Token},
     plan::Plan,

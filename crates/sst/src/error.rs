@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use transfer::TransferError;
+use transfer::Error as TransferError;
 
 /// Why a state transfer failed. The message goes to the server's error log.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use transfer::{
-    TransferError,
+    Error as TransferError,
     pairing::{Secret, Token},
     progress::Progress,
     receiver::{Owner, ReceiveSettings, Received, ReceiverListener, SenderSession, Trust},

@@ -14,7 +14,7 @@ use files::{
 
 use jiff::Timestamp;
 
-use crate::{Body, Deletion, Listed, Name, Put, Store, StoreError};
+use crate::{Body, Deletion, Error, Listed, Name, Put, Store};
 
 /// A directory, one file for each object. A file is written under a temporary name, synced and renamed without
 /// replacing anything.
@@ -30,10 +30,10 @@ impl Directory {
     /// Opens an existing directory.
     ///
     /// # Errors
-    /// [`StoreError::Absent`] if it does not exist, [`StoreError::Io`] if it is not a directory.
-    pub fn open(root: &Path) -> Result<Self, StoreError> {
+    /// [`Error::Absent`] if it does not exist, [`Error::Io`] if it is not a directory.
+    pub fn open(root: &Path) -> Result<Self, Error> {
         let failed = |source: io::Error| match source.kind() {
-            ErrorKind::NotFound => StoreError::Absent { location: root.display().to_string(), source },
+            ErrorKind::NotFound => Error::Absent { location: root.display().to_string(), source },
             _ => io_error(root, "cannot be opened", source),
         };
         if !fs::metadata(root).map_err(failed)?.is_dir() {
@@ -45,8 +45,8 @@ impl Directory {
     /// Creates the directory unless it exists, and opens it.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
-    pub fn make(root: &Path) -> Result<Self, StoreError> {
+    /// [`Error::Io`].
+    pub fn make(root: &Path) -> Result<Self, Error> {
         match files::create_directory(root, WriteOptions { mode: 0o750, ..OPTIONS }) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => made.map_err(|source| io_error(root, "cannot be made", source))?,
@@ -59,7 +59,7 @@ impl Directory {
     }
 
     /// Creates the parent directories of an object and syncs each.
-    fn make_parents(&self, path: &Path) -> Result<(), StoreError> {
+    fn make_parents(&self, path: &Path) -> Result<(), Error> {
         let below = path.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
         let mut directory = self.root.clone();
         for part in below.into_iter().flatten() {
@@ -95,13 +95,13 @@ impl Directory {
         Ok(())
     }
 
-    fn missing(&self, name: &Name) -> StoreError {
-        StoreError::Missing { location: self.location(), name: name.clone() }
+    fn missing(&self, name: &Name) -> Error {
+        Error::Missing { location: self.location(), name: name.clone() }
     }
 }
 
 impl Store for Directory {
-    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, Error> {
         let path = self.path(name);
         self.make_parents(&path)?;
         if fs::symlink_metadata(&path).is_ok() {
@@ -111,7 +111,7 @@ impl Store for Directory {
         let (pending, found) =
             PendingFile::copy(&path, &mut body.take(bytes.saturating_add(1)), OPTIONS).map_err(failed)?;
         if found != bytes {
-            return Err(StoreError::Length { name: name.clone(), expected: bytes, found });
+            return Err(Error::Length { name: name.clone(), expected: bytes, found });
         }
         match pending.commit() {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Put::Exists),
@@ -119,7 +119,7 @@ impl Store for Directory {
         }
     }
 
-    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error> {
         let path = self.path(name);
         let failed = |source: io::Error| match source.kind() {
             ErrorKind::NotFound => self.missing(name),
@@ -131,7 +131,7 @@ impl Store for Directory {
         Ok(Box::new(file.take(range.end.saturating_sub(range.start))))
     }
 
-    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+    fn head(&self, name: &Name) -> Result<Option<u64>, Error> {
         let path = self.path(name);
         match fs::symlink_metadata(&path) {
             Ok(found) => Ok(found.is_file().then_some(found.len())),
@@ -140,7 +140,7 @@ impl Store for Directory {
         }
     }
 
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let mut found = Vec::new();
         let directory = self.root.join(prefix);
         self.walk(&directory, &mut found).map_err(|source| io_error(&directory, "cannot be listed", source))?;
@@ -148,7 +148,7 @@ impl Store for Directory {
         Ok(found)
     }
 
-    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+    fn delete(&self, name: &Name) -> Result<Deletion, Error> {
         let path = self.path(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Deletion::Done),
@@ -161,8 +161,8 @@ impl Store for Directory {
     }
 }
 
-fn io_error(path: &Path, doing: &'static str, source: io::Error) -> StoreError {
-    StoreError::Io { path: path.display().to_string(), doing, source }
+fn io_error(path: &Path, doing: &'static str, source: io::Error) -> Error {
+    Error::Io { path: path.display().to_string(), doing, source }
 }
 
 #[cfg(test)]

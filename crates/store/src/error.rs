@@ -7,7 +7,7 @@ use crate::{Name, s3::S3Fault};
 /// Why an object was not put or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum Error {
     /// The store has no object of this name.
     #[error("{location}: there is no object {name}")]
     Missing {
@@ -19,9 +19,9 @@ pub enum StoreError {
     /// The store does not exist, so it cannot be opened.
     #[error("{location}: cannot be opened: {source}")]
     Absent {
-        /// Its location.
+        /// The store, as messages name it.
         location: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The system failed.
@@ -31,7 +31,7 @@ pub enum StoreError {
         path: String,
         /// The operation that failed: "cannot be …".
         doing: &'static str,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The body is longer or shorter than announced.
@@ -49,12 +49,12 @@ pub enum StoreError {
     S3 {
         /// The store, as messages name it.
         location: String,
-        /// What is wrong.
+        /// Why it cannot be used.
         fault: S3Fault,
     },
 }
 
-impl StoreError {
+impl Error {
     /// Whether the store denied access.
     #[must_use]
     pub fn is_denied(&self) -> bool {

@@ -19,7 +19,7 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 
 pub use crate::directory::Directory;
-pub use crate::error::StoreError;
+pub use crate::error::Error;
 pub use crate::name::{InvalidName, Name};
 pub use crate::s3::S3;
 
@@ -59,32 +59,32 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Writes an object of `bytes` bytes, unless one of that name exists. The body is read from its start.
     ///
     /// # Errors
-    /// [`StoreError`]; the store then has no object of that name.
-    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError>;
+    /// [`Error`]; the store then has no object of that name.
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, Error>;
 
     /// Reads an object, or a range of it.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if there is no such object, or any other error.
-    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError>;
+    /// [`Error::Missing`] if there is no such object, or any other error.
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error>;
 
     /// Length of an object; `None` if there is none of that name.
     ///
     /// # Errors
-    /// [`StoreError`].
-    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError>;
+    /// [`Error`].
+    fn head(&self, name: &Name) -> Result<Option<u64>, Error>;
 
     /// Lists the objects whose names begin with `prefix`, sorted by name. `prefix` is empty or ends with `/`.
     ///
     /// # Errors
-    /// [`StoreError`].
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError>;
+    /// [`Error`].
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error>;
 
     /// Deletes an object, and the older versions that this reveals. Succeeds if there is none.
     ///
     /// # Errors
-    /// [`StoreError`].
-    fn delete(&self, name: &Name) -> Result<Deletion, StoreError>;
+    /// [`Error`].
+    fn delete(&self, name: &Name) -> Result<Deletion, Error>;
 
     /// How long new objects are locked; `None` if they are not.
     fn lock(&self) -> Option<SignedDuration> {
@@ -95,8 +95,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// did, which is `false` in a store without locks.
     ///
     /// # Errors
-    /// [`StoreError`].
-    fn extend_lock(&self, _name: &Name) -> Result<bool, StoreError> {
+    /// [`Error`].
+    fn extend_lock(&self, _name: &Name) -> Result<bool, Error> {
         Ok(false)
     }
 

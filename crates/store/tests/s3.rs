@@ -10,7 +10,7 @@ use std::{
 
 use harness::s3::{S3Server, S3User, s3_server};
 use store::{
-    Deletion, Name, Put, S3, Store, StoreError,
+    Deletion, Error, Name, Put, S3, Store,
     s3::{Address, Lock, LockMode, S3Fault, Settings},
 };
 
@@ -29,13 +29,13 @@ fn name(text: &str) -> Name {
     text.parse().expect("a name")
 }
 
-fn put(store: &S3, text: &str, body: &[u8]) -> Result<Put, StoreError> {
+fn put(store: &S3, text: &str, body: &[u8]) -> Result<Put, Error> {
     store.put_new(&name(text), &mut Cursor::new(body), body.len() as u64)
 }
 
-fn fault(result: Result<impl std::fmt::Debug, StoreError>) -> S3Fault {
+fn fault(result: Result<impl std::fmt::Debug, Error>) -> S3Fault {
     match result {
-        Err(StoreError::S3 { fault, .. }) => fault,
+        Err(Error::S3 { fault, .. }) => fault,
         other => panic!("no fault of a bucket: {other:?}"),
     }
 }

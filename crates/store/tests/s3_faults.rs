@@ -11,7 +11,7 @@ use harness::{
     s3::{S3Server, s3_server},
 };
 use store::{
-    Name, Put, S3, Store, StoreError,
+    Error, Name, Put, S3, Store,
     s3::{Address, S3Fault, Settings},
 };
 
@@ -103,7 +103,7 @@ fn a_store_that_stays_broken_is_given_up_with_a_reason() {
         let proxy = FaultyStore::start(server.port(), move |_| fault).expect("a proxy");
         let store = open(&server, &proxy.endpoint(), 1);
         let put = store.put_new(&name("a/0"), &mut Cursor::new(b"body"), 4);
-        let Err(StoreError::S3 { fault: found, .. }) = put else { panic!("{fault:?}: {put:?}") };
+        let Err(Error::S3 { fault: found, .. }) = put else { panic!("{fault:?}: {put:?}") };
         assert!(is_expected(&found), "{fault:?}: {found:?}");
     }
     assert!(open(&server, &server.endpoint(), 10).list("").expect("a listing").is_empty());

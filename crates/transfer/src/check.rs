@@ -14,7 +14,7 @@ use std::{
 use files::{Buffer, Reader};
 
 use crate::{
-    TransferError,
+    Error,
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash},
     manifest::Manifest,
     progress::watched,
@@ -24,7 +24,7 @@ use crate::{
 /// A difference between an entry and the manifest.
 #[derive(Debug)]
 pub struct Difference {
-    /// Path of the entry.
+    /// Path of the entry, in the compared directory.
     pub path: PathBuf,
     /// How it differs.
     pub fault: Mismatch,
@@ -70,7 +70,7 @@ pub enum Mismatch {
 /// Result of a check.
 #[derive(Debug)]
 pub struct Checked {
-    /// The manifest.
+    /// The manifest that the directory was compared with.
     pub manifest: Manifest,
     /// Entries that differ from the manifest.
     pub differences: Vec<Difference>,
@@ -86,7 +86,7 @@ pub fn check_received(
     directory: Option<&Path>,
     threads: usize,
     show: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Checked, TransferError> {
+) -> Result<Checked, Error> {
     let root = directory_of(manifest, directory);
     let manifest = Manifest::open(manifest)?;
     let (bytes, total) = (AtomicU64::new(0), manifest.bytes());

@@ -2,14 +2,12 @@
 
 use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
-use keyring::KeyringError;
-
 use crate::{manifest::ManifestFault, pairing::CodeFault, plan::STAGING, wire::Malformed};
 
 /// Why a transfer ended without a commit.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TransferError {
+pub enum Error {
     /// A file of the source cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Source {
@@ -184,7 +182,7 @@ pub enum TransferError {
     Manifest {
         /// Its file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with its content.
         fault: ManifestFault,
     },
     /// The peer has another version of the protocol.
@@ -248,7 +246,7 @@ pub enum TransferError {
         /// Path of the keyring.
         path: PathBuf,
         /// Error of the keyring.
-        source: KeyringError,
+        source: keyring::Error,
     },
     /// The keyring is inside the target directory.
     #[error("{}: is inside the target directory, so a received file could replace it", path.display())]
@@ -288,11 +286,11 @@ pub enum TransferError {
     Stopped,
 }
 
-fn listed(errors: &[TransferError]) -> String {
+fn listed(errors: &[Error]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-impl TransferError {
+impl Error {
     /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
@@ -329,7 +327,7 @@ impl TransferError {
             }
             Self::Space { .. } => "make room, or give another directory with --into",
             Self::Disconnected { .. } | Self::Stalled { .. } => {
-                "what arrived so far is kept: run `sealant receive` and `sealant send` again to go on"
+                "what arrived so far is kept: run `sealant receive` and `sealant send` again to resume"
             }
             Self::NoKeyring { .. } => {
                 "give --keyring or --keyring-config; a file that is not needed can be left out with --exclude"

@@ -38,4 +38,4 @@ pub mod wire;
 
 pub use ::codec::{hash, path};
 
-pub use crate::error::TransferError;
+pub use crate::error::Error;

@@ -15,7 +15,7 @@ use files::regular::{self, Links};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    TransferError,
+    Error,
     hash::Hash,
     wire::{Control, Entry, Kind},
 };
@@ -101,11 +101,11 @@ impl Manifest {
     /// Reads the manifest at `path`, which the user named.
     ///
     /// # Errors
-    /// [`TransferError::Manifest`].
-    pub fn open(path: &Path) -> Result<Self, TransferError> {
+    /// [`Error::Manifest`].
+    pub fn open(path: &Path) -> Result<Self, Error> {
         let read = regular::open(path, Links::Followed).map_err(ManifestFault::Io);
         let read = read.and_then(|file| Self::read(&mut BufReader::new(file)));
-        read.map_err(|fault| TransferError::Manifest { path: path.to_owned(), fault })
+        read.map_err(|fault| Error::Manifest { path: path.to_owned(), fault })
     }
 
     /// Reads a manifest.

@@ -28,7 +28,7 @@ use aws_lc_rs::{
 };
 use zeroize::Zeroizing;
 
-use crate::error::TransferError;
+use crate::error::Error;
 
 /// Prefix of every code; the number is the version of the code.
 pub const PREFIX: &str = "sealant1-";
@@ -73,9 +73,9 @@ impl fmt::Debug for Secret {
 /// The side that made a proof. A proof of one side is not valid for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The donor.
+    /// The side that sends the data (the donor).
     Sender,
-    /// The joiner.
+    /// The side that receives the data (the joiner).
     Receiver,
 }
 
@@ -83,10 +83,10 @@ impl Secret {
     /// Generates a secret with the operating system's random number generator.
     ///
     /// # Errors
-    /// [`TransferError::Randomness`] if it fails.
-    pub fn generate() -> Result<Self, TransferError> {
+    /// [`Error::Randomness`] if it fails.
+    pub fn generate() -> Result<Self, Error> {
         let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
-        SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| TransferError::Randomness)?;
+        SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| Error::Randomness)?;
         Ok(Self(bytes))
     }
 
@@ -127,7 +127,7 @@ pub struct PairingCode {
     pub port: u16,
     /// Fingerprint of the receiver's key.
     pub pin: Pin,
-    /// The secret.
+    /// Known to both sides, never sent; proves that the peer has the code.
     pub secret: Secret,
 }
 
@@ -224,7 +224,7 @@ impl PairingCode {
 pub struct Token {
     /// Fingerprint of the receiver's key; `None` if it uses a certificate of the site.
     pub pin: Option<Pin>,
-    /// The secret.
+    /// Known to both sides, never sent; proves that the peer has the code.
     pub secret: Secret,
 }
 

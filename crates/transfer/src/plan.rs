@@ -12,7 +12,7 @@ use std::{
 use glob::Pattern;
 
 use crate::{
-    error::TransferError,
+    error::Error,
     path::RelativePath,
     sender::file_stream::Chunks,
     wire::{Entry, Kind, Root},
@@ -179,17 +179,17 @@ impl Plan {
     /// Scans everything below `root`.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read; [`TransferError::Unfinished`] if `root`
+    /// [`Error::Source`] names what cannot be read; [`Error::Unfinished`] if `root`
     /// is the target of an interrupted transfer.
-    pub fn scan(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
-        let unreadable = |source| TransferError::Source { path: root.to_path_buf(), source };
+    pub fn scan(root: &Path, selection: &Selection) -> Result<Self, Error> {
+        let unreadable = |source| Error::Source { path: root.to_path_buf(), source };
         let metadata = fs::metadata(root).map_err(unreadable)?;
         if !metadata.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
         // A staging directory contains only part of the data, and its name does not occur in data directories.
         if stat(&root.join(STAGING))?.is_some() {
-            return Err(TransferError::Unfinished { path: root.to_path_buf() });
+            return Err(Error::Unfinished { path: root.to_path_buf() });
         }
         let mut plan = Self {
             root: root.to_path_buf(),
@@ -237,10 +237,10 @@ impl Plan {
     /// Adds the files of another directory whose names match, as if they were in the root.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read, or a name that already exists in the
+    /// [`Error::Source`] names what cannot be read, or a name that already exists in the
     /// root.
-    pub fn add(&mut self, directory: &Path, names: &[Pattern]) -> Result<(), TransferError> {
-        let unreadable = |path: &Path, source| TransferError::Source { path: path.to_path_buf(), source };
+    pub fn add(&mut self, directory: &Path, names: &[Pattern]) -> Result<(), Error> {
+        let unreadable = |path: &Path, source| Error::Source { path: path.to_path_buf(), source };
         let other = self.others.len();
         self.others.push(directory.to_path_buf());
         for item in fs::read_dir(directory).map_err(|source| unreadable(directory, source))? {
@@ -294,9 +294,9 @@ impl Plan {
         directory: &Path,
         selection: &Selection,
         directories: &mut Vec<PathBuf>,
-    ) -> Result<(), TransferError> {
+    ) -> Result<(), Error> {
         let absolute = self.root.join(directory);
-        let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
+        let unreadable = |source| Error::Source { path: absolute.clone(), source };
         let items = match fs::read_dir(&absolute) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !directory.as_os_str().is_empty() => {
                 return Ok(());
@@ -319,14 +319,9 @@ impl Plan {
         Ok(())
     }
 
-    fn stat(
-        &mut self,
-        path: &Path,
-        selection: &Selection,
-        directories: &mut Vec<PathBuf>,
-    ) -> Result<(), TransferError> {
+    fn stat(&mut self, path: &Path, selection: &Selection, directories: &mut Vec<PathBuf>) -> Result<(), Error> {
         let absolute = self.root.join(path);
-        let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
+        let unreadable = |source| Error::Source { path: absolute.clone(), source };
         // In a source in use, files may disappear.
         let Some(metadata) = stat(&absolute)? else { return Ok(()) };
         if !metadata.is_dir() {
@@ -395,10 +390,10 @@ impl Plan {
         kind: Kind,
         metadata: &Metadata,
         other: Option<usize>,
-    ) -> Result<(), TransferError> {
+    ) -> Result<(), Error> {
         let Some(relative) = RelativePath::parse(path.as_os_str().as_bytes()) else {
             let source = std::io::ErrorKind::InvalidFilename.into();
-            return Err(TransferError::Source { path: absolute.to_path_buf(), source });
+            return Err(Error::Source { path: absolute.to_path_buf(), source });
         };
         if let Kind::File { bytes } = kind {
             self.bytes += bytes;
@@ -429,13 +424,13 @@ impl Plan {
     /// time changes when a file is created or removed in it.
     ///
     /// # Errors
-    /// [`TransferError::Changed`] names the first difference.
-    pub fn check_unchanged(&self) -> Result<(), TransferError> {
+    /// [`Error::Changed`] names the first difference.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
         if self.entries.iter().any(|planned| planned.chunks.is_some()) {
             // A stream cannot change.
             return Ok(());
         }
-        let changed = |path, change| Err(TransferError::Changed { path, change });
+        let changed = |path, change| Err(Error::Changed { path, change });
         if !self.is_root_unchanged() {
             return changed(self.root.clone(), "a file was created or removed");
         }
@@ -487,11 +482,11 @@ fn is_reserved(name: &OsStr) -> bool {
 }
 
 /// Metadata of a path; `None` if it does not exist.
-fn stat(path: &Path) -> Result<Option<Metadata>, TransferError> {
+fn stat(path: &Path) -> Result<Option<Metadata>, Error> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(TransferError::Source { path: path.to_path_buf(), source }),
+        Err(source) => Err(Error::Source { path: path.to_path_buf(), source }),
     }
 }
 
@@ -580,7 +575,7 @@ mod tests {
         fs::write(root.join("mysql/slow_log.CSV"), "1\n2\n").unwrap();
         plan.check_unchanged().unwrap();
         fs::write(root.join("mysql/user.MAD"), "12").unwrap();
-        assert!(matches!(plan.check_unchanged(), Err(TransferError::Changed { .. })));
+        assert!(matches!(plan.check_unchanged(), Err(Error::Changed { .. })));
     }
 
     #[test]
@@ -616,7 +611,7 @@ mod tests {
         let exclude = vec![Pattern::new(".sealant*").unwrap()];
         for selection in [Selection::default(), Selection { exclude, ..Selection::default() }] {
             let refused = Plan::scan(root, &selection);
-            assert!(matches!(&refused, Err(TransferError::Unfinished { path }) if path == root), "{refused:?}");
+            assert!(matches!(&refused, Err(Error::Unfinished { path }) if path == root), "{refused:?}");
         }
     }
 

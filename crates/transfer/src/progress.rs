@@ -55,7 +55,7 @@ pub enum Limit {
     Source,
     /// This host's processors.
     Processor,
-    /// The network.
+    /// Sending: the connections wait for the network.
     Network,
     /// `--bwlimit`.
     Bandwidth,

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crate::error::TransferError;
+use crate::error::Error;
 
 /// Shared by all threads of one side.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Stop {
 
 #[derive(Debug, Default)]
 struct State {
-    first: Option<TransferError>,
+    first: Option<Error>,
     sockets: Vec<TcpStream>,
 }
 
@@ -29,9 +29,9 @@ impl Stop {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns [`TransferError::Stopped`] if another thread has failed.
-    pub(crate) fn check(&self) -> Result<(), TransferError> {
-        if self.is_set() { Err(TransferError::Stopped) } else { Ok(()) }
+    /// Returns [`Error::Stopped`] if another thread has failed.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.is_set() { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// Registers a connection to shut down.
@@ -55,7 +55,7 @@ impl Stop {
     }
 
     /// Stores an error and ends everything. A cause replaces its consequences.
-    pub(crate) fn fail(&self, error: TransferError) {
+    pub(crate) fn fail(&self, error: Error) {
         let Ok(mut state) = self.state.lock() else { return };
         let better = state.first.as_ref().is_none_or(|first| {
             (first.is_consequence() && !error.is_consequence())
@@ -72,7 +72,7 @@ impl Stop {
     }
 
     /// The error that ended the transfer.
-    pub(crate) fn take(&self) -> Option<TransferError> {
+    pub(crate) fn take(&self) -> Option<Error> {
         self.state.lock().ok().and_then(|mut state| state.first.take())
     }
 }

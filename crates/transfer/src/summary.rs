@@ -6,7 +6,7 @@ use serde::Serialize;
 use verify::size;
 
 use crate::{
-    TransferError,
+    Error,
     progress::{Progress, load},
     receiver::Received,
     sender::Sent,
@@ -58,7 +58,7 @@ pub enum Event<'e> {
 /// Result of a transfer. Later releases only add fields.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: &'static str,
     /// Number of files, directories and links.
     pub entries: usize,
@@ -90,7 +90,7 @@ pub struct Summary {
 impl<'e> Event<'e> {
     /// The last event of a transfer.
     #[must_use]
-    pub fn ended(outcome: Result<&'e Summary, &TransferError>) -> Self {
+    pub fn ended(outcome: Result<&'e Summary, &Error>) -> Self {
         match outcome {
             Ok(summary) => Self::Committed(summary),
             Err(error) => Self::Failed { reason: error.to_string() },

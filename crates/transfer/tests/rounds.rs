@@ -12,7 +12,7 @@ use std::{
 };
 
 use transfer::{
-    TransferError,
+    Error,
     codec::{effort::Compression, page::KeyFileKeys},
     pairing::PairingCode,
     plan::{Plan, Selection},
@@ -62,7 +62,7 @@ fn listen(into: &Path, listen: SocketAddr, expiry: Duration) -> ReceiverListener
 }
 
 /// Receives into `into` and sends with `send`.
-fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
+fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, Error>, T) {
     let listener = listen(into, SocketAddr::new(LOCALHOST, 0), harness::limit(60));
     let before = into.exists();
     let destination = Destination::Paired(listener.code().expect("a code").clone());
@@ -178,8 +178,8 @@ fn a_file_that_changes_in_the_last_round_aborts_the_transfer() {
         fs::write(root.join("file"), bytes(2 * MIB, 2)).expect("a file");
         session.round(&plan, None, Source::Static)
     });
-    assert!(matches!(sent, Err(TransferError::Changed { .. })), "{sent:?}");
-    assert!(matches!(received, Err(TransferError::Peer { .. })), "{received:?}");
+    assert!(matches!(sent, Err(Error::Changed { .. })), "{sent:?}");
+    assert!(matches!(received, Err(Error::Peer { .. })), "{received:?}");
     assert!(!into.join("file").exists());
 }
 
@@ -233,11 +233,8 @@ fn other_services_at_addresses_of_the_code_are_skipped() {
             scope.spawn(|| wrong.wait(|why| assert!(!why.contains("secret"), "it was given one: {why}")).map(drop));
         let nowhere = destination(&[first, second]);
         let refused = Session::open(&nowhere, &settings(), &progress).expect_err("neither is the receiver");
-        let TransferError::Unreached { tried } = &refused else { panic!("{refused}") };
-        assert!(
-            matches!(tried.as_slice(), [TransferError::Tls { .. }, TransferError::NotTheReceiver { .. }]),
-            "{tried:?}"
-        );
+        let Error::Unreached { tried } = &refused else { panic!("{refused}") };
+        assert!(matches!(tried.as_slice(), [Error::Tls { .. }, Error::NotTheReceiver { .. }]), "{tried:?}");
         let message = refused.to_string();
         assert!(
             [first, second].iter().all(|address| message.contains(&format!("{address}:{}", code.port))),
@@ -252,6 +249,6 @@ fn other_services_at_addresses_of_the_code_are_skipped() {
         receiving.join().expect("no panic").expect("it is committed");
         // It received no secret, not even a wrong one.
         let ended = waiting.join().expect("no panic");
-        assert!(matches!(ended, Err(TransferError::Expired { .. })), "{ended:?}");
+        assert!(matches!(ended, Err(Error::Expired { .. })), "{ended:?}");
     });
 }

@@ -34,13 +34,13 @@ pub enum Error {
     /// The name of the far end is not valid in a certificate.
     #[error("{name:?} is not a valid name for a certificate")]
     ServerName {
-        /// The name.
+        /// The name that was given for the far end.
         name: String,
     },
     /// A plaintext listener that other hosts can reach.
     #[error("{address}: clients would connect to it in clear text over the network")]
     PlaintextListener {
-        /// The address.
+        /// The address, as it was given.
         address: String,
     },
     /// TLS was asked for with a server that is reached by its socket.
@@ -49,13 +49,13 @@ pub enum Error {
     /// A plaintext connection to a server on another host.
     #[error("{address}: the connection to the server would be in clear text over the network")]
     PlaintextServer {
-        /// The address.
+        /// The address, as it was given.
         address: String,
     },
     /// The address does not resolve.
     #[error("{address}: cannot be resolved: {source}")]
     Resolve {
-        /// The address.
+        /// The address, as it was given.
         address: String,
         /// Error of the resolver.
         source: io::Error,
@@ -63,27 +63,27 @@ pub enum Error {
     /// Another process listens on the address.
     #[error("{address}: another process listens there already")]
     InUse {
-        /// The address.
+        /// The address, as it was given.
         address: String,
     },
     /// The path of a socket is too long.
     #[error("{}: is {bytes} bytes long, and the path of a socket has 107 at most", path.display())]
     PathTooLong {
-        /// The path.
+        /// Path of the socket, as it was given.
         path: PathBuf,
-        /// Its length.
+        /// Its length in bytes.
         bytes: usize,
     },
     /// The path exists and is not a socket.
     #[error("{}: is there already, and is not a socket", path.display())]
     NotASocket {
-        /// The path.
+        /// Path of the socket, as it was given.
         path: PathBuf,
     },
     /// The socket cannot be given to a group.
     #[error("{}: cannot be given to group {group}: {source}", path.display())]
     SocketGroup {
-        /// The path.
+        /// Path of the socket, as it was given.
         path: PathBuf,
         /// Group id.
         group: u32,
@@ -93,7 +93,7 @@ pub enum Error {
     /// The listener cannot be opened for another reason.
     #[error("{address}: cannot listen there: {source}")]
     Listen {
-        /// The address.
+        /// The address, as it was given.
         address: String,
         /// Error of the operating system.
         source: io::Error,
@@ -147,7 +147,7 @@ pub enum Error {
     /// A system resource is not available.
     #[error("{what}: {source}")]
     System {
-        /// The operation.
+        /// The operation that failed: "cannot be …".
         what: &'static str,
         /// Error of the operating system.
         source: io::Error,

@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::KeyringError;
-
 /// Why nothing can be verified. Faults of single files are in the report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,8 +14,8 @@ pub enum Error {
     KeyStore {
         /// Path of the store.
         path: PathBuf,
-        /// The error.
-        source: KeyringError,
+        /// What is wrong with the store.
+        source: keyring::Error,
     },
     /// A path does not exist, or cannot be inspected.
     #[error("{}: {}", path.display(), reason(source))]
@@ -55,14 +53,14 @@ impl Error {
 
     /// The fault of a key store, if that is the error.
     #[must_use]
-    pub fn key_store_fault(&self) -> Option<&KeyringError> {
+    pub fn key_store_fault(&self) -> Option<&keyring::Error> {
         match self {
             Self::KeyStore { source, .. } => Some(source),
             Self::Path { .. } => None,
         }
     }
 
-    pub(crate) fn key_store(path: &Path) -> impl Fn(KeyringError) -> Self + '_ {
+    pub(crate) fn key_store(path: &Path) -> impl Fn(keyring::Error) -> Self + '_ {
         |source| Self::KeyStore { path: path.to_path_buf(), source }
     }
 }

@@ -69,13 +69,13 @@ impl FileResult {
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: &'static str,
     /// Files, sorted by path.
     pub files: Vec<FileResult>,
     /// Files that could not be read.
     pub errors: Vec<Unread>,
-    /// Totals.
+    /// Totals over all files.
     pub summary: Summary,
 }
 
@@ -85,7 +85,7 @@ pub struct Unread {
     /// Path of the file.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// The reason.
+    /// The system's error, as text.
     pub reason: String,
 }
 
@@ -152,8 +152,8 @@ impl Report {
             Some("some files are encrypted; give their keys with --keyring or --mariadb-key-file")
         } else if any(Verdict::MissingKey) {
             Some(
-                "the key asked for may be in a newer copy of the keyring, or in that of the server that wrote the files; \
-                 --keyring is repeatable",
+                "the key asked for may be in a newer copy of the keyring, or in that of the server that wrote the \
+                 files; --keyring is repeatable",
             )
         } else if any(Verdict::WrongKey) {
             Some("the key of that name belongs to another server or another time; try other copies of the key store")

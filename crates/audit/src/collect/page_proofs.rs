@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use innodb::crypt::mariadb::CryptData;
 use innodb::tablespace::{Encryption, Family, Page0};
-use keyring::{Derivation, Digest, KeyringError, MariaDbKeys, PageSample, StoreKind};
+use keyring::{Derivation, Digest, MariaDbKeys, PageSample, StoreKind};
 use zeroize::Zeroizing;
 
 use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
@@ -53,7 +53,7 @@ impl KeyFileSettings {
     }
 
     /// The keys; `None` if the file is encrypted and the password is missing or unreadable.
-    pub(super) fn load(&self, view: &View, store: &FileFact) -> Result<MariaDbKeys, KeyringError> {
+    pub(super) fn load(&self, view: &View, store: &FileFact) -> Result<MariaDbKeys, keyring::Error> {
         let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
         let bytes = keyring::read(&mut file, store.size_bytes)?;
         let password = self.password.as_deref().map(Vec::as_slice);
@@ -74,7 +74,7 @@ pub(super) fn collect(view: &View, files: &[FileFact], named: &KeyFileSettings) 
             let (opens, why) = match &keys {
                 Ok(keys) => tried(keys, *id, &samples(view, file, page0)),
                 // The server could not use this password either.
-                Err(KeyringError::WrongPassword) => (Some(false), None),
+                Err(keyring::Error::WrongPassword) => (Some(false), None),
                 Err(error) => (None, Some(error.to_string())),
             };
             let (path, store) = (file.path.clone(), store.path.clone());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use innodb::keys::master_key_name;
 use innodb::tablespace::Encryption;
-use keyring::{KeyringError, MysqlKeyring, StoreKind, WRAPPED_BYTES};
+use keyring::{MysqlKeyring, StoreKind, WRAPPED_BYTES};
 
 use super::view::View;
 use crate::facts::files::{Content, FileFact, KeyProof};
@@ -75,7 +75,7 @@ fn wanted(file: &FileFact) -> Option<(&FileFact, u32, &str)> {
     }
 }
 
-pub(super) fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, KeyringError> {
+pub(super) fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, keyring::Error> {
     let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
     MysqlKeyring::load(&keyring::read(&mut file, store.size_bytes)?)
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ::verify::Keys;
-use keyring::{Damage, KeyringError};
+use keyring::Damage;
 
 use super::page_proofs::{self, KeyFileSettings};
 use super::proofs;
@@ -98,8 +98,8 @@ impl KeyCopies {
 }
 
 /// Whether the operator named the wrong file, rather than a damaged copy.
-const fn is_mistake(error: &KeyringError) -> bool {
-    use KeyringError::{
+const fn is_mistake(error: &keyring::Error) -> bool {
+    use keyring::Error::{
         Io, MayNotList, Memory, NeedsPassword, NoKeysInVault, NotAFile, NotFound, NotPermitted, PasswordTooLong,
         Service, Vanished, VaultConfig, WrongKind,
     };

@@ -19,7 +19,7 @@ use archive::{
     sshsig::{self, SigningKey},
 };
 use jiff::{SignedDuration, Timestamp};
-use store::{Body, Deletion, Listed, Name, Put, Store, StoreError};
+use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
 
 use super::{HostPlan, PruneOptions, plan, prune};
 use crate::{

@@ -5,7 +5,7 @@ use crate::{Fault, bytes::Bytes};
 /// Meaning of an [`Intvar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntvarKind {
-    /// `LAST_INSERT_ID()`.
+    /// The result of `LAST_INSERT_ID()`.
     LastInsertId,
     /// The first AUTO_INCREMENT value.
     InsertId,
@@ -16,7 +16,7 @@ pub enum IntvarKind {
 pub struct Intvar {
     /// Meaning of the number.
     pub kind: IntvarKind,
-    /// Its value.
+    /// The number, unsigned.
     pub value: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct UserVarValue<'e> {
     pub kind: u8,
     /// Collation of the text.
     pub collation: u32,
-    /// The bytes.
+    /// The value as the server stores it: text, 8 bytes little-endian, or a packed decimal.
     pub bytes: &'e [u8],
     /// Whether an integer is unsigned.
     pub unsigned: bool,

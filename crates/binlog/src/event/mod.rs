@@ -52,9 +52,9 @@ use crate::EventHeader;
 /// An event: its header and its content.
 #[derive(Clone, Debug)]
 pub struct Event<'e> {
-    /// The header.
+    /// Type, length, position and origin.
     pub header: EventHeader,
-    /// The content.
+    /// What the event says, by its type.
     pub body: Body<'e>,
 }
 

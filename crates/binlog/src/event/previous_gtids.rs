@@ -11,7 +11,7 @@ use crate::{
 /// The GTIDs of all logs before the current one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreviousGtids {
-    /// The set.
+    /// All transactions before the first one of this log.
     pub set: GtidSet,
 }
 

@@ -12,7 +12,7 @@ const NONCE_BYTES: usize = 12;
 pub struct StartEncryption {
     /// Scheme, 1.
     pub scheme: u8,
-    /// Version of the key.
+    /// Version of key 1 in the server's key store.
     pub key_version: u32,
     /// First part of each event's initialisation vector.
     pub nonce: [u8; NONCE_BYTES],

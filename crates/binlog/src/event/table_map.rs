@@ -12,11 +12,11 @@ const OLD_POST_HEADER_BYTES: u8 = 6;
 pub struct TableMap {
     /// Number that the server gave the table; rows refer to it until the end of the statement.
     pub id: u64,
-    /// Flags.
+    /// Flags of the table, such as 1 for a transactional engine; nothing here depends on them.
     pub flags: u16,
-    /// Database.
+    /// Name of the database.
     pub database: String,
-    /// Name.
+    /// Name of the table, without its database.
     pub name: String,
     /// The columns in order.
     pub columns: Vec<Column>,

@@ -10,9 +10,9 @@ const MAX_PART_BYTES: u32 = 64;
 pub struct Xid<'e> {
     /// Format of the name, chosen by the application.
     pub format: u32,
-    /// Global part.
+    /// Global transaction id, chosen by the application.
     pub global: &'e [u8],
-    /// Branch.
+    /// Branch qualifier, chosen by the application.
     pub branch: &'e [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Progress of a stream.
+//! How far a stream of events has come: position and GTIDs.
 
 use innodb::server_file::log_order;
 use replication::gtid::{

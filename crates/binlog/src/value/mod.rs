@@ -21,7 +21,7 @@ use crate::{Fault, bytes::Bytes};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'r> {
-    /// NULL.
+    /// SQL's NULL, in a column of any type.
     Null,
     /// TINYINT to BIGINT.
     Integer(Integer),

@@ -23,13 +23,13 @@ pub struct Date {
 pub struct Time {
     /// Whether the value is below zero.
     pub negative: bool,
-    /// Hours.
+    /// Hours, 0 to 838.
     pub hours: u16,
-    /// Minutes.
+    /// Minutes, 0 to 59.
     pub minutes: u8,
-    /// Seconds.
+    /// Seconds, 0 to 59.
     pub seconds: u8,
-    /// Microseconds.
+    /// Microseconds, 0 to 999,999.
     pub microseconds: u32,
     /// Digits of the fraction, 0 to 6.
     pub decimals: u8,
@@ -38,15 +38,15 @@ pub struct Time {
 /// A DATETIME. Month and day may be 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateTime {
-    /// The date.
+    /// The day; its parts may be 0.
     pub date: Date,
-    /// Hours.
+    /// Hours, 0 to 23.
     pub hours: u8,
-    /// Minutes.
+    /// Minutes, 0 to 59.
     pub minutes: u8,
-    /// Seconds.
+    /// Seconds, 0 to 59.
     pub seconds: u8,
-    /// Microseconds.
+    /// Microseconds, 0 to 999,999.
     pub microseconds: u32,
     /// Digits of the fraction, 0 to 6.
     pub decimals: u8,
@@ -57,7 +57,7 @@ pub struct DateTime {
 pub struct Timestamp {
     /// Seconds since 1970 UTC; 0 is `0000-00-00 00:00:00`. Unsigned since MariaDB 11.5.
     pub seconds: u32,
-    /// Microseconds.
+    /// Microseconds, 0 to 999,999.
     pub microseconds: u32,
     /// Digits of the fraction, 0 to 6.
     pub decimals: u8,

@@ -303,7 +303,7 @@ pub enum Error {
         /// Path of the file.
         path: PathBuf,
         /// Error of the key store.
-        source: keyring::KeyringError,
+        source: keyring::Error,
     },
 
     /// The keys cannot be fetched from the service that a configuration names.
@@ -312,7 +312,7 @@ pub enum Error {
         /// Path of the configuration.
         path: PathBuf,
         /// Error of the key store.
-        source: keyring::KeyringError,
+        source: keyring::Error,
     },
 
     /// No server was given.
@@ -397,7 +397,7 @@ pub enum Error {
         /// Path of the file.
         path: PathBuf,
         /// Error of the key store.
-        source: keyring::KeyringError,
+        source: keyring::Error,
     },
 
     /// The given files cannot be used.

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::{COMPONENT_MANIFEST, KeyringError, component};
+use keyring::{COMPONENT_MANIFEST, component};
 use serde_json::Value;
 
 use super::{
@@ -94,7 +94,7 @@ fn file(
     let part = Part::text(path.clone(), what, mode, owner, text.to_owned());
     let Some(bytes) = read(&path)? else { return Ok((part, Action::Text)) };
     let found: Value = serde_json::from_slice(&bytes)
-        .map_err(|_| Error::KeyFile { path: path.clone(), source: KeyringError::NotRecognised })?;
+        .map_err(|_| Error::KeyFile { path: path.clone(), source: keyring::Error::NotRecognised })?;
     let wanted: Option<Value> = serde_json::from_str(text).ok();
     let says = |(key, value): (&String, &Value)| found.get(key) == Some(value);
     if wanted.as_ref().and_then(Value::as_object).into_iter().flatten().all(says) {

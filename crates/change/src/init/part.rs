@@ -114,7 +114,7 @@ pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Re
 pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     match keyring::read_file(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(keyring::KeyringError::NotFound) => Ok(None),
+        Err(keyring::Error::NotFound) => Ok(None),
         Err(source) => Err(Error::KeyFile { path: path.to_owned(), source }),
     }
 }

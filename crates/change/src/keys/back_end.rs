@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::{KeyName, KeyringError};
+use keyring::KeyName;
 use register::Fingerprints;
 use serde::Serialize;
 use server::Flavor;
@@ -155,7 +155,7 @@ impl AvailableKeys {
 
 /// Whether the key file is missing or empty.
 fn holds_nothing(error: &Error, file: &Path) -> bool {
-    matches!(error, Error::KeyringFile { path, source: KeyringError::NotFound | KeyringError::Empty } if path == file)
+    matches!(error, Error::KeyringFile { path, source: keyring::Error::NotFound | keyring::Error::Empty } if path == file)
 }
 
 fn without_markers(names: BTreeSet<String>) -> BTreeSet<String> {

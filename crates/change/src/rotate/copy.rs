@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use keyring::{KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
+use keyring::{KeyName, MariaDbKeys, MysqlKeyring};
 use register::{Fingerprints, fingerprint, mariadb_name};
 use verify::Keys;
 use zeroize::Zeroizing;
@@ -103,7 +103,7 @@ impl KeyringCopy {
         }
     }
 
-    fn read_once(store: &KeyStore) -> Result<Self, (PathBuf, KeyringError)> {
+    fn read_once(store: &KeyStore) -> Result<Self, (PathBuf, keyring::Error)> {
         let read = |path: &Path| keyring::read_file(path).map_err(|error| (path.to_owned(), error));
         match store {
             KeyStore::MySql(path) => Self::from_mysql(path, read(path)?).map_err(|error| (path.clone(), error)),
@@ -120,10 +120,10 @@ impl KeyringCopy {
         }
     }
 
-    fn from_mysql(path: &Path, bytes: Zeroizing<Vec<u8>>) -> Result<Self, KeyringError> {
+    fn from_mysql(path: &Path, bytes: Zeroizing<Vec<u8>>) -> Result<Self, keyring::Error> {
         // The server accepts an empty file as a keyring without keys; here it is a truncated file.
         if bytes.is_empty() {
-            return Err(KeyringError::Empty);
+            return Err(keyring::Error::Empty);
         }
         let keyring = MysqlKeyring::load(&bytes)?;
         Ok(Self { path: path.to_owned(), bytes, parsed: ParsedKeys::MySql(keyring) })
@@ -203,8 +203,8 @@ impl KeyringCopy {
 }
 
 /// Whether a retry is useless.
-const fn is_final(error: &KeyringError) -> bool {
-    matches!(error, KeyringError::WrongKind { .. } | KeyringError::TooLarge { .. } | KeyringError::UnknownVersion)
+const fn is_final(error: &keyring::Error) -> bool {
+    matches!(error, keyring::Error::WrongKind { .. } | keyring::Error::TooLarge { .. } | keyring::Error::UnknownVersion)
 }
 
 /// Number of a key of this kind and server.
@@ -254,6 +254,6 @@ mod tests {
 
     #[test]
     fn an_empty_file_is_no_keyring() {
-        assert!(matches!(KeyringCopy::from_mysql(Path::new("k"), Zeroizing::default()), Err(KeyringError::Empty)));
+        assert!(matches!(KeyringCopy::from_mysql(Path::new("k"), Zeroizing::default()), Err(keyring::Error::Empty)));
     }
 }

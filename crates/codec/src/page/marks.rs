@@ -8,7 +8,7 @@ use crate::{Fields, Malformed};
 /// How one unit is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Unchanged.
+    /// As stored in the file.
     Unchanged,
     /// Decrypted.
     Opened,

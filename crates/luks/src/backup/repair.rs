@@ -120,7 +120,8 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     let live: Vec<_> = volume.live().collect();
     let [data] = live.as_slice() else {
         return Err(
-            "its data is in several parts, so the re-encryption is unfinished; `sealant luks reencrypt --resume` continues it",
+            "its data is in several parts, so the re-encryption is unfinished; `sealant luks reencrypt --resume` \
+             continues it",
         );
     };
     if !data.is_crypt() || !data.flags.is_empty() {

@@ -21,7 +21,7 @@ use crate::device::{Block, Host, hidden_below};
 use crate::secret::Secret;
 use process::{find_admin, run};
 
-/// Directories of the generators.
+/// Where systemd's generators are installed; the first that exists is used.
 const GENERATORS: [&str; 2] = ["/usr/lib/systemd/system-generators", "/lib/systemd/system-generators"];
 /// Time limit of one systemctl call.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
@@ -203,7 +203,7 @@ fn generated(
     found.note("boot-generated", mounts, format!("{mount} mounts it"), wrong);
     let required = into("local-fs.target.requires").join(&mount).exists();
     let wrong = format!("{mount} is required by local-fs.target: without the key the host ends in its emergency shell");
-    found.note("boot-generated", !required, format!("the boot goes on without {mount}"), wrong);
+    found.note("boot-generated", !required, format!("the boot continues without {mount}"), wrong);
     Ok(())
 }
 

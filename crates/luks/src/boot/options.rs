@@ -1,7 +1,7 @@
 //! Options of the lines in `crypttab` and `fstab`. Sources: `crypttab(5)`, `systemd.mount(5)`.
 
-/// Options of every line in `crypttab`: without the key the host still boots (`nofail`) and asks nobody for a passphrase
-/// (`headless`).
+/// Options of every line in `crypttab`: without the key the host still boots (`nofail`) and asks nobody for a
+/// passphrase (`headless`).
 pub(crate) const CRYPTTAB: &str = "luks,nofail,headless";
 /// The options without which a host can hang while it boots.
 pub(super) const CRYPTTAB_NEEDED: [&str; 2] = ["nofail", "headless"];

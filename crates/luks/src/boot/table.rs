@@ -8,7 +8,7 @@ use crate::device::FileSystem;
 /// A different line for the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The line.
+    /// The line, without its end.
     pub line: String,
     /// Whether `boot install` wrote it.
     pub ours: bool,

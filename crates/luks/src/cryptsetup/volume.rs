@@ -52,12 +52,12 @@ pub struct Mapping {
     pub read_only: bool,
 }
 
-/// Output of `cryptsetup status`: the kernel's table of an open volume.
+/// The kernel's table of an open volume, from the output of `cryptsetup status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// The device that holds the volume.
     pub device: PathBuf,
-    /// The cipher.
+    /// Cipher specification, such as `aes-xts-plain64`.
     pub cipher: String,
     /// Bits of the volume key.
     pub key_bits: u32,

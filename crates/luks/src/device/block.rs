@@ -86,8 +86,8 @@ impl Block {
         self.mapper_uuid().as_deref().and_then(cryptsetup_format).is_some_and(|format| format.starts_with("LUKS"))
     }
 
-    /// The disk below an open volume: its only slave, or that one's slave if it is a part of the volume, as dm-integrity
-    /// is.
+    /// The disk below an open volume: its only slave, or that one's slave if it is a part of the volume, as
+    /// dm-integrity is.
     #[must_use]
     pub fn disk(&self, host: &Host) -> Option<Self> {
         let mut block = self.clone();

@@ -16,9 +16,9 @@ use process::find_admin;
 /// A file system to create in the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
-    /// ext4.
+    /// ext4, with `mkfs.ext4`.
     Ext4,
-    /// XFS.
+    /// XFS, with `mkfs.xfs`.
     Xfs,
 }
 
@@ -53,7 +53,7 @@ impl FileSystem {
 /// Parameters of a volume to create.
 #[derive(Debug)]
 pub struct Creation<'a> {
-    /// cryptsetup.
+    /// The program that creates the volume.
     pub cryptsetup: &'a Cryptsetup,
     /// Where to read the state of the system.
     pub host: &'a Host,

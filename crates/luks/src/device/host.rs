@@ -7,11 +7,11 @@ use files::mounts::{Mount, Mounts};
 /// Base directories; tests use trees of their own.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// `/proc`.
+    /// Base for `/proc`.
     pub proc: PathBuf,
-    /// `/sys`.
+    /// Base for `/sys`.
     pub sys: PathBuf,
-    /// `/etc`.
+    /// Base for `/etc`.
     pub etc: PathBuf,
 }
 

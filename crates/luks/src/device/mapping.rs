@@ -20,7 +20,7 @@ const MAX_NAME_BYTES: usize = 127;
 /// Parameters for opening a volume.
 #[derive(Debug)]
 pub struct Opening<'a> {
-    /// cryptsetup.
+    /// The program that opens the volume.
     pub cryptsetup: &'a Cryptsetup,
     /// Where to read the state of the system.
     pub host: &'a Host,
@@ -37,7 +37,7 @@ pub struct Opening<'a> {
 /// An open volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// Whether it was open before.
+    /// Whether it was open before this run.
     pub already: bool,
     /// UUID of the volume.
     pub uuid: String,

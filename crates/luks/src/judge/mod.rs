@@ -58,7 +58,7 @@ impl DeviceInfo {
 /// Result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: &'static str,
     /// Which copy of the header counts.
     pub readable: Readable,

@@ -64,12 +64,12 @@ fn reencryption(volume: &Volume) -> Option<Finding> {
         ),
         None if volume.is_rewritten() => Finding::new(
             Code::ReencryptUnfinished,
-            "all data is rewritten; `sealant luks header repair` ends it, where `cryptsetup reencrypt --resume-only` \
-             would encrypt it twice and lose it",
+            "all data is re-encrypted, only the header is unfinished: run `sealant luks header repair`; `cryptsetup \
+             reencrypt --resume-only` would encrypt the data a second time and destroy it",
         ),
         None if volume.is_detached() => Finding::new(
             Code::ReencryptUnfinished,
-            "`cryptsetup reencrypt --resume-only --header` goes on with its data",
+            "`cryptsetup reencrypt --resume-only --header` continues with its data",
         ),
         None => Finding::new(Code::ReencryptUnfinished, "`sealant luks reencrypt --resume` continues it"),
     })

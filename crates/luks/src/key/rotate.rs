@@ -50,7 +50,7 @@ pub enum RotationStep {
 /// A completed step, with the slot or file concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletedStep {
-    /// The step.
+    /// What was done.
     pub step: RotationStep,
     /// The slot, if a slot is concerned.
     pub slot: Option<u32>,
@@ -61,7 +61,7 @@ pub struct CompletedStep {
 /// Rotation of the key in a file.
 #[derive(Debug)]
 pub struct Rotation<'a> {
-    /// cryptsetup.
+    /// The program that changes the slots.
     pub cryptsetup: &'a Cryptsetup,
     /// Path of the device that has the volume.
     pub device: &'a Path,

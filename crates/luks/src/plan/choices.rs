@@ -11,9 +11,9 @@ use crate::boot::options::CRYPTTAB;
 pub struct Choice {
     /// Name of the parameter.
     pub what: &'static str,
-    /// Its value.
+    /// The chosen value, as options and tables write it.
     pub value: String,
-    /// The reason.
+    /// Why this value, on this disk and processor.
     pub why: String,
 }
 
@@ -28,7 +28,8 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
         choice(
             "key derivation",
             &format!(
-                "PBKDF2 with {RANDOM_KEY_ITERATIONS} iterations for the machine's key, Argon2id for the recovery passphrase"
+                "PBKDF2 with {RANDOM_KEY_ITERATIONS} iterations for the machine's key, Argon2id for the recovery \
+                 passphrase"
             ),
             "a random key of 64 bytes cannot be guessed, however cheap a guess; a passphrase can",
         ),
@@ -49,11 +50,11 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
 
 fn cipher(input: &PlanInput) -> Choice {
     let why = if input.machine.aes_instructions {
-        "the processor has AES instructions, and XTS runs in parallel: several GB/s on a core, where CBC encrypts at a quarter \
-         of that; `plain64` never repeats, unlike `plain` above 2 TiB"
+        "the processor has AES instructions, and XTS runs in parallel: several GB/s on a core, where CBC encrypts at a \
+         quarter of that; `plain64` never repeats, unlike `plain` above 2 TiB"
     } else {
-        "the processor has no AES instructions, so that encryption will cost; still AES in XTS, for a wide-block cipher \
-         (Adiantum) turns a torn 4096-byte sector into noise as a whole"
+        "the processor has no AES instructions, so that encryption will cost; still AES in XTS, for a wide-block \
+         cipher (Adiantum) turns a torn 4096-byte sector into noise as a whole"
     };
     Choice { what: "cipher", value: "aes-xts-plain64".to_owned(), why: why.to_owned() }
 }
@@ -65,9 +66,9 @@ fn sector(input: &PlanInput) -> Choice {
             "as the disk's physical blocks and the blocks of the file system: an eighth of the requests of 512"
         }
         _ => {
-            "as the blocks of the file system: an eighth of the requests of 512. The disk may tear such a sector when the \
-             power fails; with XTS every 16 bytes of it are then old or new, as in a torn page without encryption, which the \
-             doublewrite buffer is for"
+            "as the blocks of the file system: an eighth of the requests of 512. The disk may tear such a sector when \
+             the power fails; with XTS every 16 bytes of it are then old or new, as in a torn page without encryption, \
+             which the doublewrite buffer is for"
         }
     };
     Choice { what: "sector", value: "4096 bytes".to_owned(), why: why.to_owned() }

@@ -54,7 +54,7 @@ pub struct Path {
 pub struct Disk {
     /// Device file.
     pub device: String,
-    /// Size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Whether the disk rotates; `None` for a file, of which nothing is known.
     pub rotational: Option<bool>,
@@ -66,7 +66,7 @@ pub struct Disk {
     pub obstacles: Vec<String>,
 }
 
-/// The host.
+/// Facts of the host that parameters depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Machine {
     /// Whether the processor has AES instructions.
@@ -121,7 +121,7 @@ pub struct PlanInput {
     pub swaps: Vec<Path>,
     /// The new disk, if one is named.
     pub disk: Option<Disk>,
-    /// The host.
+    /// The host that the server runs on.
     pub machine: Machine,
     /// Name for the volume.
     pub name: String,
@@ -129,7 +129,7 @@ pub struct PlanInput {
     pub unit: String,
 }
 
-/// A plan.
+/// Parameters and steps that move the server's files to an encrypted disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// The facts it is based on.
@@ -201,8 +201,8 @@ fn remarks(input: &PlanInput, needed_bytes: u64) -> Vec<String> {
     }
     for swap in input.plain_swaps() {
         remarks.push(format!(
-            "swap {} is not known to be encrypted: pages of the server and its keys reach it; `swapoff` it, or give it a \
-             crypttab line with `/dev/urandom` as the key and the option `swap`",
+            "swap {} is not known to be encrypted: pages of the server and its keys reach it; `swapoff` it, or give it \
+             a crypttab line with `/dev/urandom` as the key and the option `swap`",
             swap.path
         ));
     }
@@ -223,7 +223,8 @@ fn remarks(input: &PlanInput, needed_bytes: u64) -> Vec<String> {
         remarks.push("cryptsetup is not installed: package cryptsetup-bin (Debian, Ubuntu) or cryptsetup".to_owned());
     }
     remarks.push(
-        "the old disk keeps what was on it in clear: when the new one is proven, overwrite or destroy it".to_owned(),
+        "the old disk keeps what was on it in clear text: when the new one is proven, overwrite or destroy it"
+            .to_owned(),
     );
     remarks
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
-use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
 use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::PairingCode;
@@ -153,7 +152,7 @@ impl Send {
         &self,
         source: &Path,
         destination: &Destination,
-        prove: &(dyn Fn() -> Result<(), TransferError> + Sync),
+        prove: &(dyn Fn() -> Result<(), ::transfer::Error> + Sync),
     ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
@@ -188,7 +187,7 @@ impl Send {
         self.follow(|progress| streamed.send(destination, &self.settings(), progress))
     }
 
-    fn follow(&self, send: impl FnOnce(&Progress) -> Result<Summary, TransferError>) -> Result<Exit, Failure> {
+    fn follow(&self, send: impl FnOnce(&Progress) -> Result<Summary, ::transfer::Error>) -> Result<Exit, Failure> {
         let progress = Progress::default();
         let outcome = self.following.follow(&progress, || send(&progress));
         self.following.over(outcome.as_ref());
@@ -204,7 +203,7 @@ impl Send {
         let to = to.to_str().ok_or_else(|| Failure::usage("the destination is not text"))?;
         match self.certificates.read()? {
             None => {
-                let code = code(to)?.parse::<PairingCode>().map_err(TransferError::from);
+                let code = code(to)?.parse::<PairingCode>().map_err(::transfer::Error::from);
                 code.map(Destination::Paired).map_err(Failure::bad_argument)
             }
             Some((identity, authorities)) => Destination::certified(to, identity, authorities)

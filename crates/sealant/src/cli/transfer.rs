@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use ::transfer::TransferError;
 use ::transfer::progress::{Progress, followed};
 use ::transfer::summary::{Event, Summary};
 use ::transfer::tls::identity::{Authorities, Identity};
@@ -34,8 +33,8 @@ impl Certificates {
         let (Some(certificate), Some(key), Some(authorities)) = (&self.tls_cert, &self.tls_key, &self.tls_ca) else {
             return Ok(None);
         };
-        let identity = Identity::from_files(certificate, key).map_err(TransferError::from)?;
-        let authorities = Authorities::from_file(authorities).map_err(TransferError::from)?;
+        let identity = Identity::from_files(certificate, key).map_err(::transfer::Error::from)?;
+        let authorities = Authorities::from_file(authorities).map_err(::transfer::Error::from)?;
         Ok(Some((identity, authorities)))
     }
 }
@@ -76,7 +75,7 @@ impl Following {
     }
 
     /// Writes the last event and the report. If the report cannot be written, a committed transfer is still a success.
-    pub(crate) fn over(&self, outcome: Result<&Summary, &TransferError>) {
+    pub(crate) fn over(&self, outcome: Result<&Summary, &::transfer::Error>) {
         self.event(&Event::ended(outcome));
         let (Ok(summary), Some(path)) = (outcome, &self.report) else { return };
         let written = file::replace(path, &|out| Ok(write_transfer_report(summary, out)?));

@@ -24,7 +24,7 @@ with_hints! {
     pki::Error,
     ::register::Error,
     ::snapshot::Error,
-    ::transfer::TransferError,
+    ::transfer::Error,
     ::verify::Error,
 }
 

@@ -89,21 +89,8 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;
     server.session.run_with(Privilege::Backup, "UNLOCK INSTANCE")?;
-    Ok(Followed {
-        start_lsn: redo.checkpoint().0,
-        end_lsn: cut.end,
-        log_bytes: redo.bytes_to(cut.end),
-        files: counts.files.load(Ordering::Relaxed),
-        bytes: counts.bytes.load(Ordering::Relaxed),
-        reread_pages: counts.reread_pages.load(Ordering::Relaxed),
-        unproven_pages: counts.unproven_pages.load(Ordering::Relaxed),
-        damaged: counts.damaged.into_inner().unwrap_or_default(),
-        copied_again: 0,
-        ddl_waited: ddl_from.elapsed(),
-        commits_waited: cut.commits_waited,
-        others_waited: cut.others_waited,
-        position: cut.position,
-    })
+    let (start_lsn, log_bytes) = (redo.checkpoint().0, redo.bytes_to(cut.end));
+    Ok(cut.into_result(start_lsn, log_bytes, counts, ddl_from.elapsed()))
 }
 
 /// The moment that the copy represents.
@@ -116,6 +103,26 @@ struct Cut {
     others_waited: Duration,
     /// Set if recovery is to begin at another checkpoint than the first.
     recover_from: Option<Lsn>,
+}
+
+impl Cut {
+    fn into_result(self, start_lsn: u64, log_bytes: u64, counts: Counts, ddl_waited: Duration) -> Followed {
+        Followed {
+            start_lsn,
+            end_lsn: self.end,
+            log_bytes,
+            files: counts.files.into_inner(),
+            bytes: counts.bytes.into_inner(),
+            reread_pages: counts.reread_pages.into_inner(),
+            unproven_pages: counts.unproven_pages.into_inner(),
+            damaged: counts.damaged.into_inner().unwrap_or_default(),
+            copied_again: 0,
+            ddl_waited,
+            commits_waited: self.commits_waited,
+            others_waited: self.others_waited,
+            position: self.position,
+        }
+    }
 }
 
 /// One row of `performance_schema.log_status`.

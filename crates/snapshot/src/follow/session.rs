@@ -181,8 +181,8 @@ impl Session {
 /// [`PRIVILEGES`](super::PRIVILEGES), to build constant texts with.
 macro_rules! follow_privileges {
     () => {
-        "MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and \
-         SELECT and LOCK TABLES on tables that are not InnoDB's"
+        "MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, \
+         and SELECT and LOCK TABLES on tables that are not InnoDB's"
     };
 }
 pub(crate) use follow_privileges;
@@ -200,7 +200,7 @@ pub(super) enum Privilege {
     Reload,
     /// To read MariaDB's position.
     BinlogMonitor,
-    /// None that is known.
+    /// A privilege that messages cannot name.
     Unknown,
 }
 

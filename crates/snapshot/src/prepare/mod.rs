@@ -60,7 +60,7 @@ pub enum PrepareFault {
     Option {
         /// The option file.
         path: PathBuf,
-        /// The option.
+        /// Name of the option.
         option: &'static str,
     },
     /// The program failed.
@@ -89,8 +89,8 @@ impl PrepareFault {
 /// Instructions to prepare a backup without this program.
 pub(crate) fn manual_steps(program: Program, directory: &Path) -> String {
     format!(
-        "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and never \
-         as root",
+        "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and \
+         never as root",
         program.file(),
         directory.display()
     )

@@ -258,22 +258,38 @@ impl Client {
         if matches!(status, 200..=299 | 412) || (status == 404 && call.method == "HEAD") {
             return Ok(Reply { status, headers, body, is_repeated: false });
         }
-        let header = |name: &str| headers.get(name)?.to_str().ok();
         // Answers to HEAD requests have no body.
         let text =
             if call.method == "HEAD" { Vec::new() } else { read(&mut body, MAX_ERROR_BYTES).unwrap_or_default() };
-        let xml::Refusal { code, message, region } = xml::refusal(&text);
-        let region = region.or_else(|| header("x-amz-bucket-region").map(str::to_owned));
-        let absent =
-            || Reply { status, headers: HeaderMap::new(), body: Answer::builder().data(""), is_repeated: false };
+        match self.failure(call, status, &headers, xml::refusal(&text), credentials, now) {
+            Some(failed) => Err(failed),
+            None => {
+                let body = Answer::builder().data("");
+                Ok(Reply { status, headers: HeaderMap::new(), body, is_repeated: false })
+            }
+        }
+    }
+
+    /// What a refusal means; `None` if the object does not exist.
+    fn failure(
+        &self,
+        call: &Call<'_>,
+        status: u16,
+        headers: &HeaderMap,
+        refusal: xml::Refusal,
+        credentials: &Credentials,
+        now: Timestamp,
+    ) -> Option<Failed> {
+        let header = |name: &str| headers.get(name)?.to_str().ok();
+        let xml::Refusal { code, message, region } = refusal;
         let passing = |fault, may_have_acted| Failed::Passing {
             fault,
             may_have_acted,
             asked: header("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs),
         };
         let busy = |code: String| S3Fault::Busy { status, code, attempts: 0 };
-        Err(match (status, code.as_str()) {
-            (404, "NoSuchKey" | "NoSuchVersion") => return Ok(absent()),
+        Some(match (status, code.as_str()) {
+            (404, "NoSuchKey" | "NoSuchVersion") => return None,
             (404, "NoSuchBucket") => Failed::Final(S3Fault::NoBucket { bucket: self.address.bucket().to_owned() }),
             (503 | 429, _) | (_, "SlowDown" | "TooManyRequests" | "ThrottlingException") => {
                 self.was_busy.store(true, Ordering::Relaxed);
@@ -292,17 +308,11 @@ impl Client {
                 Failed::Amended(S3Fault::Expired)
             }
             (_, "InvalidAccessKeyId" | "SignatureDoesNotMatch" | "InvalidToken" | "InvalidClientTokenId") => {
-                // They may have been replaced in the meantime.
-                self.credentials.forget();
-                match self.credentials.current() {
-                    Ok(newer) if newer.access_key != credentials.access_key || newer.secret != credentials.secret => {
-                        Failed::Amended(S3Fault::Rejected { code })
-                    }
-                    _ => Failed::Final(S3Fault::Rejected { code }),
-                }
+                self.rejected(code, credentials)
             }
             (301 | 307, _) | (_, "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException") => {
                 let configured = self.address.region().to_owned();
+                let region = region.or_else(|| header("x-amz-bucket-region").map(str::to_owned));
                 let right = region.filter(|region| *region != configured);
                 Failed::Final(S3Fault::WrongRegion { configured, right })
             }
@@ -311,9 +321,20 @@ impl Client {
                 Failed::Final(S3Fault::Locked)
             }
             (403, "" | "AccessDenied" | "AllAccessDisabled") => Failed::Final(S3Fault::Denied { action: call.action }),
-            (404, "") if !call.query.is_empty() => return Ok(absent()),
+            (404, "") if !call.query.is_empty() => return None,
             _ => Failed::Final(S3Fault::Refused { status, code, message }),
         })
+    }
+
+    /// The store does not know the credentials, which may have been replaced in the meantime.
+    fn rejected(&self, code: String, credentials: &Credentials) -> Failed {
+        self.credentials.forget();
+        match self.credentials.current() {
+            Ok(newer) if newer.access_key != credentials.access_key || newer.secret != credentials.secret => {
+                Failed::Amended(S3Fault::Rejected { code })
+            }
+            _ => Failed::Final(S3Fault::Rejected { code }),
+        }
     }
 
     /// The store rejects this host's time. From now on, times are corrected by the difference.

@@ -9,7 +9,7 @@ pub enum S3Fault {
     /// The URL, the endpoint or the region is invalid.
     #[error("{text:?} {reason}")]
     Address {
-        /// The text.
+        /// The text, as it was given.
         text: String,
         /// What is wrong with it.
         reason: &'static str,
@@ -23,7 +23,7 @@ pub enum S3Fault {
     /// Credentials cannot be read.
     #[error("credentials of {origin}: {reason}")]
     Credentials {
-        /// Where they come from.
+        /// The file, program or service that they come from.
         origin: String,
         /// The reason.
         reason: String,
@@ -55,9 +55,9 @@ pub enum S3Fault {
     /// The store is overloaded or broken, and stayed so until the run gave up.
     #[error("the store answers {status} {code} (gave up after {attempts} attempts)")]
     Busy {
-        /// Status of HTTP.
+        /// Status of the HTTP answer.
         status: u16,
-        /// Code of the error.
+        /// The store's error code, such as `AccessDenied`.
         code: String,
         /// Number of attempts.
         attempts: u32,
@@ -69,7 +69,10 @@ pub enum S3Fault {
         bucket: String,
     },
     /// The bucket is in another region.
-    #[error("the bucket is not in the region {configured}{}", right.as_ref().map(|right| format!(", but in {right}")).unwrap_or_default())]
+    #[error(
+        "the bucket is not in the region {configured}{}",
+        right.as_ref().map(|right| format!(", but in {right}")).unwrap_or_default()
+    )]
     WrongRegion {
         /// The configured region.
         configured: String,
@@ -82,7 +85,7 @@ pub enum S3Fault {
     /// The store does not know the access key, or the secret is wrong.
     #[error("the store does not accept the credentials: {code}")]
     Rejected {
-        /// Code of the error.
+        /// The store's error code, such as `AccessDenied`.
         code: String,
     },
     /// The credentials do not allow the operation.
@@ -102,7 +105,7 @@ pub enum S3Fault {
     /// The store is full.
     #[error("the store is full: {code}")]
     Full {
-        /// Code of the error.
+        /// The store's error code, such as `AccessDenied`.
         code: String,
     },
     /// An object is locked: it cannot be deleted, and its lock cannot be shortened.
@@ -115,11 +118,14 @@ pub enum S3Fault {
     #[error("the object was replaced while it was read")]
     Replaced,
     /// Any other refusal.
-    #[error("the store refuses: {status} {code}{}", if message.is_empty() { String::new() } else { format!(": {message}") })]
+    #[error(
+        "the store refuses: {status} {code}{}",
+        if message.is_empty() { String::new() } else { format!(": {message}") }
+    )]
     Refused {
-        /// Status of HTTP.
+        /// Status of the HTTP answer.
         status: u16,
-        /// Code of the error.
+        /// The store's error code, such as `AccessDenied`.
         code: String,
         /// The store's explanation.
         message: String,
@@ -135,22 +141,34 @@ impl S3Fault {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoBucket { .. } => {
-                "check the bucket's name in the configuration; a new bucket is created with the tools of the store".to_owned()
+                "check the bucket's name in the configuration; a new bucket is created with the tools of the \
+                 store"
+                    .to_owned()
             }
             Self::NoAuthorities => "name the authority of the store's certificate with `ca`".to_owned(),
             Self::Tls { .. } => "name the authority of the store's certificate with `ca` under [repository]".to_owned(),
             Self::NoCredentials { .. } => {
-                "write aws_access_key_id and aws_secret_access_key to a file of mode 600, and name it with `credentials`".to_owned()
+                "write aws_access_key_id and aws_secret_access_key to a file of mode 600, and name it with \
+                 `credentials`"
+                    .to_owned()
             }
             Self::WrongRegion { right: Some(right), .. } => format!("region = {right:?} under [repository]"),
-            Self::WrongRegion { right: None, .. } => "give the bucket's region with `region` under [repository]".to_owned(),
-            Self::Expired => "get new ones; with credential_process in the file they are renewed by themselves".to_owned(),
+            Self::WrongRegion { right: None, .. } => {
+                "give the bucket's region with `region` under [repository]".to_owned()
+            }
+            Self::Expired => {
+                "get new ones; with credential_process in the file they are renewed by themselves".to_owned()
+            }
             Self::Rejected { code } if code == "SignatureDoesNotMatch" => {
                 "the access key exists, and its secret is another one; or a proxy changes requests".to_owned()
             }
-            Self::Rejected { .. } => "the access key does not exist in this store: are endpoint and credentials of the same one?".to_owned(),
+            Self::Rejected { .. } => {
+                "the access key does not exist in this store: are endpoint and credentials of the same one?".to_owned()
+            }
             Self::Denied { action: action @ "s3:GetObject" } => {
-                format!("add {action} to the policy; without s3:ListBucket it is denied for objects that do not exist, too")
+                format!(
+                    "add {action} to the policy; without s3:ListBucket it is denied for objects that do not exist, too"
+                )
             }
             Self::Denied { action } => format!("add {action} to the policy of the bucket or the user"),
             Self::Clock { .. } => "set the clock; a store accepts a difference of 15 minutes".to_owned(),

@@ -35,7 +35,7 @@ use self::{
     client::{Call, Client, Reply, Upload},
     download::Download,
 };
-use crate::{Body, Deletion, Listed, Name, Put, Store, StoreError};
+use crate::{Body, Deletion, Error, Listed, Name, Put, Store};
 
 /// Default time without progress after which a call is retried.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,15 +93,15 @@ impl S3 {
     /// Creates a store for a bucket, without sending anything.
     ///
     /// # Errors
-    /// [`StoreError::S3`] if the authorities cannot be read.
-    pub fn open(settings: &Settings) -> Result<Self, StoreError> {
-        let failed = |fault| StoreError::S3 { location: settings.address.to_string(), fault };
+    /// [`Error::S3`] if the authorities cannot be read.
+    pub fn open(settings: &Settings) -> Result<Self, Error> {
+        let failed = |fault| Error::S3 { location: settings.address.to_string(), fault };
         let client = Arc::new(Client::new(settings).map_err(failed)?);
         Ok(Self { client, lock: settings.lock })
     }
 
-    fn failed(&self, fault: S3Fault) -> StoreError {
-        StoreError::S3 { location: self.location(), fault }
+    fn failed(&self, fault: S3Fault) -> Error {
+        Error::S3 { location: self.location(), fault }
     }
 
     fn put(&self, name: &Name, upload: Upload<'_>, sum: &[u8]) -> Result<Reply, S3Fault> {
@@ -180,11 +180,11 @@ impl Lock {
 }
 
 impl Store for S3 {
-    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
-        let unreadable = |source| StoreError::Io { path: name.to_string(), doing: "the body cannot be read", source };
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, Error> {
+        let unreadable = |source| Error::Io { path: name.to_string(), doing: "the body cannot be read", source };
         let (sum, found) = sum_of(body).map_err(unreadable)?;
         if found != bytes {
-            return Err(StoreError::Length { name: name.clone(), expected: bytes, found });
+            return Err(Error::Length { name: name.clone(), expected: bytes, found });
         }
         let upload = Upload { body, bytes, sha256: HEXLOWER.encode(&sum) };
         let reply = match self.put(name, upload, &sum) {
@@ -202,15 +202,15 @@ impl Store for S3 {
         })
     }
 
-    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error> {
         let found = Download::start(&self.client, self.client.address.key(name), range);
         match found.map_err(|fault| self.failed(fault))? {
             Some(download) => Ok(Box::new(download)),
-            None => Err(StoreError::Missing { location: self.location(), name: name.clone() }),
+            None => Err(Error::Missing { location: self.location(), name: name.clone() }),
         }
     }
 
-    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+    fn head(&self, name: &Name) -> Result<Option<u64>, Error> {
         let key = self.client.address.key(name);
         let call =
             Call { method: "HEAD", key: Some(&key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
@@ -223,7 +223,7 @@ impl Store for S3 {
         length.map(Some).ok_or_else(fault)
     }
 
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let own = self.client.address.prefix();
         let prefix = format!("{own}{prefix}");
         let (mut found, mut next) = (Vec::new(), None::<String>);
@@ -250,7 +250,7 @@ impl Store for S3 {
         Ok(found)
     }
 
-    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+    fn delete(&self, name: &Name) -> Result<Deletion, Error> {
         let key = self.client.address.key(name);
         for _ in 0..MAX_VERSIONS {
             let deleted = match self.newest_version(&key).map_err(|fault| self.failed(fault))? {
@@ -270,7 +270,7 @@ impl Store for S3 {
         self.lock.map(Lock::duration)
     }
 
-    fn extend_lock(&self, name: &Name) -> Result<bool, StoreError> {
+    fn extend_lock(&self, name: &Name) -> Result<bool, Error> {
         let Some(lock) = self.lock else { return Ok(false) };
         let key = self.client.address.key(name);
         let extend = || {

@@ -7,7 +7,7 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use store::{Deletion, Name, Put, Store, StoreError};
+use store::{Deletion, Error, Name, Put, Store};
 
 /// Runs the tests on an empty store.
 ///
@@ -23,7 +23,7 @@ pub(crate) fn check(store: &dyn Store) {
     };
     let put = |text: &str, body: &[u8], bytes| store.put_new(&name(text), &mut Cursor::new(body), bytes);
     assert!(store.list("").unwrap().is_empty());
-    assert!(matches!(store.get(&name("a/one"), None), Err(StoreError::Missing { .. })));
+    assert!(matches!(store.get(&name("a/one"), None), Err(Error::Missing { .. })));
     assert_eq!(store.head(&name("a/one")).unwrap(), None);
 
     assert_eq!(put("a/one", b"first", 5).unwrap(), Put::New);
@@ -34,7 +34,7 @@ pub(crate) fn check(store: &dyn Store) {
     assert_eq!(store.head(&name("a/one")).unwrap(), Some(5));
 
     for bytes in [4, 6] {
-        assert!(matches!(put("a/two", b"first", bytes), Err(StoreError::Length { .. })), "{bytes}");
+        assert!(matches!(put("a/two", b"first", bytes), Err(Error::Length { .. })), "{bytes}");
     }
     assert_eq!(store.head(&name("a/two")).unwrap(), None);
     assert_eq!(put("b/c/empty", b"", 0).unwrap(), Put::New);

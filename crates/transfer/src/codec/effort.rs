@@ -14,7 +14,7 @@ use std::{
 pub enum Effort {
     /// Not at all.
     None,
-    /// LZ4.
+    /// LZ4, in blocks without a frame.
     Lz4,
     /// zstd at a level, 1 to 19.
     Zstd(i32),

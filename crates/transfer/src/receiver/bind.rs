@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::{ReceiveSettings, Trust, listener::Listener};
 use crate::{
-    error::TransferError,
+    error::Error,
     pairing::{MAX_ADDRESSES, PairingCode, Secret},
     tls::{
         Pinned,
@@ -17,7 +17,7 @@ use crate::{
 pub(super) fn bind_listener(
     settings: &ReceiveSettings,
     trust: &Trust,
-) -> Result<(Listener, Option<PairingCode>), TransferError> {
+) -> Result<(Listener, Option<PairingCode>), Error> {
     match trust {
         Trust::Certificates { identity, authorities, secret } => {
             let config = server_config(identity, authorities.client_verifier()?)?;

@@ -7,7 +7,7 @@ use std::{
 
 use super::round::List;
 use crate::{
-    error::TransferError,
+    error::Error,
     plan::first_invalid,
     progress::{Progress, load},
     tls::ControlChannel,
@@ -24,7 +24,7 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Receives the list of files and checks that it can be created inside the target. Also returns the
 /// bytes of the files without holes.
-pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, TransferError> {
+pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, Error> {
     let (mut entries, mut bytes) = (Vec::new(), 0_usize);
     let (allocated_bytes, more, root) = loop {
         let message = match first.take() {
@@ -39,7 +39,7 @@ pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> 
                 }
                 entries.push(entry);
                 if entries.len() > MAX_ENTRIES || bytes > MAX_LIST_BYTES {
-                    return Err(TransferError::protocol(control.peer(), "too many files"));
+                    return Err(Error::protocol(control.peer(), "too many files"));
                 }
             }
             Control::PlanEnd { entries: count, allocated_bytes, more, root }
@@ -50,13 +50,13 @@ pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> 
             // The sender is still scanning its files.
             Control::Ping => {}
             Control::Failed { reason } => {
-                return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+                return Err(Error::Peer { peer: control.peer().to_owned(), reason });
             }
-            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+            _ => return Err(Error::protocol(control.peer(), "unexpected message")),
         }
     };
     if first_invalid(&entries).is_some() {
-        return Err(TransferError::protocol(control.peer(), "an invalid path in the list of files"));
+        return Err(Error::protocol(control.peer(), "an invalid path in the list of files"));
     }
     Ok(List { entries, allocated_bytes, more, root })
 }
@@ -67,7 +67,7 @@ pub(super) fn alive<T: Send>(
     control: &mut ControlChannel,
     progress: &Progress,
     work: impl FnOnce() -> T + Send,
-) -> Result<T, TransferError> {
+) -> Result<T, Error> {
     thread::scope(|scope| {
         let worker = scope.spawn(work);
         let (mut fate, mut last_sent) = (Ok(()), None);
@@ -78,23 +78,19 @@ pub(super) fn alive<T: Send>(
                 thread::sleep(TICK);
             }
         }
-        let done = worker.join().map_err(|_| TransferError::Stopped)?;
+        let done = worker.join().map_err(|_| Error::Stopped)?;
         fate.map(|()| done)
     })
 }
 
 /// Receives for a moment, and sends a keepalive if it is time; the sender answers each.
-fn keep_alive(
-    control: &mut ControlChannel,
-    progress: &Progress,
-    last_sent: &mut Option<Instant>,
-) -> Result<(), TransferError> {
+fn keep_alive(control: &mut ControlChannel, progress: &Progress, last_sent: &mut Option<Instant>) -> Result<(), Error> {
     match control.receive(POLL_INTERVAL)? {
         Some(Control::Ping) | None => {}
         Some(Control::Failed { reason }) => {
-            return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+            return Err(Error::Peer { peer: control.peer().to_owned(), reason });
         }
-        Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+        Some(_) => return Err(Error::protocol(control.peer(), "unexpected message")),
     }
     if last_sent.is_some_and(|last_sent| last_sent.elapsed() < TICK) {
         return Ok(());
@@ -104,15 +100,15 @@ fn keep_alive(
 }
 
 /// If the connection broke, the sender may have sent a reason; otherwise send it ours.
-pub(super) fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
-    if matches!(error, TransferError::Peer { .. }) {
+pub(super) fn explain(error: Error, control: &mut ControlChannel) -> Error {
+    if matches!(error, Error::Peer { .. }) {
         return error;
     }
     if error.is_connection_loss() {
         let until = Instant::now() + Duration::from_secs(2);
         while let Ok(Some(message)) = control.receive(until.saturating_duration_since(Instant::now())) {
             if let Control::Failed { reason } = message {
-                return TransferError::Peer { peer: control.peer().to_owned(), reason };
+                return Error::Peer { peer: control.peer().to_owned(), reason };
             }
         }
     }

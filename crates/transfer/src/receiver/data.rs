@@ -23,7 +23,7 @@ use super::{
     unauthenticated::{self, UnauthenticatedPeers},
 };
 use crate::{
-    error::TransferError,
+    error::Error,
     manifest::Manifest,
     tls::{ControlChannel, DataChannel, Pinned, identity::Identity, server_config},
     wire::{Data, message::TOKEN_BYTES},
@@ -42,11 +42,11 @@ impl Receiver {
         token: [u8; TOKEN_BYTES],
         streams: u16,
         data: &Arc<rustls::ServerConfig>,
-    ) -> Result<Manifest, TransferError> {
+    ) -> Result<Manifest, Error> {
         let stop = receiving.stop;
         let (peers, taken) = (&UnauthenticatedPeers::default(), &AtomicU16::new(0));
         let manifest = thread::scope(|scope| {
-            let accept = move || -> Result<(), TransferError> {
+            let accept = move || -> Result<(), Error> {
                 loop {
                     stop.check()?;
                     peers.end_slow();
@@ -88,15 +88,15 @@ impl Receiver {
         });
         match (stop.take(), manifest) {
             // Unused connections stopped when everything was received.
-            (None | Some(TransferError::Stopped), Some(manifest)) => Ok(manifest),
+            (None | Some(Error::Stopped), Some(manifest)) => Ok(manifest),
             (Some(error), _) => Err(error),
-            (None, None) => Err(TransferError::Stopped),
+            (None, None) => Err(Error::Stopped),
         }
     }
 }
 
 /// Serves one data connection until the sender is done.
-fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), TransferError> {
+fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), Error> {
     receiving.stop.watch(channel.handle()?);
     receiving.progress.streams.fetch_add(1, Ordering::Relaxed);
     Stream::new(receiving, channel).run()
@@ -109,13 +109,13 @@ fn attach(
     config: Arc<rustls::ServerConfig>,
     token: [u8; TOKEN_BYTES],
     timeout: Duration,
-) -> Result<DataChannel, TransferError> {
+) -> Result<DataChannel, Error> {
     let mut channel = DataChannel::accept(socket, config, peer.to_string(), unauthenticated::AUTHENTICATION_TIMEOUT)?;
     let mut body = Vec::new();
     let message = channel.receive(&mut body)?.decode(&peer.to_string())?;
     match message {
         Data::Attach { token: theirs } if verify_slices_are_equal(&theirs, &token).is_ok() => {}
-        _ => return Err(TransferError::protocol(&peer.to_string(), "a connection of another peer")),
+        _ => return Err(Error::protocol(&peer.to_string(), "a connection of another peer")),
     }
     channel.send(&Data::Attached)?;
     channel.set_timeout(timeout)?;
@@ -123,17 +123,14 @@ fn attach(
 }
 
 /// Generates a token for data connections.
-pub(super) fn token() -> Result<[u8; TOKEN_BYTES], TransferError> {
+pub(super) fn token() -> Result<[u8; TOKEN_BYTES], Error> {
     let mut token = [0; TOKEN_BYTES];
-    SystemRandom::new().fill(&mut token).map_err(|_| TransferError::Randomness)?;
+    SystemRandom::new().fill(&mut token).map_err(|_| Error::Randomness)?;
     Ok(token)
 }
 
 /// TLS configuration for data connections: accepts only the key of the control connection.
-pub(super) fn data_config(
-    identity: &Identity,
-    control: &ControlChannel,
-) -> Result<Arc<rustls::ServerConfig>, TransferError> {
-    let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(control.peer(), "no certificate"))?;
+pub(super) fn data_config(identity: &Identity, control: &ControlChannel) -> Result<Arc<rustls::ServerConfig>, Error> {
+    let pin = control.peer_pin().ok_or_else(|| Error::protocol(control.peer(), "no certificate"))?;
     server_config(identity, Pinned::to(pin))
 }

@@ -7,13 +7,11 @@
 //!
 //! Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 
-use keyring::{
-    KeyringConfigFile, KeyringError, WritableKeyring, component, manifest_of_file_component, persisted_without_keyrings,
-};
+use keyring::{KeyringConfigFile, WritableKeyring, component, manifest_of_file_component, persisted_without_keyrings};
 
 use super::staging::Staging;
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::Hash,
     manifest::Manifest,
     wire::{Entry, Kind},
@@ -30,7 +28,7 @@ pub(crate) fn write_configuration(
     staging: &Staging,
     keyring: &WritableKeyring,
     written: &mut Manifest,
-) -> Result<bool, TransferError> {
+) -> Result<bool, Error> {
     let mut named = false;
     let mut others = Vec::new();
     for (number, (entry, hash)) in written.entries.iter_mut().enumerate() {
@@ -68,8 +66,8 @@ fn names_keyring(entry: &Entry) -> Option<KeyringConfigFile> {
     KeyringConfigFile::from_name(name)
 }
 
-fn configuration(keyring: &WritableKeyring) -> Result<String, TransferError> {
-    let unusable = |source: KeyringError| TransferError::Keyring { path: keyring.path().to_owned(), source };
+fn configuration(keyring: &WritableKeyring) -> Result<String, Error> {
+    let unusable = |source: keyring::Error| Error::Keyring { path: keyring.path().to_owned(), source };
     let path = std::path::absolute(keyring.path()).map_err(|error| unusable(error.into()))?;
     let configuration = component::configuration(&path, component::Access::ReadWrite);
     configuration.ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))

@@ -16,7 +16,7 @@ use super::{
     unauthenticated::{self, UnauthenticatedPeers},
 };
 use crate::{
-    error::TransferError,
+    error::Error,
     pairing::{Secret, Side},
     tls::{ControlChannel, identity::Identity, speed},
     wire::{
@@ -75,9 +75,9 @@ impl Listener {
         config: Arc<rustls::ServerConfig>,
         identity: Identity,
         secret: Option<Secret>,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         speed::prepare();
-        let failed = |source| TransferError::Network { peer: listen.to_string(), doing: "listening", source };
+        let failed = |source| Error::Network { peer: listen.to_string(), doing: "listening", source };
         let listener = TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -89,9 +89,8 @@ impl Listener {
     }
 
     /// Accepts the next connection, if one arrives within `wait`.
-    pub(super) fn accept(&self, wait: Duration) -> Result<Option<(TcpStream, SocketAddr)>, TransferError> {
-        let failed =
-            |source| TransferError::Network { peer: self.address.to_string(), doing: "waiting for a sender", source };
+    pub(super) fn accept(&self, wait: Duration) -> Result<Option<(TcpStream, SocketAddr)>, Error> {
+        let failed = |source| Error::Network { peer: self.address.to_string(), doing: "waiting for a sender", source };
         let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos().max(1)) };
         match poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&wait)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
@@ -122,8 +121,8 @@ impl Listener {
         &self,
         settings: &ReceiveSettings,
         paired: bool,
-        mut on_rejected: impl FnMut(&RejectedPeer) -> Result<(), TransferError>,
-    ) -> Result<AuthenticatedSender, TransferError> {
+        mut on_rejected: impl FnMut(&RejectedPeer) -> Result<(), Error>,
+    ) -> Result<AuthenticatedSender, Error> {
         let until = Instant::now() + settings.expiry;
         let peers = &UnauthenticatedPeers::default();
         thread::scope(|scope| {
@@ -154,7 +153,7 @@ impl Listener {
                     });
                 }
                 let seconds = settings.expiry.as_secs();
-                Err(TransferError::Expired { seconds, paired, refused: refused.take() })
+                Err(Error::Expired { seconds, paired, refused: refused.take() })
             };
             let outcome = wait();
             // Otherwise the scope would wait for their threads.
@@ -188,7 +187,7 @@ impl Listener {
             let reason = format!("speaks version {VERSION} of the protocol, not {version}");
             let _ = control.send(&Control::Failed { reason });
             let peer = peer.to_string();
-            return rejected(TransferError::Version { peer, theirs: version, ours: VERSION }.to_string());
+            return rejected(Error::Version { peer, theirs: version, ours: VERSION }.to_string());
         }
         let exporter = match control.exporter() {
             Ok(exporter) => exporter,
@@ -211,7 +210,7 @@ impl Listener {
         proof: [u8; 32],
         streams: u16,
         settings: &ReceiveSettings,
-    ) -> Result<AuthenticatedSender, TransferError> {
+    ) -> Result<AuthenticatedSender, Error> {
         let (token, streams) = (token()?, streams.clamp(1, settings.streams.max(1)));
         let data = data_config(&self.identity, &control)?;
         control.send(&Control::Welcome { proof, token, speeds: speed::suite_rates(), streams })?;

@@ -43,7 +43,7 @@ pub use self::{
 use innodb::file_suffix;
 
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::Hash,
     manifest::Manifest,
     pairing::{PairingCode, Secret},
@@ -129,8 +129,8 @@ impl Receiver {
     /// Prepares the target and starts to listen.
     ///
     /// # Errors
-    /// [`TransferError`] if the target or the address cannot be used.
-    pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
+    /// [`Error`] if the target or the address cannot be used.
+    pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, Error> {
         if let Some(current) = &settings.rekey {
             check_location(current, &settings.into)?;
         }
@@ -164,9 +164,9 @@ impl Receiver {
     /// Waits for a sender, receives, and returns when everything is committed and on disk.
     ///
     /// # Errors
-    /// [`TransferError`]: the first error of any thread. What was received stays in the staging
+    /// [`Error`]: the first error of any thread. What was received stays in the staging
     /// directory for the next attempt.
-    pub fn run(self, progress: &Progress) -> Result<Received, TransferError> {
+    pub fn run(self, progress: &Progress) -> Result<Received, Error> {
         if self.staging.is_committed() {
             let manifest = self.staging.staged_manifest()?;
             self.check_committed_keys()?;
@@ -176,14 +176,14 @@ impl Receiver {
         }
         // One failed attempt invalidates a pairing code.
         let on_rejected = |rejected: &RejectedPeer| match rejected {
-            RejectedPeer::WrongSecret(peer) => Err(TransferError::WrongSecret { peer: *peer }),
+            RejectedPeer::WrongSecret(peer) => Err(Error::WrongSecret { peer: *peer }),
             RejectedPeer::Other(_) => Ok(()),
         };
         let sender = self.listener.wait_for_sender(&self.settings, self.code.is_some(), on_rejected)?;
         self.serve_sender(sender, progress)
     }
 
-    fn serve_sender(&self, sender: AuthenticatedSender, progress: &Progress) -> Result<Received, TransferError> {
+    fn serve_sender(&self, sender: AuthenticatedSender, progress: &Progress) -> Result<Received, Error> {
         let began = Instant::now();
         let mut control = sender.control;
         let outcome = self.serve(&mut control, sender.token, sender.streams, sender.data, progress);
@@ -201,7 +201,7 @@ impl Receiver {
     }
 
     /// Keys of a committed transfer can no longer be wrapped: check that it was done.
-    fn check_committed_keys(&self) -> Result<(), TransferError> {
+    fn check_committed_keys(&self) -> Result<(), Error> {
         match &self.settings.rekey {
             Some(current) => check_committed(&self.staging, current, &self.settings.into),
             None => Ok(()),

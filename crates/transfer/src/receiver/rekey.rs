@@ -16,7 +16,7 @@ use innodb::crypt::wrapped::{HEAD_BYTES, Secret, Wrapped};
 use keyring::WritableKeyring;
 
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{Hash, chunk_hash},
     manifest::Manifest,
     receiver::{chunk_index::ChunkIndex, staging::Staging},
@@ -40,7 +40,7 @@ impl Rekeying {
         control: &mut ControlChannel,
         target_keyring: &WritableKeyring,
         entries: &[Entry],
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let secrets = secrets(control, entries)?;
         let masters = MasterKeys::add(target_keyring, secrets.values(), entries)?;
         Ok(Self { secrets, masters, written: Mutex::default() })
@@ -55,8 +55,8 @@ impl Rekeying {
         file_bytes: u64,
         bytes: &[u8],
         room: &mut Buffer,
-    ) -> Result<bool, TransferError> {
-        let refused = |reason: String| TransferError::Rekey { path: path(), reason };
+    ) -> Result<bool, Error> {
+        let refused = |reason: String| Error::Rekey { path: path(), reason };
         let Some(secret) = self.secrets.get(&file) else {
             let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
             return match Wrapped::find(head) {
@@ -89,11 +89,7 @@ impl Rekeying {
 }
 
 /// First chunks with a wrapped key have to be sent again: they may be from an attempt without new keys.
-pub(super) fn forget_first_chunks(
-    staging: &Staging,
-    entries: &[Entry],
-    chunk_index: &ChunkIndex,
-) -> Result<(), TransferError> {
+pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], chunk_index: &ChunkIndex) -> Result<(), Error> {
     let mut parents = staging.parents();
     for (file, _) in chunk_index.runs().into_iter().filter(|(_, run)| run.start == 0) {
         let Some(entry) = entries.get(file) else { continue };
@@ -107,7 +103,7 @@ pub(super) fn forget_first_chunks(
     Ok(())
 }
 
-fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<usize, Secret>, TransferError> {
+fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<usize, Secret>, Error> {
     let mut secrets = HashMap::new();
     loop {
         match control.expect()? {
@@ -115,9 +111,9 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
                 let number = usize::try_from(file).unwrap_or(usize::MAX);
                 let is_file = entries.get(number).is_some_and(|entry| matches!(entry.kind, Kind::File { .. }));
                 let secret = Secret::from_bytes(&secret.0).filter(|_| is_file);
-                let secret = secret.ok_or_else(|| TransferError::protocol(control.peer(), "a key of no file"))?;
+                let secret = secret.ok_or_else(|| Error::protocol(control.peer(), "a key of no file"))?;
                 if secrets.insert(number, secret).is_some() {
-                    return Err(TransferError::protocol(control.peer(), "two keys of one file"));
+                    return Err(Error::protocol(control.peer(), "two keys of one file"));
                 }
             }
             Control::UnwrappedEnd { files } if usize::try_from(files) == Ok(secrets.len()) => {
@@ -125,9 +121,9 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
             }
             Control::Ping => {}
             Control::Failed { reason } => {
-                return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+                return Err(Error::Peer { peer: control.peer().to_owned(), reason });
             }
-            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+            _ => return Err(Error::protocol(control.peer(), "unexpected message")),
         }
     }
 }

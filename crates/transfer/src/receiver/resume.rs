@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     journal,
     receiver::{chunk_index::ChunkIndex, staging::Staging},
@@ -41,7 +41,7 @@ pub(super) fn verify(
     entries: &[Entry],
     chunk_index: &ChunkIndex,
     threads: usize,
-) -> Result<(), TransferError> {
+) -> Result<(), Error> {
     let work = Mutex::new(chunk_index.runs());
     let next = || {
         let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ pub(super) fn verify(
         }
         Some(part)
     };
-    let worker = || -> Result<(), TransferError> {
+    let worker = || -> Result<(), Error> {
         let mut buffer = vec![0; CHUNK_BYTES];
         while let Some((number, chunks)) = next() {
             let Some(entry) = entries.get(number) else { continue };
@@ -63,7 +63,7 @@ pub(super) fn verify(
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(TransferError::Stopped)))
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(Error::Stopped)))
     })
 }
 
@@ -74,7 +74,7 @@ fn verify_range(
     chunks: Range<u64>,
     chunk_index: &ChunkIndex,
     buffer: &mut [u8],
-) -> Result<(), TransferError> {
+) -> Result<(), Error> {
     let Kind::File { bytes } = entry.kind else { return Ok(()) };
     let file = staging.open_file(&mut staging.parents(), &entry.path)?;
     let hashes = chunk_index.hashes(number, chunks.clone()).map_err(staging.hashes_failed())?;

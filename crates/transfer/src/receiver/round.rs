@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::{Staging, chunk_index::ChunkIndex, rekey::Rekeying};
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::Hash,
     journal::Journal,
     manifest::Manifest,
@@ -66,30 +66,30 @@ pub(super) struct List {
 }
 
 /// The manifest, if everything was received.
-pub(super) fn complete_manifest(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
+pub(super) fn complete_manifest(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, Error> {
     let round = receiving.round();
     // A chunk of a connection that starts again now would be missing in the manifest.
     round.chunk_index.close();
     let manifest = round.chunk_index.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
-    let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
+    let manifest = manifest.ok_or_else(|| Error::protocol(peer, "it finished, but some chunks never came"))?;
     check_drained(peer, &round)?;
-    if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
+    if manifest.tree() == tree { Ok(manifest) } else { Err(Error::TreeDiffers) }
 }
 
 /// Checks that no connection still uses the list: chunks it writes later would be lost.
-pub(super) fn check_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
+pub(super) fn check_drained(peer: &str, round: &Arc<Round>) -> Result<(), Error> {
     // One reference of the caller, one of the shared state.
     if Arc::strong_count(round) <= 2 {
         return Ok(());
     }
-    Err(TransferError::protocol(peer, "it continues before its connections are drained"))
+    Err(Error::protocol(peer, "it continues before its connections are drained"))
 }
 
 /// Stores a note for the program that uses this side.
-pub(super) fn note(peer: &str, receiving: &Receiving<'_>, text: String) -> Result<(), TransferError> {
+pub(super) fn note(peer: &str, receiving: &Receiving<'_>, text: String) -> Result<(), Error> {
     let mut notes = receiving.notes.lock().unwrap_or_else(PoisonError::into_inner);
     if notes.len() >= MAX_NOTES {
-        return Err(TransferError::protocol(peer, "too many notes"));
+        return Err(Error::protocol(peer, "too many notes"));
     }
     notes.push(text);
     Ok(())

@@ -16,10 +16,11 @@ use super::{
     round::{List, Outcome, Receiving, Round, check_drained, note},
 };
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{Hash, chunk_bytes},
+    manifest::Manifest,
     progress::{Progress, load},
-    rekey::check_names,
+    rekey::{Rekeyed, check_names},
     stop::Stop,
     tls::ControlChannel,
     wire::{Control, Entry, Kind, message::TOKEN_BYTES},
@@ -36,10 +37,10 @@ impl Receiver {
         streams: u16,
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
-    ) -> Result<Outcome, TransferError> {
+    ) -> Result<Outcome, Error> {
         let List { entries, allocated_bytes, more, root } = list(control, None)?;
         if more && self.settings.rekey.is_some() {
-            return Err(TransferError::RekeyInUse);
+            return Err(Error::RekeyInUse);
         }
         let files = entries.iter().filter(|entry| matches!(entry.kind, Kind::File { .. })).count();
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
@@ -54,12 +55,7 @@ impl Receiver {
             Some(current) => Some(Rekeying::agree(control, current, &entries)?),
             None => None,
         };
-        for (file, run) in chunk_index.runs() {
-            let bytes = entries.get(file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
-            let length = run.map(|chunk| chunk_bytes(bytes, chunk) as u64).sum();
-            Progress::add(&progress.bytes, length);
-            Progress::add(&progress.kept_bytes, length);
-        }
+        count_kept(&chunk_index, &entries, progress);
         let stop = Stop::default();
         let receiving = Receiving {
             staging: &self.staging,
@@ -72,20 +68,9 @@ impl Receiver {
         };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
-        let (manifest, rekeyed) = match (&receiving.rekeying, &self.settings.rekey) {
-            (Some(rekeying), Some(current)) => {
-                let written = rekeying.manifest(came, &receiving.round().chunk_index);
-                let mut written = written.map_err(self.staging.hashes_failed())?;
-                let named = write_configuration(&self.staging, current, &mut written)?;
-                (written, Some(rekeying.summary(current, named)))
-            }
-            _ => (came, None),
-        };
-        let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
-        if let (Some(current), Some(names)) = (&self.settings.rekey, names) {
-            check_names(current, names, || TransferError::KeysLost { path: current.path().to_owned() })?;
-        }
-        let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
+        let (manifest, rekeyed) = self.written_manifest(&receiving, came)?;
+        let master_keys = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
+        let root = Some(receiving.round().root);
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mark = CommitMarker { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
         // On NFS an unnamed file has a name until it is closed, and its directory cannot be
@@ -100,8 +85,25 @@ impl Receiver {
         Ok(Outcome { tree, manifest, rekeyed, notes })
     }
 
+    /// The manifest of what was written: rewrapped keys change files.
+    fn written_manifest(
+        &self,
+        receiving: &Receiving<'_>,
+        came: Manifest,
+    ) -> Result<(Manifest, Option<Rekeyed>), Error> {
+        let (Some(rekeying), Some(current)) = (&receiving.rekeying, &self.settings.rekey) else {
+            return Ok((came, None));
+        };
+        let written = rekeying.manifest(came, &receiving.round().chunk_index);
+        let mut written = written.map_err(self.staging.hashes_failed())?;
+        let named = write_configuration(&self.staging, current, &mut written)?;
+        let rekeyed = rekeying.summary(current, named);
+        check_names(current, &rekeyed.master_keys, || Error::KeysLost { path: current.path().to_owned() })?;
+        Ok((written, Some(rekeyed)))
+    }
+
     /// Creates the files of a list, and finds the chunks that are already present.
-    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<ChunkIndex, TransferError> {
+    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<ChunkIndex, Error> {
         let hashes_failed = self.staging.hashes_failed();
         let new_index = || ChunkIndex::new(self.staging.scratch()?, entries).map_err(&hashes_failed);
         if !resumed {
@@ -125,7 +127,7 @@ impl Receiver {
     }
 
     /// Continues with the next list: received chunks stay if they are still part of a file.
-    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
+    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), Error> {
         let before = receiving.round();
         self.staging.change(&before.entries, &list.entries)?;
         let chunk_index =
@@ -142,7 +144,7 @@ impl Receiver {
         &self,
         control: &mut ControlChannel,
         receiving: &Receiving<'_>,
-    ) -> Result<Hash, TransferError> {
+    ) -> Result<Hash, Error> {
         let (mut last, mut waited) = (Instant::now(), 0);
         loop {
             receiving.stop.check()?;
@@ -156,10 +158,10 @@ impl Receiver {
                 }
                 Some(Control::Note { text }) => note(control.peer(), receiving, text)?,
                 Some(Control::Failed { reason }) => {
-                    return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+                    return Err(Error::Peer { peer: control.peer().to_owned(), reason });
                 }
                 Some(Control::Ping) | None => {}
-                Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+                Some(_) => return Err(Error::protocol(control.peer(), "unexpected message")),
             }
             if last.elapsed() >= REPORT_INTERVAL {
                 let streams = receiving.progress.streams.load(Ordering::Relaxed).max(1);
@@ -172,6 +174,16 @@ impl Receiver {
                 control.send(&Control::Progress { bytes: load(&receiving.progress.bytes), starving })?;
             }
         }
+    }
+}
+
+/// Counts the chunks that an earlier transfer left as done.
+fn count_kept(chunk_index: &ChunkIndex, entries: &[Entry], progress: &Progress) {
+    for (file, run) in chunk_index.runs() {
+        let bytes = entries.get(file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
+        let length = run.map(|chunk| chunk_bytes(bytes, chunk) as u64).sum();
+        Progress::add(&progress.bytes, length);
+        Progress::add(&progress.kept_bytes, length);
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     listener::{AuthenticatedSender, Listener, RejectedPeer},
     staging::Staging,
 };
-use crate::{error::TransferError, pairing::PairingCode, progress::Progress, wire::Control};
+use crate::{error::Error, pairing::PairingCode, progress::Progress, wire::Control};
 
 /// A listening receiver that has not opened its target yet.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ impl ReceiverListener {
     /// Starts to listen.
     ///
     /// # Errors
-    /// [`TransferError`] if the address cannot be used.
-    pub fn listen(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
+    /// [`Error`] if the address cannot be used.
+    pub fn listen(settings: ReceiveSettings, trust: &Trust) -> Result<Self, Error> {
         let (listener, code) = bind_listener(&settings, trust)?;
         Ok(Self { settings, listener, code })
     }
@@ -57,8 +57,8 @@ impl ReceiverListener {
     /// exchanged the secret, and its 128 bits cannot be guessed.
     ///
     /// # Errors
-    /// [`TransferError`] if no sender authenticates in time.
-    pub fn wait(self, mut on_rejected: impl FnMut(&str)) -> Result<SenderSession, TransferError> {
+    /// [`Error`] if no sender authenticates in time.
+    pub fn wait(self, mut on_rejected: impl FnMut(&str)) -> Result<SenderSession, Error> {
         let on_rejected = |rejected: &RejectedPeer| {
             match rejected {
                 RejectedPeer::WrongSecret(peer) => on_rejected(&format!("{peer} tried a wrong secret")),
@@ -82,21 +82,21 @@ impl SenderSession {
     /// Waits for a note from the program on the sender's side.
     ///
     /// # Errors
-    /// [`TransferError`] if the connection fails or the peer aborts.
-    pub fn receive_note(&mut self) -> Result<String, TransferError> {
+    /// [`Error`] if the connection fails or the peer aborts.
+    pub fn receive_note(&mut self) -> Result<String, Error> {
         let control = &mut self.sender.control;
         match control.expect()? {
             Control::Note { text } => Ok(text),
-            Control::Failed { reason } => Err(TransferError::Peer { peer: control.peer().to_owned(), reason }),
-            _ => Err(TransferError::protocol(control.peer(), "unexpected message")),
+            Control::Failed { reason } => Err(Error::Peer { peer: control.peer().to_owned(), reason }),
+            _ => Err(Error::protocol(control.peer(), "unexpected message")),
         }
     }
 
     /// Sends a note to the program on the sender's side.
     ///
     /// # Errors
-    /// [`TransferError`] if the connection fails.
-    pub fn send_note(&mut self, text: &str) -> Result<(), TransferError> {
+    /// [`Error`] if the connection fails.
+    pub fn send_note(&mut self, text: &str) -> Result<(), Error> {
         self.sender.control.send(&Control::Note { text: text.to_owned() })
     }
 
@@ -116,7 +116,7 @@ impl SenderSession {
     ///
     /// # Errors
     /// As [`Receiver::run`].
-    pub fn receive(mut self, progress: &Progress) -> Result<Received, TransferError> {
+    pub fn receive(mut self, progress: &Progress) -> Result<Received, Error> {
         let ReceiverListener { settings, listener, code } = self.host;
         let staging = match Staging::open(&settings.into, settings.owner) {
             Ok(staging) => staging,

@@ -33,7 +33,7 @@ use super::{
     parent_cache::{ParentCache, open_directory},
 };
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{Hash, chunks_of},
     journal::Journal,
     manifest::Manifest,
@@ -92,8 +92,8 @@ impl Owner {
 impl Staging {
     /// Opens a target, which must not exist, be empty, or hold an interrupted transfer. Also checks
     /// that files can get their owner.
-    pub fn open(path: &Path, owner: Option<Owner>) -> Result<Self, TransferError> {
-        let failed = |doing| move |source: io::Error| TransferError::Target { path: path.to_path_buf(), doing, source };
+    pub fn open(path: &Path, owner: Option<Owner>) -> Result<Self, Error> {
+        let failed = |doing| move |source: io::Error| Error::Target { path: path.to_path_buf(), doing, source };
         match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             other => other.map_err(failed("cannot be made"))?,
@@ -104,7 +104,7 @@ impl Staging {
         let committing = Self::is_committing(&target);
         for name in names(&target).map_err(failed("cannot be listed"))? {
             if !is_expected(&name) && !committing {
-                return Err(TransferError::NotEmpty { path: path.to_path_buf() });
+                return Err(Error::NotEmpty { path: path.to_path_buf() });
             }
         }
         let make = |parent: &OwnedFd, name: &str| {
@@ -112,9 +112,9 @@ impl Staging {
             open_directory(parent.as_fd(), OsStr::new(name))
         };
         let staging = make(&target, STAGING).map_err(failed("a directory in it cannot be made"))?;
-        check_owned(&staging).map_err(|uid| TransferError::NotOurs { path: path.join(STAGING), uid })?;
+        check_owned(&staging).map_err(|uid| Error::NotOurs { path: path.join(STAGING), uid })?;
         match flock(&staging, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(TransferError::Busy { path: path.to_path_buf() }),
+            Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: path.to_path_buf() }),
             other => other.map_err(|error| failed("cannot be locked")(error.into()))?,
         }
         let files = make(&staging, FILES).map_err(failed("a directory in it cannot be made"))?;
@@ -140,13 +140,13 @@ impl Staging {
     }
 
     /// Changes the owner of a test file: otherwise a failure would only show at the end.
-    fn check_owner(&self, owner: Owner) -> Result<(), TransferError> {
+    fn check_owner(&self, owner: Owner) -> Result<(), Error> {
         const PROBE: &str = "trial";
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (uid, gid) = owner.ids();
         let given = openat(&self.staging, PROBE, flags, PRIVATE_FILE).and_then(|probe| fchown(probe, uid, gid));
         let removed = self.forget(&[PROBE]);
-        given.and(removed).map_err(|error| TransferError::Owner {
+        given.and(removed).map_err(|error| Error::Owner {
             path: self.path.clone(),
             uid: owner.uid,
             gid: owner.gid,
@@ -155,10 +155,10 @@ impl Staging {
     }
 
     /// Checks that the target has no foreign content: it was empty at the start.
-    fn check_empty(&self) -> Result<(), TransferError> {
+    fn check_empty(&self) -> Result<(), Error> {
         let names = names(&self.target).map_err(self.failed("cannot be listed"))?;
         match names.iter().find(|name| !is_expected(name)) {
-            Some(name) => Err(TransferError::Occupied { path: self.path.join(name) }),
+            Some(name) => Err(Error::Occupied { path: self.path.join(name) }),
             None => Ok(()),
         }
     }
@@ -171,7 +171,7 @@ impl Staging {
     }
 
     /// Whether an earlier transfer left files.
-    pub fn has_files(&self) -> Result<bool, TransferError> {
+    pub fn has_files(&self) -> Result<bool, Error> {
         let names = names(&self.files).map_err(self.failed("what an earlier transfer left cannot be listed"))?;
         Ok(!names.is_empty())
     }
@@ -182,7 +182,7 @@ impl Staging {
     }
 
     /// Removes what an earlier transfer left.
-    pub fn clear(&self) -> Result<(), TransferError> {
+    pub fn clear(&self) -> Result<(), Error> {
         let cleared = self.prune(|_, _| false);
         let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL, SCRATCH])?));
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
@@ -193,20 +193,16 @@ impl Staging {
         names.iter().try_for_each(|name| gone(unlinkat(&self.staging, *name, AtFlags::empty())))
     }
 
-    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> TransferError + '_ {
-        move |source| TransferError::Target { path: self.path.clone(), doing, source }
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> Error + '_ {
+        move |source| Error::Target { path: self.path.clone(), doing, source }
     }
 
-    fn failed_at<'s>(
-        &'s self,
-        path: &'s RelativePath,
-        doing: &'static str,
-    ) -> impl Fn(io::Error) -> TransferError + 's {
-        move |source| TransferError::Target { path: self.path.join(path.as_path()), doing, source }
+    fn failed_at<'s>(&'s self, path: &'s RelativePath, doing: &'static str) -> impl Fn(io::Error) -> Error + 's {
+        move |source| Error::Target { path: self.path.join(path.as_path()), doing, source }
     }
 
     /// Converts an error of the file for hashes.
-    pub(crate) fn hashes_failed(&self) -> impl Fn(io::Error) -> TransferError + '_ {
+    pub(crate) fn hashes_failed(&self) -> impl Fn(io::Error) -> Error + '_ {
         self.failed("its file for hashes cannot be used")
     }
 
@@ -216,12 +212,12 @@ impl Staging {
     }
 
     /// Checks that this many bytes fit on the file system.
-    pub fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
+    pub fn check_space(&self, wanted_bytes: u64) -> Result<(), Error> {
         let system =
             fstatvfs(&self.files).map_err(|error| self.failed("its free space cannot be determined")(error.into()))?;
         let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
         if wanted_bytes > free_bytes {
-            return Err(TransferError::Space { path: self.path.clone(), wanted_bytes, free_bytes });
+            return Err(Error::Space { path: self.path.clone(), wanted_bytes, free_bytes });
         }
         Ok(())
     }
@@ -238,7 +234,7 @@ impl Staging {
     }
 
     /// The journal, opened for appending, without an incomplete last record.
-    pub(crate) fn journal(&self) -> Result<Journal, TransferError> {
+    pub(crate) fn journal(&self) -> Result<Journal, Error> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.staging, JOURNAL, flags, PRIVATE_FILE);
         let file = file.map_err(|error| self.failed("its journal cannot be opened")(error.into()))?;
@@ -247,7 +243,7 @@ impl Staging {
     }
 
     /// The journal of an earlier transfer; `None` if there is none.
-    pub(crate) fn old_journal(&self) -> Result<Option<File>, TransferError> {
+    pub(crate) fn old_journal(&self) -> Result<Option<File>, Error> {
         match openat(&self.staging, JOURNAL, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
             Ok(file) => Ok(Some(file.into())),
             Err(Errno::NOENT) => Ok(None),
@@ -256,7 +252,7 @@ impl Staging {
     }
 
     /// An empty unnamed file for writing and reading. Its space is free again when it is closed.
-    pub(crate) fn scratch(&self) -> Result<File, TransferError> {
+    pub(crate) fn scratch(&self) -> Result<File, Error> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = self.forget(&[SCRATCH]).and_then(|()| openat(&self.staging, SCRATCH, flags, PRIVATE_FILE));
         let unnamed = made.and_then(|file| self.forget(&[SCRATCH]).map(|()| file.into()));
@@ -265,21 +261,21 @@ impl Staging {
 
     /// Creates the directories and links of a list, and files of several chunks with their length
     /// but without data. Files of one chunk are created when they are received.
-    pub(crate) fn make(&self, entries: &[Entry]) -> Result<(), TransferError> {
+    pub(crate) fn make(&self, entries: &[Entry]) -> Result<(), Error> {
         let comes_whole = |entry: &&Entry| matches!(entry.kind, Kind::File { bytes } if chunks_of(bytes) == 1);
         self.make_each(entries.iter().filter(|entry| !comes_whole(entry)))
     }
 
     /// Creates everything of a list that an earlier transfer has not created, and removes what is
     /// not in the list.
-    pub fn make_resumed(&self, entries: &[Entry]) -> Result<(), TransferError> {
+    pub fn make_resumed(&self, entries: &[Entry]) -> Result<(), Error> {
         self.prune_to(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
         self.make_each(entries.iter())
     }
 
     /// Changes the staged files from one list to the next. Touches only what differs, since the
     /// sender's server may be paused meanwhile.
-    pub(crate) fn change(&self, before: &[Entry], now: &[Entry]) -> Result<(), TransferError> {
+    pub(crate) fn change(&self, before: &[Entry], now: &[Entry]) -> Result<(), Error> {
         let wanted: HashMap<_, _> = now.iter().map(|entry| (&entry.path, &entry.kind)).collect();
         let stays = |entry: &&Entry| {
             wanted
@@ -299,7 +295,7 @@ impl Staging {
         self.make_each(now.iter().filter(|entry| there.get(&entry.path) != Some(&&entry.kind)))
     }
 
-    fn make_each<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Result<(), TransferError> {
+    fn make_each<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Result<(), Error> {
         let mut parents = self.parents();
         for entry in entries {
             let parent = parents.open_parent(&entry.path);
@@ -356,13 +352,13 @@ impl Staging {
     }
 
     /// Opens a staged file for writing.
-    pub fn open_file(&self, parents: &mut ParentCache<'_>, path: &RelativePath) -> Result<File, TransferError> {
+    pub fn open_file(&self, parents: &mut ParentCache<'_>, path: &RelativePath) -> Result<File, Error> {
         let file = parents.open_parent(path).and_then(|parent| open_for_writing(&parent, name(path)));
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
     }
 
     /// Reads at most `most_bytes` of a staged file.
-    pub(super) fn read(&self, path: &RelativePath, most_bytes: u64) -> Result<Vec<u8>, TransferError> {
+    pub(super) fn read(&self, path: &RelativePath, most_bytes: u64) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         let read = self.open_file(&mut self.parents(), path)?.take(most_bytes).read_to_end(&mut bytes);
         read.map_err(self.failed_at(path, "cannot be read"))?;
@@ -370,14 +366,14 @@ impl Staging {
     }
 
     /// Replaces the content of a staged file.
-    pub(super) fn rewrite(&self, path: &RelativePath, bytes: &[u8]) -> Result<(), TransferError> {
+    pub(super) fn rewrite(&self, path: &RelativePath, bytes: &[u8]) -> Result<(), Error> {
         let mut file = self.open_file(&mut self.parents(), path)?;
         let written = file.set_len(0).and_then(|()| file.write_all(bytes));
         written.map_err(self.failed_at(path, "cannot be written"))
     }
 
     /// Removes a staged file.
-    pub(super) fn remove(&self, path: &RelativePath) -> Result<(), TransferError> {
+    pub(super) fn remove(&self, path: &RelativePath) -> Result<(), Error> {
         let mut parents = self.parents();
         let removed = parents.open_parent(path).and_then(|parent| Ok(unlinkat(parent, name(path), AtFlags::empty())?));
         removed.map_err(self.failed_at(path, "cannot be removed"))
@@ -402,7 +398,7 @@ impl Staging {
 
     /// Commits the transfer. Everything is on disk before anything is moved, and the next receiver
     /// completes an interrupted commit.
-    pub fn commit(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
+    pub fn commit(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), Error> {
         self.set_file_attributes(manifest, mark.owner)?;
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
         self.write_out(manifest)?;
@@ -413,7 +409,7 @@ impl Staging {
 
     /// Sets owners, permissions and times of files and links; uses all processors if there are
     /// many.
-    fn set_file_attributes(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
+    fn set_file_attributes(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), Error> {
         let work = |part: &[(Entry, Option<Hash>)]| {
             let mut parents = self.parents();
             let mut files = part.iter().map(|(entry, _)| entry).filter(|entry| entry.kind != Kind::Directory);
@@ -423,7 +419,7 @@ impl Staging {
         let part = manifest.entries.len().div_ceil(threads).max(SINGLE_THREAD_ENTRIES);
         thread::scope(|scope| {
             let workers: Vec<_> = manifest.entries.chunks(part).map(|part| scope.spawn(move || work(part))).collect();
-            workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(TransferError::Stopped)))
+            workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(Error::Stopped)))
         })
     }
 
@@ -432,14 +428,14 @@ impl Staging {
         parents: &mut ParentCache<'_>,
         entry: &Entry,
         owner: Option<Owner>,
-    ) -> Result<(), TransferError> {
+    ) -> Result<(), Error> {
         let set =
             parents.open_parent(&entry.path).and_then(|parent| set_attributes(parent, name(&entry.path), entry, owner));
         set.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))
     }
 
     /// Flushes everything to disk.
-    fn write_out(&self, manifest: &Manifest) -> Result<(), TransferError> {
+    fn write_out(&self, manifest: &Manifest) -> Result<(), Error> {
         syncfs(&self.staging).map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
         if syncfs_reports_errors() {
             return Ok(());
@@ -475,7 +471,7 @@ impl Staging {
     }
 
     /// Reads the manifest of an interrupted commit.
-    pub fn staged_manifest(&self) -> Result<Manifest, TransferError> {
+    pub fn staged_manifest(&self) -> Result<Manifest, Error> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match openat(&self.staging, MANIFEST, flags, Mode::empty()) {
             // The manifest is moved last, before the staging directory is removed.
@@ -489,7 +485,7 @@ impl Staging {
     }
 
     /// Reads the marker of an interrupted commit; `None` if it is already removed.
-    pub fn mark(&self) -> Result<Option<CommitMarker>, TransferError> {
+    pub fn mark(&self) -> Result<Option<CommitMarker>, Error> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(mark) = openat(&self.staging, COMMIT, flags, Mode::empty()) else { return Ok(None) };
         let mark = io::read_to_string(File::from(mark))
@@ -498,7 +494,7 @@ impl Staging {
     }
 
     /// Completes the commit as its marker says, and removes the staging directory. May be repeated.
-    pub fn finish(&self, manifest: &Manifest) -> Result<(), TransferError> {
+    pub fn finish(&self, manifest: &Manifest) -> Result<(), Error> {
         if let Some(mark) = self.mark()? {
             self.install(manifest, &mark)?;
         }
@@ -512,7 +508,7 @@ impl Staging {
         Ok(())
     }
 
-    fn install(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
+    fn install(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), Error> {
         let moving = self.failed("what was received cannot be moved into place");
         for entry in names(&self.files).map_err(&moving)? {
             self.move_in(&self.files, &entry)?;
@@ -530,7 +526,7 @@ impl Staging {
     }
 
     /// Moves an entry into the target, without replacing anything.
-    fn move_in(&self, from: &OwnedFd, name: &OsStr) -> Result<(), TransferError> {
+    fn move_in(&self, from: &OwnedFd, name: &OsStr) -> Result<(), Error> {
         let moved = match renameat_with(from, name, &self.target, name, RenameFlags::NOREPLACE) {
             // Not every file system supports RENAME_NOREPLACE.
             Err(Errno::INVAL | Errno::NOSYS) if !exists(&self.target, name) => renameat(from, name, &self.target, name),
@@ -538,7 +534,7 @@ impl Staging {
             other => other,
         };
         match moved {
-            Err(Errno::EXIST) => Err(TransferError::Occupied { path: self.path.join(name) }),
+            Err(Errno::EXIST) => Err(Error::Occupied { path: self.path.join(name) }),
             other => other.map_err(|error| self.failed("what was received cannot be moved into place")(error.into())),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
         Decoder, holes_are_zero,
         page::{MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher},
     },
-    error::TransferError,
+    error::Error,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     progress::Progress,
     receiver::{
@@ -67,7 +67,7 @@ impl<'r> Stream<'r> {
     }
 
     /// Receives until the sender is done.
-    pub(super) fn run(mut self) -> Result<(), TransferError> {
+    pub(super) fn run(mut self) -> Result<(), Error> {
         let mut body = MessageBuffer::new(CHUNK_HEADER_BYTES);
         let peer = self.channel.peer().to_owned();
         let mut drained = false;
@@ -77,7 +77,7 @@ impl<'r> Stream<'r> {
                 Err(error) if drained && (error.is_connection_loss() || self.receiving.stop.is_set()) => return Ok(()),
                 // Other connections may still be receiving, or the source is being scanned. The
                 // control connection handles the timeout.
-                Err(TransferError::Stalled { .. }) if drained => continue,
+                Err(Error::Stalled { .. }) if drained => continue,
                 message => message?,
             };
             Progress::add_time(&self.receiving.progress.network_wait, self.channel.take_waited());
@@ -89,9 +89,9 @@ impl<'r> Stream<'r> {
                 }
                 Data::Key { slot, material } => {
                     if slot >= SLOTS {
-                        return Err(TransferError::protocol(&peer, "too many keys"));
+                        return Err(Error::protocol(&peer, "too many keys"));
                     }
-                    let cipher = SpaceCipher::decode(material.0).map_err(TransferError::malformed(&peer))?;
+                    let cipher = SpaceCipher::decode(material.0).map_err(Error::malformed(&peer))?;
                     self.worker.ciphers.insert(slot, cipher);
                 }
                 Data::HashQuery { file, first, count } => {
@@ -107,47 +107,35 @@ impl<'r> Stream<'r> {
                     self.parents = self.receiving.staging.parents();
                     self.channel.send(&Data::Drained)?;
                 }
-                _ => return Err(TransferError::protocol(&peer, "unexpected message")),
+                _ => return Err(Error::protocol(&peer, "unexpected message")),
             }
         }
     }
 
     /// Answers a query for the hashes of present chunks.
-    fn answer_hash_query(&mut self, file: u32, first: u64, count: u16, peer: &str) -> Result<Vec<u8>, TransferError> {
+    fn answer_hash_query(&mut self, file: u32, first: u64, count: u16, peer: &str) -> Result<Vec<u8>, Error> {
         let number = usize::try_from(file).unwrap_or(usize::MAX);
         let chunk_index = &self.round.get_or_insert_with(|| self.receiving.round()).chunk_index;
         let hashes = chunk_index.hashes(number, first..first.saturating_add(u64::from(count)));
         let hashes = hashes.map_err(self.receiving.staging.hashes_failed())?;
-        let hashes = hashes.ok_or_else(|| TransferError::protocol(peer, "it asks for chunks that are not present"))?;
+        let hashes = hashes.ok_or_else(|| Error::protocol(peer, "it asks for chunks that are not present"))?;
         Ok(hashes.iter().flat_map(|hash| hash.0).collect())
     }
 
-    fn chunk(&mut self, chunk: &Chunk<'_>, peer: &str) -> Result<(), TransferError> {
+    fn chunk(&mut self, chunk: &Chunk<'_>, peer: &str) -> Result<(), Error> {
         let number = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         let round = self.round.get_or_insert_with(|| self.receiving.round()).clone();
-        let entry = round.entries.get(number);
-        let Some((entry, file_bytes)) = entry.and_then(|entry| Some((entry, file_bytes(entry)?))) else {
-            return Err(TransferError::protocol(peer, "a chunk of no file"));
-        };
-        if chunk.number >= chunks_of(file_bytes) {
-            return Err(TransferError::protocol(peer, "a chunk beyond the end of its file"));
-        }
+        let (entry, file_bytes) = file_of(&round, number, chunk, peer)?;
         let length = chunk_bytes(file_bytes, chunk.number);
         let decoded = self.worker.decode(chunk, length);
-        let (bytes, spare) = decoded.ok_or_else(|| TransferError::protocol(peer, "a chunk that cannot be decoded"))?;
+        let (bytes, spare) = decoded.ok_or_else(|| Error::protocol(peer, "a chunk that cannot be decoded"))?;
         if chunk_hash(file_bytes, chunk.number, bytes) != chunk.hash {
             let path = self.receiving.staging.path_of(&entry.path);
-            return Err(TransferError::Damaged { path, chunk: chunk.number });
+            return Err(Error::Damaged { path, chunk: chunk.number });
         }
         // Added before it is written: of two copies received at once, the other one could end up on
         // disk.
-        let noted = round.chunk_index.add(number, chunk.number, chunk.hash);
-        if !noted.map_err(self.receiving.staging.hashes_failed())? {
-            return Err(TransferError::protocol(peer, "a duplicate chunk, or one after the end"));
-        }
-        if round.chunk_index.has_too_many_gaps() {
-            return Err(TransferError::protocol(peer, "too many gaps between chunks"));
-        }
+        add_to_index(self.receiving, &round, number, chunk, peer)?;
         let rewrapped = match &self.receiving.rekeying {
             Some(rekeying) if chunk.number == 0 => {
                 let path = || self.receiving.staging.path_of(&entry.path);
@@ -177,7 +165,7 @@ impl<'r> Stream<'r> {
         // A first chunk that was changed has to be sent again in another attempt.
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
         let noted = written.and_then(|()| if rewrapped { Ok(()) } else { note() });
-        noted.map_err(|source| TransferError::Target {
+        noted.map_err(|source| Error::Target {
             path: self.receiving.staging.path_of(&entry.path),
             doing: "cannot be written",
             source,
@@ -187,6 +175,36 @@ impl<'r> Stream<'r> {
         Progress::add(&self.receiving.progress.wire_bytes, chunk.payload.len() as u64);
         Ok(())
     }
+}
+
+/// The file that a chunk belongs to, and its length.
+fn file_of<'r>(round: &'r Round, number: usize, chunk: &Chunk<'_>, peer: &str) -> Result<(&'r Entry, u64), Error> {
+    let entry = round.entries.get(number);
+    let Some((entry, file_bytes)) = entry.and_then(|entry| Some((entry, file_bytes(entry)?))) else {
+        return Err(Error::protocol(peer, "a chunk of no file"));
+    };
+    if chunk.number >= chunks_of(file_bytes) {
+        return Err(Error::protocol(peer, "a chunk beyond the end of its file"));
+    }
+    Ok((entry, file_bytes))
+}
+
+/// Adds a received chunk to those that are present.
+fn add_to_index(
+    receiving: &Receiving<'_>,
+    round: &Round,
+    number: usize,
+    chunk: &Chunk<'_>,
+    peer: &str,
+) -> Result<(), Error> {
+    let added = round.chunk_index.add(number, chunk.number, chunk.hash);
+    if !added.map_err(receiving.staging.hashes_failed())? {
+        return Err(Error::protocol(peer, "a duplicate chunk, or one after the end"));
+    }
+    if round.chunk_index.has_too_many_gaps() {
+        return Err(Error::protocol(peer, "too many gaps between chunks"));
+    }
+    Ok(())
 }
 
 fn file_bytes(entry: &Entry) -> Option<u64> {

@@ -22,7 +22,7 @@ use rustix::{
 };
 
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{CHUNK_BYTES, chunks_of},
     receiver::{parent_cache::ParentCache, staging::Staging},
     wire::{Chunk, Codec, Entry, Segment},
@@ -75,13 +75,8 @@ impl TargetFile {
     /// Opens the file of an entry of `bytes` to write parts of it. Everything else stays a hole.
     ///
     /// # Errors
-    /// [`TransferError`].
-    pub fn open(
-        staging: &Staging,
-        parents: &mut ParentCache<'_>,
-        entry: &Entry,
-        bytes: u64,
-    ) -> Result<Self, TransferError> {
+    /// [`Error`].
+    pub fn open(staging: &Staging, parents: &mut ParentCache<'_>, entry: &Entry, bytes: u64) -> Result<Self, Error> {
         let file = staging.open_file(parents, &entry.path)?;
         let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
         let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
@@ -97,11 +92,11 @@ impl TargetFile {
         entry: &Entry,
         bytes: u64,
         resumed: bool,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let mut target = Self::open(staging, parents, entry, bytes)?;
         if chunks_of(bytes) == 1 {
             let sized = target.file.set_len(bytes);
-            sized.map_err(|source| TransferError::Target {
+            sized.map_err(|source| Error::Target {
                 path: staging.path_of(&entry.path),
                 doing: "cannot be made",
                 source,

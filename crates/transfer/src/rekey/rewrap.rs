@@ -11,10 +11,10 @@ use innodb::{
     crypt::wrapped::{MasterKey, Secret, rewrap},
     server_file::DICTIONARY,
 };
-use keyring::{AddedKey, KeyringError, LoadedBy, Purpose, WritableKeyring};
+use keyring::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 use zeroize::Zeroizing;
 
-use crate::{error::TransferError, wire::Entry};
+use crate::{error::Error, wire::Entry};
 
 /// Result of rewrapping keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,8 @@ impl Rekeyed {
             );
         }
         format!(
-            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
+            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its \
+             component_keyring_file.cnf"
         )
     }
 }
@@ -75,7 +76,7 @@ impl MasterKeys {
         keyring: &WritableKeyring,
         secrets: impl Iterator<Item = &'s Secret>,
         entries: &[Entry],
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
         let (mut spaces, mut passwords) = (false, false);
         for secret in secrets {
@@ -92,21 +93,15 @@ impl MasterKeys {
     }
 
     /// Rewraps the key in `head`, the first bytes of a file.
-    pub(crate) fn rewrap(
-        &self,
-        secret: &Secret,
-        head: &mut [u8],
-        path: impl Fn() -> PathBuf,
-    ) -> Result<(), TransferError> {
+    pub(crate) fn rewrap(&self, secret: &Secret, head: &mut [u8], path: impl Fn() -> PathBuf) -> Result<(), Error> {
         let master = match secret {
             Secret::Space(_) => self.innodb.as_ref(),
             Secret::Password(_) => self.replication.as_ref(),
         };
-        let master = master.ok_or(TransferError::Stopped)?;
+        let master = master.ok_or(Error::Stopped)?;
         let mut iv = [0; 16];
-        SystemRandom::new().fill(&mut iv).map_err(|_| TransferError::Randomness)?;
-        rewrap(head, secret, master, iv)
-            .map_err(|fault| TransferError::Rekey { path: path(), reason: fault.to_string() })
+        SystemRandom::new().fill(&mut iv).map_err(|_| Error::Randomness)?;
+        rewrap(head, secret, master, iv).map_err(|fault| Error::Rekey { path: path(), reason: fault.to_string() })
     }
 
     /// The result for this number of files.
@@ -119,13 +114,13 @@ impl MasterKeys {
 /// Checks that the keyring is outside of the target, where a received file could replace it.
 ///
 /// # Errors
-/// [`TransferError::KeyringInside`].
-pub fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
+/// [`Error::KeyringInside`].
+pub fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), Error> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let name = target_keyring.path().file_name().unwrap_or_default();
     match (absolute(target_keyring.directory()), absolute(into)) {
         (Ok(parent), Ok(into)) if !parent.join(name).starts_with(&into) => Ok(()),
-        _ => Err(TransferError::KeyringInside { path: target_keyring.path().to_owned() }),
+        _ => Err(Error::KeyringInside { path: target_keyring.path().to_owned() }),
     }
 }
 
@@ -133,12 +128,11 @@ pub fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(
 pub(crate) fn check_names(
     target_keyring: &WritableKeyring,
     names: &[String],
-    missing: impl Fn() -> TransferError,
-) -> Result<(), TransferError> {
+    missing: impl Fn() -> Error,
+) -> Result<(), Error> {
     for name in names {
         let found = target_keyring.has(name);
-        let found =
-            found.map_err(|source| TransferError::Keyring { path: target_keyring.path().to_owned(), source })?;
+        let found = found.map_err(|source| Error::Keyring { path: target_keyring.path().to_owned(), source })?;
         if !found {
             return Err(missing());
         }
@@ -160,10 +154,10 @@ fn add(
     purpose: Purpose,
     loaded_by: LoadedBy,
     names: &mut Vec<String>,
-) -> Result<MasterKey, TransferError> {
-    let unusable = |source: KeyringError| TransferError::Keyring { path: target_keyring.path().to_owned(), source };
+) -> Result<MasterKey, Error> {
+    let unusable = |source: keyring::Error| Error::Keyring { path: target_keyring.path().to_owned(), source };
     let AddedKey { name, server_uuid, number, key } = target_keyring.add(purpose, loaded_by).map_err(unusable)?;
     names.push(name);
-    let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
+    let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(keyring::Error::Cipher))?;
     Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
 }

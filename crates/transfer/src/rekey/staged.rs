@@ -10,7 +10,7 @@ use keyring::WritableKeyring;
 
 use super::{KeySink, MasterKeys, RekeyFault, Rekeyed, check_names, unwrap_keys};
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{Hash, chunk_bytes, chunk_hash, file_hash},
     manifest::Manifest,
     path::RelativePath,
@@ -47,7 +47,7 @@ pub fn rekey_staged<'c>(
     }
     let is_named = write_configuration(staging, keyring, list)?;
     let rekeyed = masters.summary(secrets.0.len(), keyring, is_named);
-    check_names(keyring, &rekeyed.master_keys, || TransferError::KeysLost { path: keyring.path().to_owned() })?;
+    check_names(keyring, &rekeyed.master_keys, || Error::KeysLost { path: keyring.path().to_owned() })?;
     Ok(rekeyed)
 }
 
@@ -58,22 +58,22 @@ fn rewrap_file<'c>(
     secret: &Secret,
     masters: &MasterKeys,
     chunks_of: &impl Fn(&RelativePath) -> Option<&'c [Hash]>,
-) -> Result<Hash, TransferError> {
+) -> Result<Hash, Error> {
     let path = staging.path_of(&entry.path);
-    let failed = |source| TransferError::Target { path: path.clone(), doing: "cannot be rewritten", source };
-    let Kind::File { bytes } = entry.kind else { return Err(TransferError::Stopped) };
+    let failed = |source| Error::Target { path: path.clone(), doing: "cannot be rewritten", source };
+    let Kind::File { bytes } = entry.kind else { return Err(Error::Stopped) };
     let file = staging.open_file(&mut staging.parents(), &entry.path)?;
     let mut first = vec![0; chunk_bytes(bytes, 0)];
     file.read_exact_at(&mut first, 0).map_err(failed)?;
     let head = first.len().min(HEAD_BYTES);
-    let Some(head) = first.get_mut(..head) else { return Err(TransferError::Stopped) };
+    let Some(head) = first.get_mut(..head) else { return Err(Error::Stopped) };
     masters.rewrap(secret, head, || path.clone())?;
     file.write_all_at(head, 0).and_then(|()| file.sync_all()).map_err(failed)?;
     let mut chunks = chunks_of(&entry.path).unwrap_or_default().to_vec();
     if let Some(chunk) = chunks.first_mut() {
         *chunk = chunk_hash(bytes, 0, &first);
     }
-    file_hash(&chunks).ok_or(TransferError::Stopped)
+    file_hash(&chunks).ok_or(Error::Stopped)
 }
 
 /// Unwrapped keys, by the number of the file.
@@ -81,12 +81,12 @@ fn rewrap_file<'c>(
 struct Collected(Vec<(usize, Secret)>);
 
 impl KeySink for Collected {
-    fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError> {
+    fn add(&mut self, file: usize, secret: Secret) -> Result<(), Error> {
         self.0.push((file, secret));
         Ok(())
     }
 
-    fn keep_alive(&mut self) -> Result<(), TransferError> {
+    fn keep_alive(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -94,13 +94,9 @@ impl KeySink for Collected {
 /// Checks that the committed files were wrapped with keys of this keyring.
 ///
 /// # Errors
-/// [`TransferError::CommittedOtherwise`].
-pub fn check_committed(
-    staging: &Staging,
-    keyring: &WritableKeyring,
-    into: &std::path::Path,
-) -> Result<(), TransferError> {
-    let otherwise = || TransferError::CommittedOtherwise { path: into.to_owned() };
+/// [`Error::CommittedOtherwise`].
+pub fn check_committed(staging: &Staging, keyring: &WritableKeyring, into: &std::path::Path) -> Result<(), Error> {
+    let otherwise = || Error::CommittedOtherwise { path: into.to_owned() };
     let Some(mark) = staging.mark()? else { return Ok(()) };
     check_names(keyring, &mark.master_keys.ok_or_else(otherwise)?, otherwise)
 }

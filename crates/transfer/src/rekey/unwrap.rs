@@ -21,7 +21,7 @@ use innodb::{
 use keyring::StoreKind;
 
 use crate::{
-    error::TransferError,
+    error::Error,
     path::RelativePath,
     plan::Plan,
     sender::{SourceFile, key_files::store_kind},
@@ -42,7 +42,7 @@ pub enum RekeyFault {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Why not, as the message gives it.
         reason: String,
         /// Whether a server can start without the file.
         is_optional: bool,
@@ -57,16 +57,16 @@ pub enum RekeyFault {
     },
     /// A file cannot be read, or a key cannot be passed on.
     #[error(transparent)]
-    Transfer(#[from] TransferError),
+    Transfer(#[from] Error),
 }
 
 /// Receives unwrapped keys.
 pub(crate) trait KeySink {
     /// Adds the key of a file, given by its number in the plan.
-    fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError>;
+    fn add(&mut self, file: usize, secret: Secret) -> Result<(), Error>;
 
     /// Called repeatedly while files are read.
-    fn keep_alive(&mut self) -> Result<(), TransferError>;
+    fn keep_alive(&mut self) -> Result<(), Error>;
 }
 
 /// Unwraps the key of every file that has one. One fault names all files whose key cannot be unwrapped.
@@ -135,11 +135,7 @@ impl FilesWithoutKey {
 }
 
 /// Why a file must not be transferred that a server can start without.
-fn superfluous(
-    source: &SourceFile<'_>,
-    head: &[u8],
-    path: &RelativePath,
-) -> Result<Option<&'static str>, TransferError> {
+fn superfluous(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, Error> {
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side, and would be sent"));
     }
@@ -190,7 +186,7 @@ fn has_encrypted_events(head: &[u8]) -> bool {
     log.is_some_and(|log| matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. }))
 }
 
-fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<bool, TransferError> {
+fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<bool, Error> {
     let kind = store_kind(source, head, path)?;
     Ok(matches!(kind, Some(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2)))
 }
@@ -290,11 +286,11 @@ mod tests {
         }
         struct Ignored;
         impl KeySink for Ignored {
-            fn add(&mut self, _: usize, _: Secret) -> Result<(), TransferError> {
+            fn add(&mut self, _: usize, _: Secret) -> Result<(), Error> {
                 Ok(())
             }
 
-            fn keep_alive(&mut self) -> Result<(), TransferError> {
+            fn keep_alive(&mut self) -> Result<(), Error> {
                 Ok(())
             }
         }

@@ -11,7 +11,7 @@ use rustls_pki_types::ServerName;
 
 use super::{Destination, SendSettings};
 use crate::{
-    error::TransferError,
+    error::Error,
     pairing::{Pin, Side},
     tls::{ControlChannel, DataChannel, Pinned, client_config, identity::Identity, speed},
     wire::{
@@ -48,7 +48,7 @@ impl<'d> Connector<'d> {
     pub(super) fn reach(
         destination: &'d Destination,
         settings: &SendSettings,
-    ) -> Result<(Self, ControlChannel), TransferError> {
+    ) -> Result<(Self, ControlChannel), Error> {
         let (identity, verifier, name, addresses): (_, Arc<dyn ServerCertVerifier>, _, Vec<_>) = match destination {
             Destination::Paired(code) => {
                 let name = ServerName::try_from("sealant").map_err(crate::tls::identity::failed)?;
@@ -77,7 +77,7 @@ impl<'d> Connector<'d> {
         }
         match tried.pop() {
             Some(only) if tried.is_empty() => Err(only),
-            last => Err(TransferError::Unreached { tried: tried.into_iter().chain(last).collect() }),
+            last => Err(Error::Unreached { tried: tried.into_iter().chain(last).collect() }),
         }
     }
 
@@ -85,7 +85,7 @@ impl<'d> Connector<'d> {
         self.address.to_string()
     }
 
-    fn control(&self) -> Result<ControlChannel, TransferError> {
+    fn control(&self) -> Result<ControlChannel, Error> {
         let socket = connect(&self.address, CONNECT_TIMEOUT)?;
         let config = client_config(None, &self.identity, self.verifier.clone())?;
         ControlChannel::connect(socket, config, self.name.clone(), self.peer(), CONNECT_TIMEOUT)
@@ -93,25 +93,18 @@ impl<'d> Connector<'d> {
     }
 
     /// The error if the peer's key is not the one in the code.
-    fn not_the_receiver(&self, error: TransferError) -> TransferError {
-        use rustls::{CertificateError, Error};
+    fn not_the_receiver(&self, error: Error) -> Error {
+        use rustls::CertificateError::ApplicationVerificationFailure;
         match (self.destination, error) {
             (
                 Destination::Paired(_),
-                TransferError::Tls {
-                    peer,
-                    source: Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure),
-                },
-            ) => TransferError::NotTheReceiver { peer },
+                Error::Tls { peer, source: rustls::Error::InvalidCertificate(ApplicationVerificationFailure) },
+            ) => Error::NotTheReceiver { peer },
             (_, error) => error,
         }
     }
 
-    pub(super) fn hello(
-        &self,
-        control: &mut ControlChannel,
-        settings: &SendSettings,
-    ) -> Result<Negotiated, TransferError> {
+    pub(super) fn hello(&self, control: &mut ControlChannel, settings: &SendSettings) -> Result<Negotiated, Error> {
         let exporter = control.exporter()?;
         let secret = match self.destination {
             Destination::Paired(code) => Some(&code.secret),
@@ -123,22 +116,22 @@ impl<'d> Connector<'d> {
         let (proof, token, theirs, streams) = match control.expect()? {
             Control::Welcome { proof, token, speeds, streams } => (proof, token, speeds, streams),
             Control::Failed { reason } => {
-                return Err(TransferError::Peer { peer: self.peer(), reason });
+                return Err(Error::Peer { peer: self.peer(), reason });
             }
-            _ => return Err(TransferError::protocol(&self.peer(), "unexpected message")),
+            _ => return Err(Error::protocol(&self.peer(), "unexpected message")),
         };
         if secret.is_some_and(|secret| !secret.is_proven(Side::Receiver, &exporter, &proof)) {
-            return Err(TransferError::NotTheReceiver { peer: self.peer() });
+            return Err(Error::NotTheReceiver { peer: self.peer() });
         }
         control.set_timeout(settings.timeout)?;
-        let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(&self.peer(), "no certificate"))?;
+        let pin = control.peer_pin().ok_or_else(|| Error::protocol(&self.peer(), "no certificate"))?;
         let suite = settings.suite.unwrap_or_else(|| speed::fastest_suite(ours, theirs));
         let streams = streams.clamp(1, settings.streams.max(1));
         Ok(Negotiated { token, pin, suite, speeds: [ours, theirs], streams })
     }
 
     /// Opens a data connection to the key that the control connection authenticated.
-    pub(super) fn data(&self, session: &Negotiated) -> Result<DataChannel, TransferError> {
+    pub(super) fn data(&self, session: &Negotiated) -> Result<DataChannel, Error> {
         let socket = connect(&self.address, self.timeout)?;
         let config = client_config(Some(session.suite), &self.identity, Pinned::to(session.pin))?;
         let mut channel = DataChannel::connect(socket, config, self.name.clone(), self.peer(), self.timeout)?;
@@ -146,18 +139,18 @@ impl<'d> Connector<'d> {
         let mut body = Vec::new();
         match channel.receive(&mut body)?.decode(&self.peer())? {
             Data::Attached => Ok(channel),
-            _ => Err(TransferError::protocol(&self.peer(), "unexpected message")),
+            _ => Err(Error::protocol(&self.peer(), "unexpected message")),
         }
     }
 }
 
-fn connect(address: &SocketAddr, timeout: Duration) -> Result<TcpStream, TransferError> {
+fn connect(address: &SocketAddr, timeout: Duration) -> Result<TcpStream, Error> {
     let socket = TcpStream::connect_timeout(address, timeout);
     let socket = socket.map_err(|source| unreachable(&address.to_string(), source))?;
     socket.set_nodelay(true).map_err(|source| unreachable(&address.to_string(), source))?;
     Ok(socket)
 }
 
-fn unreachable(host: &str, source: std::io::Error) -> TransferError {
-    TransferError::Network { peer: host.to_owned(), doing: "connecting", source }
+fn unreachable(host: &str, source: std::io::Error) -> Error {
+    Error::Network { peer: host.to_owned(), doing: "connecting", source }
 }

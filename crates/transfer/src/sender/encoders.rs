@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     codec::{Effort, Encoder, page::MAX_DESCRIPTION_BYTES},
-    error::TransferError,
+    error::Error,
     hash::CHUNK_BYTES,
 };
 
@@ -81,8 +81,8 @@ impl Encoders {
     pub(super) fn acquire(
         &self,
         pause: Duration,
-        mut alive: impl FnMut() -> Result<(), TransferError>,
-    ) -> Result<EncoderGuard<'_>, TransferError> {
+        mut alive: impl FnMut() -> Result<(), Error>,
+    ) -> Result<EncoderGuard<'_>, Error> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(encoding) = state.idle.pop() {
@@ -150,7 +150,7 @@ mod tests {
         let mut signs = 0;
         let given_up = encoders.acquire(Duration::from_millis(1), || {
             signs += 1;
-            if signs < 3 { Ok(()) } else { Err(TransferError::Stopped) }
+            if signs < 3 { Ok(()) } else { Err(Error::Stopped) }
         });
         assert!(given_up.is_err() && signs == 3);
         std::thread::scope(|scope| {

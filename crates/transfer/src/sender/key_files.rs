@@ -11,7 +11,7 @@ use keyring::StoreKind;
 use zeroize::Zeroizing;
 
 use super::source::SourceFile;
-use crate::{error::TransferError, path::RelativePath, plan::Plan};
+use crate::{error::Error, path::RelativePath, plan::Plan};
 
 /// Bytes needed to recognise a file.
 const HEAD_BYTES: usize = 4096;
@@ -40,8 +40,8 @@ impl KeyFile {
 /// Files of the plan that are key stores by content, or identical with one of `given`.
 ///
 /// # Errors
-/// [`TransferError::Source`] names what cannot be read.
-pub fn key_files(plan: &Plan, given: &[PathBuf]) -> Result<Vec<KeyFile>, TransferError> {
+/// [`Error::Source`] names what cannot be read.
+pub fn key_files(plan: &Plan, given: &[PathBuf]) -> Result<Vec<KeyFile>, Error> {
     let given: Vec<_> = given.iter().filter_map(|path| path.metadata().ok()).collect();
     let mut found = Vec::new();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
@@ -59,7 +59,7 @@ pub fn key_files(plan: &Plan, given: &[PathBuf]) -> Result<Vec<KeyFile>, Transfe
     Ok(found)
 }
 
-fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, TransferError> {
+fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, Error> {
     let Some(path) = plan.entries.get(number).map(|planned| &planned.entry.path) else { return Ok(None) };
     let name = path.as_path().file_name().unwrap_or_default().to_string_lossy();
     if server_file::is_engine_file(&name) {
@@ -84,7 +84,7 @@ pub(crate) fn store_kind(
     source: &SourceFile<'_>,
     head: &[u8],
     path: &RelativePath,
-) -> Result<Option<StoreKind>, TransferError> {
+) -> Result<Option<StoreKind>, Error> {
     let name = path.as_path().file_name().unwrap_or_default().to_string_lossy();
     let kind = keyring::recognise(head, &name, source.bytes());
     if kind == Some(StoreKind::ComponentFile) {

@@ -25,7 +25,7 @@ pub use self::{
 };
 use crate::{
     codec::{effort::Compression, page::KeyFileKeys},
-    error::TransferError,
+    error::Error,
     hash::Hash,
     pairing::{PairingCode, Secret},
     plan::Plan,
@@ -117,14 +117,14 @@ pub struct Sent {
 /// Sends everything in the plan. Returns when the receiver has committed it.
 ///
 /// # Errors
-/// [`TransferError`]: the first error of any thread.
+/// [`Error`]: the first error of any thread.
 pub fn send(
     plan: &Plan,
     destination: &Destination,
     keys: Option<&dyn KeySource>,
     settings: &SendSettings,
     progress: &Progress,
-) -> Result<Sent, TransferError> {
+) -> Result<Sent, Error> {
     send_proven(plan, destination, keys, settings, progress, &|| Ok(()))
 }
 
@@ -139,8 +139,8 @@ pub fn send_proven(
     keys: Option<&dyn KeySource>,
     settings: &SendSettings,
     progress: &Progress,
-    prove: &dyn Fn() -> Result<(), TransferError>,
-) -> Result<Sent, TransferError> {
+    prove: &dyn Fn() -> Result<(), Error>,
+) -> Result<Sent, Error> {
     let mut session = Session::open(destination, settings, progress)?;
     // An invalid source may also be unreadable.
     let sent = session.round(plan, keys, Source::Static);

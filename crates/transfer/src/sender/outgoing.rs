@@ -8,7 +8,7 @@ use verify::Keys;
 
 use super::{Destination, SendSettings, key_files::key_files, send_proven};
 use crate::{
-    error::TransferError,
+    error::Error,
     plan::{Plan, Selection},
     progress::Progress,
     summary::Summary,
@@ -26,7 +26,7 @@ impl Outgoing {
     ///
     /// # Errors
     /// As [`Plan::scan`].
-    pub fn scan(source: &Path, selection: &Selection, keys: Option<Keys>) -> Result<Self, TransferError> {
+    pub fn scan(source: &Path, selection: &Selection, keys: Option<Keys>) -> Result<Self, Error> {
         Ok(Self { plan: Plan::scan(source, selection)?, keys })
     }
 
@@ -46,22 +46,22 @@ impl Outgoing {
     /// `named` files.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read.
-    pub fn key_warnings(&self, named: &[PathBuf]) -> Result<Vec<String>, TransferError> {
+    /// [`Error::Source`] names what cannot be read.
+    pub fn key_warnings(&self, named: &[PathBuf]) -> Result<Vec<String>, Error> {
         Ok(key_files(&self.plan, named)?.iter().map(|file| file.warning(&self.plan)).collect())
     }
 
     /// Sends the directory. Nothing is committed unless `prove` succeeds after everything was read.
     ///
     /// # Errors
-    /// [`TransferError`]: the first error of any thread, and the errors of `prove`.
+    /// [`Error`]: the first error of any thread, and the errors of `prove`.
     pub fn send(
         &self,
         destination: &Destination,
         settings: &SendSettings,
         progress: &Progress,
-        prove: &dyn Fn() -> Result<(), TransferError>,
-    ) -> Result<Summary, TransferError> {
+        prove: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Summary, Error> {
         let keys = self.keys.as_ref().map(|keys| keys as &dyn KeySource);
         let sent = send_proven(&self.plan, destination, keys, settings, progress, prove)?;
         Ok(Summary::of_sent(self.plan.entries.len(), self.plan.bytes, &sent, progress))

@@ -16,7 +16,7 @@ const RANGE_CHUNKS: u64 = 16;
 pub(super) struct Part {
     /// Number of the entry.
     pub(super) file: usize,
-    /// Its chunks.
+    /// Consecutive chunks of it.
     pub(super) chunks: Range<u64>,
 }
 

@@ -11,7 +11,7 @@ use innodb::{
 use zeroize::Zeroizing;
 
 use crate::{
-    error::TransferError,
+    error::Error,
     plan::Plan,
     rekey::{KeySink, RekeyFault, unwrap_keys},
     sender::KEEPALIVE_INTERVAL,
@@ -24,7 +24,7 @@ pub(super) fn send_keys(
     plan: &Plan,
     keys: Option<&dyn KeySource>,
     control: &mut ControlChannel,
-) -> Result<usize, TransferError> {
+) -> Result<usize, Error> {
     let mut sink = Outgoing { control, files: 0, last_sent: Instant::now() };
     unwrap_keys(plan, keys.unwrap_or(&NoKeys), &mut sink).map_err(fault)?;
     let Outgoing { control, files, .. } = sink;
@@ -40,14 +40,14 @@ struct Outgoing<'c> {
 }
 
 impl KeySink for Outgoing<'_> {
-    fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError> {
+    fn add(&mut self, file: usize, secret: Secret) -> Result<(), Error> {
         let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
         self.control.send(&Control::Unwrapped { file: u32::try_from(file).unwrap_or(u32::MAX), secret })?;
         (self.files, self.last_sent) = (self.files.saturating_add(1), Instant::now());
         Ok(())
     }
 
-    fn keep_alive(&mut self) -> Result<(), TransferError> {
+    fn keep_alive(&mut self) -> Result<(), Error> {
         if self.last_sent.elapsed() <= KEEPALIVE_INTERVAL {
             return Ok(());
         }
@@ -56,16 +56,14 @@ impl KeySink for Outgoing<'_> {
     }
 }
 
-fn fault(fault: RekeyFault) -> TransferError {
+fn fault(fault: RekeyFault) -> Error {
     match fault {
-        RekeyFault::NoKeyring { path } => TransferError::NoKeyring { path },
+        RekeyFault::NoKeyring { path } => Error::NoKeyring { path },
         RekeyFault::File { path, reason, is_optional: true } => {
-            TransferError::Rekey { path, reason: format!("{reason}; leave it out with --exclude") }
+            Error::Rekey { path, reason: format!("{reason}; leave it out with --exclude") }
         }
-        RekeyFault::File { path, reason, is_optional: false } => TransferError::Rekey { path, reason },
-        RekeyFault::KeyRecords { path, is_kept } => {
-            TransferError::Rekey { path, reason: key_records(is_kept).to_owned() }
-        }
+        RekeyFault::File { path, reason, is_optional: false } => Error::Rekey { path, reason },
+        RekeyFault::KeyRecords { path, is_kept } => Error::Rekey { path, reason: key_records(is_kept).to_owned() },
         RekeyFault::Transfer(error) => error,
     }
 }

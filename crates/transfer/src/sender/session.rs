@@ -25,7 +25,7 @@ use crate::{
         effort::{Governor, Pressure},
         page::KeyFileKeys,
     },
-    error::TransferError,
+    error::Error,
     hash::Hash,
     hash_collector::HashCollector,
     limit::Limiter,
@@ -70,7 +70,8 @@ impl Sending<'_> {
     }
 }
 
-/// Result of a round.
+/// What a round sent. A round is one list of files with its chunks: a static source takes one, a source in use several,
+/// each with what has changed since the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     /// Bytes of files that were read.
@@ -108,12 +109,8 @@ impl<'s> Session<'s> {
     /// Connects to the receiver and authenticates it.
     ///
     /// # Errors
-    /// [`TransferError`] if the receiver cannot be reached, or another host answers.
-    pub fn open(
-        destination: &'s Destination,
-        settings: &SendSettings,
-        progress: &'s Progress,
-    ) -> Result<Self, TransferError> {
+    /// [`Error`] if the receiver cannot be reached, or another host answers.
+    pub fn open(destination: &'s Destination, settings: &SendSettings, progress: &'s Progress) -> Result<Self, Error> {
         let began = Instant::now();
         let (connector, mut control) = Connector::reach(destination, settings)?;
         let negotiated = connector.hello(&mut control, settings)?;
@@ -138,8 +135,8 @@ impl<'s> Session<'s> {
     /// Sends a note to the program on the receiver's side.
     ///
     /// # Errors
-    /// [`TransferError`] if the connection fails.
-    pub fn send_note(&mut self, text: &str) -> Result<(), TransferError> {
+    /// [`Error`] if the connection fails.
+    pub fn send_note(&mut self, text: &str) -> Result<(), Error> {
         let said = self.control.send(&Control::Note { text: text.to_owned() });
         self.with_peer_reason(said)
     }
@@ -147,12 +144,12 @@ impl<'s> Session<'s> {
     /// Waits for a note from the program on the receiver's side.
     ///
     /// # Errors
-    /// [`TransferError`] if the connection fails or the peer aborts.
-    pub fn receive_note(&mut self) -> Result<String, TransferError> {
+    /// [`Error`] if the connection fails or the peer aborts.
+    pub fn receive_note(&mut self) -> Result<String, Error> {
         let last_received = match self.control.expect() {
             Ok(Control::Note { text }) => Ok(text),
             Ok(Control::Failed { reason }) => Err(failed(&self.control, reason)),
-            Ok(_) => Err(TransferError::protocol(self.control.peer(), "unexpected message")),
+            Ok(_) => Err(Error::protocol(self.control.peer(), "unexpected message")),
             Err(error) => Err(error),
         };
         self.with_peer_reason(last_received)
@@ -162,8 +159,8 @@ impl<'s> Session<'s> {
     /// written. A round of a static source is the last one.
     ///
     /// # Errors
-    /// [`TransferError`]: the first error of any thread.
-    pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
+    /// [`Error`]: the first error of any thread.
+    pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, Error> {
         let done = self.try_round(plan, keys, source);
         self.with_peer_reason(done)
     }
@@ -183,8 +180,8 @@ impl<'s> Session<'s> {
     /// all the time. Data connections keep theirs, since received data must reach the disk.
     ///
     /// # Errors
-    /// [`TransferError`] if the socket refuses it.
-    pub fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+    /// [`Error`] if the socket refuses it.
+    pub fn set_timeout(&mut self, timeout: Duration) -> Result<(), Error> {
         self.control.set_timeout(timeout)
     }
 
@@ -192,8 +189,8 @@ impl<'s> Session<'s> {
     /// to send.
     ///
     /// # Errors
-    /// [`TransferError`] if the receiver is gone.
-    pub fn idle(&mut self, time: Duration) -> Result<(), TransferError> {
+    /// [`Error`] if the receiver is gone.
+    pub fn idle(&mut self, time: Duration) -> Result<(), Error> {
         let rested = self.try_idle(time);
         self.with_peer_reason(rested)
     }
@@ -201,8 +198,8 @@ impl<'s> Session<'s> {
     /// Waits until the receiver has committed.
     ///
     /// # Errors
-    /// [`TransferError`] if the connection or the commit fails.
-    pub fn finish(mut self) -> Result<Sent, TransferError> {
+    /// [`Error`] if the connection or the commit fails.
+    pub fn finish(mut self) -> Result<Sent, Error> {
         let finished = self.try_finish();
         let tree = self.with_peer_reason(finished)?;
         self.control.close();
@@ -219,24 +216,13 @@ impl<'s> Session<'s> {
     }
 
     /// If the connection broke, the receiver may have sent a reason; otherwise send it ours.
-    fn with_peer_reason<T>(&mut self, result: Result<T, TransferError>) -> Result<T, TransferError> {
+    fn with_peer_reason<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| explain(error, &mut self.control))
     }
 
-    fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
+    fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, Error> {
         let unchanged = source == Source::Static;
-        if self.rounds == 0 {
-            self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
-        }
-        if self.offer(plan, !unchanged)? {
-            self.rekeyed = Some(rekey::send_keys(plan, keys, &mut self.control)?);
-            self.control.restart_timeout();
-        }
-        while self.channels.len() < usize::from(self.negotiated.streams) {
-            self.channels.push(self.connector.data(&self.negotiated)?);
-        }
-        self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
-        self.rounds += 1;
+        self.begin_round(plan, keys, !unchanged)?;
         let mut known = std::mem::take(&mut self.known);
         let is_current = |planned| known.file(planned).is_some_and(|known| known.is_current(planned));
         let current: Vec<bool> = plan.entries.iter().map(is_current).collect();
@@ -276,7 +262,7 @@ impl<'s> Session<'s> {
         let round = Round { read_bytes, sent_bytes: sending.sent_bytes.load(Ordering::Relaxed) };
         if unchanged {
             let entries = plan.entries.iter().map(|planned| planned.entry.clone());
-            self.manifest = Some(sending.hash_collector.manifest(entries).ok_or(TransferError::Stopped)?);
+            self.manifest = Some(sending.hash_collector.manifest(entries).ok_or(Error::Stopped)?);
             plan.check_unchanged()?;
         } else {
             let read = sending.hash_collector.into_read();
@@ -286,8 +272,25 @@ impl<'s> Session<'s> {
         Ok(round)
     }
 
+    /// Agrees on the list with the receiver, and opens the data connections.
+    fn begin_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, more: bool) -> Result<(), Error> {
+        if self.rounds == 0 {
+            self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
+        }
+        if self.offer(plan, more)? {
+            self.rekeyed = Some(rekey::send_keys(plan, keys, &mut self.control)?);
+            self.control.restart_timeout();
+        }
+        while self.channels.len() < usize::from(self.negotiated.streams) {
+            self.channels.push(self.connector.data(&self.negotiated)?);
+        }
+        self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
+        self.rounds += 1;
+        Ok(())
+    }
+
     /// Sends the list, and reads what the receiver already has. Returns whether it wants keys.
-    fn offer(&mut self, plan: &Plan, more: bool) -> Result<bool, TransferError> {
+    fn offer(&mut self, plan: &Plan, more: bool) -> Result<bool, Error> {
         let control = &mut self.control;
         for planned in &plan.entries {
             control.queue(&Control::Entry(planned.entry.clone()))?;
@@ -306,7 +309,7 @@ impl<'s> Session<'s> {
                     let bytes = planned.and_then(crate::plan::Planned::file_bytes);
                     let chunks = bytes.map_or(0, crate::hash::chunks_of);
                     let Some(planned) = planned.filter(|_| first.saturating_add(hashes.len() as u64) <= chunks) else {
-                        return Err(TransferError::protocol(control.peer(), "chunks of no file"));
+                        return Err(Error::protocol(control.peer(), "chunks of no file"));
                     };
                     self.known.add(planned, first, &hashes);
                     // Reading all of it may take long, and the receiver needs keepalives.
@@ -319,16 +322,16 @@ impl<'s> Session<'s> {
                 // The receiver may have much to hash, and needs keepalives.
                 Control::Progress { .. } => control.send(&Control::Ping)?,
                 Control::Failed { reason } => return Err(failed(control, reason)),
-                _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+                _ => return Err(Error::protocol(control.peer(), "unexpected message")),
             }
         }
     }
 
-    fn try_idle(&mut self, time: Duration) -> Result<(), TransferError> {
+    fn try_idle(&mut self, time: Duration) -> Result<(), Error> {
         match self.control.receive(time)? {
             Some(Control::Progress { .. }) | None => {}
             Some(Control::Failed { reason }) => return Err(failed(&self.control, reason)),
-            Some(_) => return Err(TransferError::protocol(self.control.peer(), "unexpected message")),
+            Some(_) => return Err(Error::protocol(self.control.peer(), "unexpected message")),
         }
         if self.last_sent.elapsed() >= KEEPALIVE_INTERVAL {
             self.control.send(&Control::Ping)?;
@@ -341,17 +344,17 @@ impl<'s> Session<'s> {
     }
 
     /// Announces the end, and waits for the receiver's commit.
-    fn try_finish(&mut self) -> Result<Hash, TransferError> {
-        let tree = self.manifest.as_ref().map(Manifest::tree).ok_or(TransferError::Stopped)?;
+    fn try_finish(&mut self) -> Result<Hash, Error> {
+        let tree = self.manifest.as_ref().map(Manifest::tree).ok_or(Error::Stopped)?;
         let control = &mut self.control;
         control.send(&Control::Finish { tree })?;
         loop {
             match control.expect()? {
                 Control::Committed { tree: theirs } if theirs == tree => return Ok(tree),
-                Control::Committed { .. } => return Err(TransferError::TreeDiffers),
+                Control::Committed { .. } => return Err(Error::TreeDiffers),
                 Control::Progress { .. } => control.send(&Control::Ping)?,
                 Control::Failed { reason } => return Err(failed(control, reason)),
-                _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+                _ => return Err(Error::protocol(control.peer(), "unexpected message")),
             }
         }
     }
@@ -362,7 +365,7 @@ fn send_all(
     sending: &Sending<'_>,
     channels: Vec<DataChannel>,
     control: &mut ControlChannel,
-) -> Result<Vec<DataChannel>, TransferError> {
+) -> Result<Vec<DataChannel>, Error> {
     let stop = sending.stop;
     for channel in &channels {
         stop.watch(channel.handle()?);
@@ -391,13 +394,13 @@ fn send_all(
     }
 }
 
-fn failed(control: &ControlChannel, reason: String) -> TransferError {
-    TransferError::Peer { peer: control.peer().to_owned(), reason }
+fn failed(control: &ControlChannel, reason: String) -> Error {
+    Error::Peer { peer: control.peer().to_owned(), reason }
 }
 
 /// If the connection broke, the receiver may have sent a reason; otherwise send it ours.
-fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
-    if matches!(error, TransferError::Peer { .. }) {
+fn explain(error: Error, control: &mut ControlChannel) -> Error {
+    if matches!(error, Error::Peer { .. }) {
         return error;
     }
     if error.is_connection_loss() {
@@ -415,12 +418,12 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
 }
 
 /// Keeps the control connection alive and adjusts compression to the reports of both sides.
-fn monitor(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) -> Result<(), TransferError> {
+fn monitor(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) -> Result<(), Error> {
     if let Some(message) = control.receive(TICK)? {
         match message {
             Control::Progress { starving, .. } => load.starving = f64::from(starving) / 1000.0,
             Control::Failed { reason } => return Err(failed(control, reason)),
-            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+            _ => return Err(Error::protocol(control.peer(), "unexpected message")),
         }
     }
     if let Some(seen) = load.sample(sending.progress) {
@@ -538,7 +541,7 @@ mod tests {
             control.restart_timeout();
             assert!(matches!(control.receive(Duration::ZERO), Ok(None)));
             thread::sleep(timeout + timeout / 4);
-            assert!(matches!(control.receive(Duration::ZERO), Err(TransferError::Stalled { .. })));
+            assert!(matches!(control.receive(Duration::ZERO), Err(Error::Stalled { .. })));
         });
     }
 }

@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::{CHUNK_BYTES, ChunkHasher, Hash, UnitHasher, chunk_bytes},
     plan::{OTHER_FILE, Plan, Planned},
     sender::file_stream::Chunks,
@@ -41,15 +41,15 @@ enum From<'p> {
 
 impl<'p> SourceFile<'p> {
     /// Opens a file that must be unchanged since the plan.
-    pub fn open(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
+    pub fn open(plan: &'p Plan, number: usize) -> Result<Self, Error> {
         let source = Self::open_in_use(plan, number)?;
         source.check()?;
         Ok(source)
     }
 
     /// Opens a file that may have changed since the plan.
-    pub(super) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
-        let planned = plan.entries.get(number).ok_or(TransferError::Stopped)?;
+    pub(super) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, Error> {
+        let planned = plan.entries.get(number).ok_or(Error::Stopped)?;
         let path = plan.absolute(planned);
         let bytes = planned.file_bytes().unwrap_or_default();
         if let Some(chunks) = &planned.chunks {
@@ -57,8 +57,8 @@ impl<'p> SourceFile<'p> {
         }
         // A link or a pipe that replaced the file is neither followed nor waited for.
         let file = regular::open(&path, Links::Refused).map_err(|source| match NotRegular::in_error(&source) {
-            Some(_) => TransferError::Changed { path: path.clone(), change: OTHER_FILE },
-            None => TransferError::Source { path: path.clone(), source },
+            Some(_) => Error::Changed { path: path.clone(), change: OTHER_FILE },
+            None => Error::Source { path: path.clone(), source },
         })?;
         let from = From::Disk(Reader::new(file));
         Ok(Self { planned, bytes, path, from })
@@ -71,23 +71,19 @@ impl<'p> SourceFile<'p> {
     }
 
     /// Checks that the file is unchanged since the plan.
-    pub fn check(&self) -> Result<(), TransferError> {
+    pub fn check(&self) -> Result<(), Error> {
         let From::Disk(reader) = &self.from else { return Ok(()) };
         let metadata = reader.file().metadata();
-        let metadata = metadata.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
+        let metadata = metadata.map_err(|source| Error::Source { path: self.path.clone(), source })?;
         match self.planned.change(&metadata) {
-            Some(change) => Err(TransferError::Changed { path: self.path.clone(), change }),
+            Some(change) => Err(Error::Changed { path: self.path.clone(), change }),
             None => Ok(()),
         }
     }
 
     /// Reads and hashes a chunk. Unlike with [`read`](Self::read), data is put into the page cache,
     /// to be read again soon.
-    pub(super) fn read_and_cache<'b>(
-        &self,
-        chunk: u64,
-        buffer: &'b mut Buffer,
-    ) -> Result<(&'b mut [u8], Hash), TransferError> {
+    pub(super) fn read_and_cache<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), Error> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let room = buffer.take(wanted);
@@ -102,18 +98,18 @@ impl<'p> SourceFile<'p> {
         match reader.file().read_exact_at(room, offset) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(self.shorter()),
-            Err(source) => return Err(TransferError::Source { path: self.path.clone(), source }),
+            Err(source) => return Err(Error::Source { path: self.path.clone(), source }),
         }
         let hash = crate::hash::chunk_hash(self.bytes, chunk, room);
         Ok((room, hash))
     }
 
-    fn shorter(&self) -> TransferError {
-        TransferError::Changed { path: self.path.clone(), change: "it became shorter" }
+    fn shorter(&self) -> Error {
+        Error::Changed { path: self.path.clone(), change: "it became shorter" }
     }
 
     /// Reads and hashes a chunk.
-    pub fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
+    pub fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), Error> {
         let mut hasher = ChunkHasher::new(self.bytes, chunk);
         let bytes = self.read_pieces(chunk, buffer, |piece| hasher.update(piece))?;
         Ok((bytes, hasher.finish()))
@@ -125,7 +121,7 @@ impl<'p> SourceFile<'p> {
         chunk: u64,
         buffer: &'b mut Buffer,
         hasher: &mut UnitHasher,
-    ) -> Result<&'b mut [u8], TransferError> {
+    ) -> Result<&'b mut [u8], Error> {
         self.read_pieces(chunk, buffer, |piece| hasher.update(piece))
     }
 
@@ -135,7 +131,7 @@ impl<'p> SourceFile<'p> {
         chunk: u64,
         buffer: &'b mut Buffer,
         mut hash: impl FnMut(&[u8]),
-    ) -> Result<&'b mut [u8], TransferError> {
+    ) -> Result<&'b mut [u8], Error> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let reader = match &self.from {
             From::Disk(reader) => reader,
@@ -161,7 +157,7 @@ impl<'p> SourceFile<'p> {
             let from = done - done % BLOCK_BYTES;
             let rest = room.get_mut(from..).unwrap_or_default();
             let read = reader.read_disk(offset + from as u64, rest, 0);
-            let read = read.map_err(|source| TransferError::Source { path: self.path.clone(), source })?;
+            let read = read.map_err(|source| Error::Source { path: self.path.clone(), source })?;
             if from + read < wanted {
                 return Err(self.shorter());
             }
@@ -171,7 +167,7 @@ impl<'p> SourceFile<'p> {
     }
 
     /// The first bytes of the file, at most `most`.
-    pub fn head(&self, most: usize) -> Result<Vec<u8>, TransferError> {
+    pub fn head(&self, most: usize) -> Result<Vec<u8>, Error> {
         let From::Disk(reader) = &self.from else { return Ok(Vec::new()) };
         let mut head = vec![0; most];
         let mut read = 0;
@@ -179,7 +175,7 @@ impl<'p> SourceFile<'p> {
             match reader.read_at(read as u64, room) {
                 Ok(0) => break,
                 Ok(count) => read += count,
-                Err(source) => return Err(TransferError::Source { path: self.path.clone(), source }),
+                Err(source) => return Err(Error::Source { path: self.path.clone(), source }),
             }
         }
         head.truncate(read);
@@ -195,11 +191,11 @@ impl<'p> SourceFile<'p> {
     }
 
     /// The parts of a chunk that are not holes; `None` if there is no hole.
-    pub fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, TransferError> {
+    pub fn segments(&self, chunk: u64) -> Result<Option<Vec<Segment>>, Error> {
         let (true, From::Disk(reader)) = (self.planned.sparse, &self.from) else { return Ok(None) };
         let from = chunk.saturating_mul(CHUNK_BYTES as u64);
         let end = from + chunk_bytes(self.bytes, chunk) as u64;
-        let unreadable = |source| TransferError::Source { path: self.path.clone(), source };
+        let unreadable = |source| Error::Source { path: self.path.clone(), source };
         let segments = segments(reader.file(), from, end).map_err(unreadable)?;
         let whole = matches!(segments.as_slice(), [only] if only.from == 0 && u64::from(only.bytes) == end - from);
         Ok((!whole).then_some(segments))
@@ -207,10 +203,10 @@ impl<'p> SourceFile<'p> {
 }
 
 /// Copies a chunk of a stream.
-fn copy<'b>(chunks: &Chunks, chunk: u64, room: &'b mut [u8]) -> Result<&'b mut [u8], TransferError> {
+fn copy<'b>(chunks: &Chunks, chunk: u64, room: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
     let came = chunks.get(&chunk).map(Vec::as_slice).unwrap_or_default();
     if came.len() != room.len() {
-        return Err(TransferError::Stopped);
+        return Err(Error::Stopped);
     }
     room.copy_from_slice(came);
     Ok(room)

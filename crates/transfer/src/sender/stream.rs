@@ -15,7 +15,7 @@ use crate::{
         Effort, holes_are_zero,
         page::{HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
     },
-    error::TransferError,
+    error::Error,
     hash::{CHUNK_BYTES, Hash, chunk_bytes},
     progress::Progress,
     sender::{KEEPALIVE_INTERVAL, Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
@@ -55,7 +55,7 @@ impl<'s> Stream<'s> {
 
     /// Sends until the queue is empty, and waits until the receiver has written everything. The
     /// connection can be used for another list afterwards.
-    pub(super) fn run(mut self) -> Result<DataChannel, TransferError> {
+    pub(super) fn run(mut self) -> Result<DataChannel, Error> {
         while let Some(part) = self.sending.queue.next() {
             self.part(&part)?;
         }
@@ -64,11 +64,11 @@ impl<'s> Stream<'s> {
         let peer = self.channel.peer().to_owned();
         match self.channel.receive(&mut body)?.decode(&peer)? {
             Data::Drained => Ok(self.channel),
-            _ => Err(TransferError::protocol(&peer, "unexpected message")),
+            _ => Err(Error::protocol(&peer, "unexpected message")),
         }
     }
 
-    fn part(&mut self, part: &Part) -> Result<(), TransferError> {
+    fn part(&mut self, part: &Part) -> Result<(), Error> {
         match self.try_part(part) {
             // What changed is read again for the next list, or is no longer in it.
             Err(error) if self.sending.source != Source::Static && error.is_change() => Ok(()),
@@ -76,7 +76,7 @@ impl<'s> Stream<'s> {
         }
     }
 
-    fn try_part(&mut self, part: &Part) -> Result<(), TransferError> {
+    fn try_part(&mut self, part: &Part) -> Result<(), Error> {
         let unchanged = self.sending.source == Source::Static;
         let open = if unchanged { SourceFile::open } else { SourceFile::open_in_use };
         let source = open(self.sending.plan, part.file)?;
@@ -90,7 +90,7 @@ impl<'s> Stream<'s> {
     }
 
     /// Queries the hashes of the receiver's chunks of a part, if they are not known here.
-    fn query_hashes(&mut self, part: &Part, bytes: u64) -> Result<(), TransferError> {
+    fn query_hashes(&mut self, part: &Part, bytes: u64) -> Result<(), Error> {
         self.peer_hashes.clear();
         let known = self.sending.known(part.file);
         let unknown = known.map(|known| known.unknown(bytes, part.chunks.clone())).unwrap_or_default();
@@ -101,11 +101,11 @@ impl<'s> Stream<'s> {
                 self.channel.send(&Data::HashQuery { file, first, count: u16::try_from(count).unwrap_or_default() })?;
                 let (mut body, peer) = (Vec::new(), self.channel.peer().to_owned());
                 let Data::Hashes { hashes } = self.channel.receive(&mut body)?.decode(&peer)? else {
-                    return Err(TransferError::protocol(&peer, "unexpected message"));
+                    return Err(Error::protocol(&peer, "unexpected message"));
                 };
                 let (hashes, _) = hashes.as_chunks();
                 if hashes.len() as u64 != count {
-                    return Err(TransferError::protocol(&peer, "hashes of other chunks"));
+                    return Err(Error::protocol(&peer, "hashes of other chunks"));
                 }
                 self.peer_hashes.extend((first..).zip(hashes.iter().copied().map(Hash)));
             }
@@ -120,7 +120,7 @@ impl<'s> Stream<'s> {
     }
 
     /// Sends one chunk, unless the receiver has it; returns its hash.
-    fn chunk(&mut self, source: &SourceFile<'_>, file: usize, number: u64) -> Result<Hash, TransferError> {
+    fn chunk(&mut self, source: &SourceFile<'_>, file: usize, number: u64) -> Result<Hash, Error> {
         let progress = self.sending.progress;
         let began = Instant::now();
         let segments = source.segments(number)?;
@@ -155,7 +155,7 @@ impl<'s> Stream<'s> {
     }
 
     /// Sends a keepalive if necessary: reading chunks that the receiver already has takes long.
-    fn ping(&mut self) -> Result<(), TransferError> {
+    fn ping(&mut self) -> Result<(), Error> {
         if self.last_sent.elapsed() >= KEEPALIVE_INTERVAL {
             self.channel.send(&Data::Ping)?;
             self.last_sent = Instant::now();
@@ -171,7 +171,7 @@ impl<'s> Stream<'s> {
         hash: Hash,
         segments: Option<Vec<Segment>>,
         bytes: &mut [u8],
-    ) -> Result<(), TransferError> {
+    ) -> Result<(), Error> {
         let file_number = u32::try_from(file).unwrap_or(u32::MAX);
         let effort = self.sending.governor.effort();
         let mut chunk = Chunk { file: file_number, number, hash, codec: Codec::Raw, segments, payload: &[] };
@@ -188,7 +188,7 @@ impl<'s> Stream<'s> {
         effort: Effort,
         chunk: &mut Chunk<'_>,
         bytes: &mut [u8],
-    ) -> Result<usize, TransferError> {
+    ) -> Result<usize, Error> {
         let sending = self.sending;
         let mut guard = match effort {
             Effort::None => None,
@@ -230,7 +230,7 @@ impl<'s> Stream<'s> {
         bytes: &[u8],
         pages: &mut Vec<u8>,
         check: &mut Vec<u8>,
-    ) -> Result<bool, TransferError> {
+    ) -> Result<bool, Error> {
         let Some(keys) = self.sending.keys else { return Ok(false) };
         let file = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
@@ -261,12 +261,7 @@ impl<'s> Stream<'s> {
     }
 }
 
-fn send(
-    sending: &Sending<'_>,
-    channel: &mut DataChannel,
-    chunk: Chunk<'_>,
-    payload: &[u8],
-) -> Result<(), TransferError> {
+fn send(sending: &Sending<'_>, channel: &mut DataChannel, chunk: Chunk<'_>, payload: &[u8]) -> Result<(), Error> {
     let mut waited = Duration::ZERO;
     if let Some(limiter) = sending.limiter {
         let reserved = limiter.reserve(payload.len() as u64);

@@ -17,7 +17,7 @@ use rustls_pki_types::ServerName;
 use zeroize::Zeroizing;
 
 use crate::{
-    error::TransferError,
+    error::Error,
     pairing::{EXPORTER_BYTES, Pin},
     wire::{Control, HEADER_BYTES, frame},
 };
@@ -46,9 +46,9 @@ impl ControlChannel {
         name: ServerName<'static>,
         peer: String,
         timeout: Duration,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let tls = ClientConnection::new(config, name);
-        let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
+        let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
         Self::handshake(tls.into(), socket, peer, timeout)
     }
 
@@ -58,13 +58,13 @@ impl ControlChannel {
         config: Arc<ServerConfig>,
         peer: String,
         timeout: Duration,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let tls = ServerConnection::new(config);
-        let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
+        let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
         Self::handshake(tls.into(), socket, peer, timeout)
     }
 
-    fn handshake(tls: Connection, socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, TransferError> {
+    fn handshake(tls: Connection, socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, Error> {
         let last_received = Instant::now();
         let mut channel =
             Self { tls, socket, peer, timeout, last_received, plain: Zeroizing::default(), body: Zeroizing::default() };
@@ -82,9 +82,9 @@ impl ControlChannel {
     }
 
     /// Output of the TLS exporter, equal on both sides and unique to this connection.
-    pub(crate) fn exporter(&self) -> Result<[u8; EXPORTER_BYTES], TransferError> {
+    pub(crate) fn exporter(&self) -> Result<[u8; EXPORTER_BYTES], Error> {
         let exported = self.tls.export_keying_material([0; EXPORTER_BYTES], EXPORTER_LABEL, None);
-        exported.map_err(|source| TransferError::Tls { peer: self.peer.clone(), source })
+        exported.map_err(|source| Error::Tls { peer: self.peer.clone(), source })
     }
 
     /// Fingerprint of the peer's key.
@@ -104,7 +104,7 @@ impl ControlChannel {
     }
 
     /// Changes how long the peer may send nothing.
-    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), Error> {
         self.timeout = timeout;
         let set = self.socket.set_write_timeout(Some(timeout));
         set.map_err(|source| self.network("setting a time limit", source))
@@ -116,13 +116,13 @@ impl ControlChannel {
     }
 
     /// Sends one message.
-    pub(crate) fn send(&mut self, message: &Control) -> Result<(), TransferError> {
+    pub(crate) fn send(&mut self, message: &Control) -> Result<(), Error> {
         self.queue(message)?;
         self.write_out()
     }
 
     /// Buffers a message; it is sent at the latest with the next [`send`](Self::send).
-    pub(crate) fn queue(&mut self, message: &Control) -> Result<(), TransferError> {
+    pub(crate) fn queue(&mut self, message: &Control) -> Result<(), Error> {
         self.body.clear();
         let kind = message.encode(&mut self.body);
         let header = frame::header(kind, self.body.len());
@@ -132,7 +132,7 @@ impl ControlChannel {
         written
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), TransferError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         for part in bytes.chunks(WRITE_BYTES) {
             let written = self.tls.writer().write_all(part);
             written.map_err(|source| self.network("sending", source))?;
@@ -147,8 +147,8 @@ impl ControlChannel {
     /// The next message, if one arrives within `wait`.
     ///
     /// # Errors
-    /// [`TransferError::Stalled`] if the peer has exceeded its timeout.
-    pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<Control>, TransferError> {
+    /// [`Error::Stalled`] if the peer has exceeded its timeout.
+    pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<Control>, Error> {
         let until = Instant::now() + wait;
         loop {
             if let Some(message) = self.take_message()? {
@@ -165,27 +165,27 @@ impl ControlChannel {
     }
 
     /// Waits for the next message until the timeout.
-    pub(crate) fn expect(&mut self) -> Result<Control, TransferError> {
+    pub(crate) fn expect(&mut self) -> Result<Control, Error> {
         match self.receive(self.timeout)? {
             Some(message) => Ok(message),
             None => Err(self.stalled()),
         }
     }
 
-    fn take_message(&mut self) -> Result<Option<Control>, TransferError> {
+    fn take_message(&mut self) -> Result<Option<Control>, Error> {
         let Some(header) = self.plain.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
-        let (kind, length) = frame::parse_header(*header).map_err(TransferError::malformed(&self.peer))?;
+        let (kind, length) = frame::parse_header(*header).map_err(Error::malformed(&self.peer))?;
         let end = HEADER_BYTES + length;
         let Some(body) = self.plain.get(HEADER_BYTES..end) else { return Ok(None) };
-        let message = Control::decode(kind, body).map_err(TransferError::malformed(&self.peer))?;
+        let message = Control::decode(kind, body).map_err(Error::malformed(&self.peer))?;
         self.plain.drain(..end);
         Ok(Some(message))
     }
 
     /// Reads from the socket once; returns whether anything arrived before the time limit.
-    fn read_in(&mut self) -> Result<bool, TransferError> {
+    fn read_in(&mut self) -> Result<bool, Error> {
         match self.tls.read_tls(&mut self.socket) {
-            Ok(0) => return Err(TransferError::Disconnected { peer: self.peer.clone() }),
+            Ok(0) => return Err(Error::Disconnected { peer: self.peer.clone() }),
             Ok(_) => {}
             Err(error) if is_timeout(&error) => return Ok(false),
             Err(source) => return Err(self.network("receiving", source)),
@@ -197,7 +197,7 @@ impl ControlChannel {
             Err(source) => {
                 // Send the waiting alert, which tells the peer the reason.
                 let _ = self.write_out();
-                return Err(TransferError::Tls { peer: self.peer.clone(), source });
+                return Err(Error::Tls { peer: self.peer.clone(), source });
             }
         };
         let (from, more) = (self.plain.len(), state.plaintext_bytes_to_read());
@@ -208,7 +208,7 @@ impl ControlChannel {
         Ok(true)
     }
 
-    fn write_out(&mut self) -> Result<(), TransferError> {
+    fn write_out(&mut self) -> Result<(), Error> {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut self.socket) {
                 Ok(_) => {}
@@ -222,7 +222,7 @@ impl ControlChannel {
 
     /// Waits for data; returns whether any arrived. Exact to a millisecond, unlike the time limits
     /// of sockets.
-    fn readable_within(&self, wait: Duration) -> Result<bool, TransferError> {
+    fn readable_within(&self, wait: Duration) -> Result<bool, Error> {
         let limit = Timespec::try_from(wait).ok();
         let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
         match poll(&mut sockets, limit.as_ref()) {
@@ -232,7 +232,7 @@ impl ControlChannel {
         }
     }
 
-    fn wait_at_most(&self, wait: Duration) -> Result<(), TransferError> {
+    fn wait_at_most(&self, wait: Duration) -> Result<(), Error> {
         let wait = wait.max(Duration::from_millis(1));
         self.socket.set_read_timeout(Some(wait)).map_err(|source| self.network("setting a time limit", source))
     }
@@ -244,19 +244,19 @@ impl ControlChannel {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
-    fn network(&self, doing: &'static str, source: io::Error) -> TransferError {
+    fn network(&self, doing: &'static str, source: io::Error) -> Error {
         network(&self.peer, doing, source)
     }
 
-    fn stalled(&self) -> TransferError {
-        TransferError::Stalled { peer: self.peer.clone(), seconds: self.timeout.as_secs() }
+    fn stalled(&self) -> Error {
+        Error::Stalled { peer: self.peer.clone(), seconds: self.timeout.as_secs() }
     }
 }
 
-pub(super) fn network(peer: &str, doing: &'static str, source: io::Error) -> TransferError {
+pub(super) fn network(peer: &str, doing: &'static str, source: io::Error) -> Error {
     match source.kind() {
-        ErrorKind::UnexpectedEof => TransferError::Disconnected { peer: peer.to_owned() },
-        _ => TransferError::Network { peer: peer.to_owned(), doing, source },
+        ErrorKind::UnexpectedEof => Error::Disconnected { peer: peer.to_owned() },
+        _ => Error::Network { peer: peer.to_owned(), doing, source },
     }
 }
 

@@ -13,7 +13,7 @@ use tls13::{Handshake, KEY_UPDATE, NEW_SESSION_TICKET, OUR_KEY_UPDATE, RecordKey
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{
-    error::TransferError,
+    error::Error,
     tls::{handshake, record, socket::RecordSocket},
     wire::{Data, HEADER_BYTES, MAX_BODY_BYTES, frame},
 };
@@ -77,8 +77,8 @@ pub(crate) struct Incoming<'b> {
 
 impl<'b> Incoming<'b> {
     /// Decodes the message.
-    pub(crate) fn decode(&self, peer: &str) -> Result<Data<'b>, TransferError> {
-        Data::decode(self.kind, self.body).map_err(TransferError::malformed(peer))
+    pub(crate) fn decode(&self, peer: &str) -> Result<Data<'b>, Error> {
+        Data::decode(self.kind, self.body).map_err(Error::malformed(peer))
     }
 }
 
@@ -90,9 +90,9 @@ impl DataChannel {
         name: ServerName<'static>,
         peer: String,
         timeout: Duration,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let tls = UnbufferedClientConnection::new(config, name);
-        let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
+        let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
         Self::open(Handshake::Client(Box::new(tls)), RecordSocket::new(socket, peer, timeout)?)
     }
 
@@ -102,13 +102,13 @@ impl DataChannel {
         config: Arc<ServerConfig>,
         peer: String,
         timeout: Duration,
-    ) -> Result<Self, TransferError> {
+    ) -> Result<Self, Error> {
         let tls = UnbufferedServerConnection::new(config);
-        let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
+        let tls = tls.map_err(|source| Error::Tls { peer: peer.clone(), source })?;
         Self::open(Handshake::Server(Box::new(tls)), RecordSocket::new(socket, peer, timeout)?)
     }
 
-    fn open(handshake: Handshake, mut socket: RecordSocket) -> Result<Self, TransferError> {
+    fn open(handshake: Handshake, mut socket: RecordSocket) -> Result<Self, Error> {
         let keys = handshake::run(handshake, &mut socket)?;
         let plain = Zeroizing::new(vec![0; record::MAX_BODY_BYTES]);
         Ok(Self {
@@ -126,12 +126,12 @@ impl DataChannel {
     }
 
     /// Changes how long sending to or receiving from the peer may take.
-    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), Error> {
         self.socket.set_timeout(timeout)
     }
 
     /// A second handle of the socket, with which another thread can close the connection.
-    pub(crate) fn handle(&self) -> Result<TcpStream, TransferError> {
+    pub(crate) fn handle(&self) -> Result<TcpStream, Error> {
         self.socket.handle()
     }
 
@@ -141,13 +141,13 @@ impl DataChannel {
     }
 
     /// Sends a message at once.
-    pub(crate) fn send(&mut self, message: &Data<'_>) -> Result<(), TransferError> {
+    pub(crate) fn send(&mut self, message: &Data<'_>) -> Result<(), Error> {
         self.queue(message, &[])?;
         self.socket.flush()
     }
 
     /// Buffers a message and its payload for sending. Returns its bytes on the wire, without TLS.
-    pub(crate) fn queue(&mut self, message: &Data<'_>, payload: &[u8]) -> Result<u64, TransferError> {
+    pub(crate) fn queue(&mut self, message: &Data<'_>, payload: &[u8]) -> Result<u64, Error> {
         let mut header = std::mem::take(&mut self.header);
         header.clear();
         header.extend([0; HEADER_BYTES]);
@@ -161,7 +161,7 @@ impl DataChannel {
         written.map(|()| (HEADER_BYTES + body_bytes) as u64)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), TransferError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         for part in bytes.chunks(record::MAX_CONTENT_BYTES) {
             if self.keys.sending.is_worn() {
                 self.renew_sending()?;
@@ -172,22 +172,22 @@ impl DataChannel {
         Ok(())
     }
 
-    fn seal(&mut self, kind: u8, content: &[u8]) -> Result<(), TransferError> {
+    fn seal(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
         let (_, room, ready) = self.socket.both(0);
         let sealed = self.keys.sending.seal(kind, content, room).map(|count| *ready += count);
         sealed.map_err(|error| self.socket.tls_error(error))
     }
 
-    fn renew_sending(&mut self) -> Result<(), TransferError> {
+    fn renew_sending(&mut self) -> Result<(), Error> {
         self.seal(record::HANDSHAKE, &OUR_KEY_UPDATE)?;
         self.keys.renew_sending().map_err(|error| self.socket.tls_error(error))
     }
 
     /// The next message, which must be short.
-    pub(crate) fn receive<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<Incoming<'b>, TransferError> {
+    pub(crate) fn receive<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<Incoming<'b>, Error> {
         let (kind, length) = self.read_header()?;
         if length > SHORT_BYTES {
-            return Err(TransferError::protocol(self.peer(), "unexpected message"));
+            return Err(Error::protocol(self.peer(), "unexpected message"));
         }
         buffer.resize(length, 0);
         self.read_exact(buffer)?;
@@ -195,20 +195,20 @@ impl DataChannel {
     }
 
     /// The next message, of any length.
-    pub(crate) fn receive_aligned<'b>(&mut self, buffer: &'b mut MessageBuffer) -> Result<Incoming<'b>, TransferError> {
+    pub(crate) fn receive_aligned<'b>(&mut self, buffer: &'b mut MessageBuffer) -> Result<Incoming<'b>, Error> {
         let (kind, length) = self.read_header()?;
         let body = buffer.take(length);
         self.read_exact(body)?;
         Ok(Incoming { kind, body })
     }
 
-    fn read_header(&mut self) -> Result<(u8, usize), TransferError> {
+    fn read_header(&mut self) -> Result<(u8, usize), Error> {
         let mut header = [0; HEADER_BYTES];
         self.read_exact(&mut header)?;
-        frame::parse_header(header).map_err(TransferError::malformed(self.peer()))
+        frame::parse_header(header).map_err(Error::malformed(self.peer()))
     }
 
-    fn read_exact(&mut self, mut into: &mut [u8]) -> Result<(), TransferError> {
+    fn read_exact(&mut self, mut into: &mut [u8]) -> Result<(), Error> {
         loop {
             let kept = self.plain.get(self.kept.clone()).unwrap_or_default();
             let count = kept.len().min(into.len());
@@ -226,7 +226,7 @@ impl DataChannel {
 
     /// Decrypts the next record: into `into` if it fits, else into its own buffer. Returns the
     /// number of bytes in `into`; the bytes after them are undefined.
-    fn next_record(&mut self, into: &mut [u8]) -> Result<usize, TransferError> {
+    fn next_record(&mut self, into: &mut [u8]) -> Result<usize, Error> {
         let record_bytes = self.socket.wait_for_record(0)?;
         let (received, ..) = self.socket.both(record_bytes);
         let opened = match received.split_first_chunk() {
@@ -255,7 +255,7 @@ impl DataChannel {
         }
     }
 
-    fn check_idle(&mut self) -> Result<(), TransferError> {
+    fn check_idle(&mut self) -> Result<(), Error> {
         if self.idle_records <= MAX_IDLE_RECORDS {
             return Ok(());
         }
@@ -263,10 +263,10 @@ impl DataChannel {
     }
 
     /// Handles a record of the TLS protocol itself.
-    fn protocol(&mut self, kind: u8, content: &[u8]) -> Result<(), TransferError> {
+    fn protocol(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
         match (kind, content) {
             (record::ALERT, [_, description]) => match AlertDescription::from(*description) {
-                AlertDescription::CloseNotify => Err(TransferError::Disconnected { peer: self.peer().to_owned() }),
+                AlertDescription::CloseNotify => Err(Error::Disconnected { peer: self.peer().to_owned() }),
                 alert => Err(self.socket.tls_error(TlsError::AlertReceived(alert))),
             },
             (record::HANDSHAKE, [KEY_UPDATE, 0, 0, 1, answer @ (0 | 1)]) => {
@@ -284,7 +284,7 @@ impl DataChannel {
     }
 
     /// Sends the peer an alert with the reason.
-    fn refuse(&mut self, error: TlsError) -> TransferError {
+    fn refuse(&mut self, error: TlsError) -> Error {
         let alert = match error {
             TlsError::DecryptError => AlertDescription::BadRecordMac,
             TlsError::PeerSentOversizedRecord => AlertDescription::RecordOverflow,

@@ -3,10 +3,10 @@
 use tls13::{Handshake, RecordKeys, Step};
 
 use super::socket::RecordSocket;
-use crate::error::TransferError;
+use crate::error::Error;
 
 /// Runs the handshake. Leaves the bytes after it in the socket.
-pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result<RecordKeys, TransferError> {
+pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result<RecordKeys, Error> {
     let mut shown = 0;
     loop {
         let (taken, next) = step(&mut handshake, socket, shown);
@@ -29,7 +29,7 @@ pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result
 }
 
 /// Processes the first `shown` received bytes; returns how many of them were used.
-fn step(handshake: &mut Handshake, socket: &mut RecordSocket, shown: usize) -> (usize, Result<Step, TransferError>) {
+fn step(handshake: &mut Handshake, socket: &mut RecordSocket, shown: usize) -> (usize, Result<Step, Error>) {
     let (received, room, put) = socket.both(shown);
     let (taken, step) = handshake.step(received, room, put);
     (taken, step.map_err(|error| socket.tls_error(error)))

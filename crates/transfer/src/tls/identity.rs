@@ -4,13 +4,13 @@ use std::fmt;
 
 pub use pki::{Authorities, Identity};
 
-use crate::{error::TransferError, pairing::Pin};
+use crate::{error::Error, pairing::Pin};
 
-pub(crate) fn failed(error: impl fmt::Display) -> TransferError {
-    TransferError::Identity(error.to_string())
+pub(crate) fn failed(error: impl fmt::Display) -> Error {
+    Error::Identity(error.to_string())
 }
 
-impl From<pki::Error> for TransferError {
+impl From<pki::Error> for Error {
     fn from(error: pki::Error) -> Self {
         match error {
             pki::Error::Content { path, reason } => Self::Credentials { path, reason },
@@ -23,7 +23,7 @@ impl From<pki::Error> for TransferError {
 }
 
 /// Fingerprint of the identity's key.
-pub(crate) fn pin_of(identity: &Identity) -> Result<Pin, TransferError> {
+pub(crate) fn pin_of(identity: &Identity) -> Result<Pin, Error> {
     let spki = identity.chain().first().and_then(|certificate| pki::public_key_info(certificate));
     spki.map(|spki| Pin::from_spki(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))
 }

@@ -18,7 +18,7 @@ pub(crate) use self::{
     data::{DataChannel, MessageBuffer},
     pinned::Pinned,
 };
-use crate::{error::TransferError, tls::identity::Identity, wire::message::SUITES};
+use crate::{error::Error, tls::identity::Identity, wire::message::SUITES};
 
 /// Names of the TLS 1.3 cipher suites, in the order in which rates are reported.
 pub const NAMES: [&str; SUITES] = ["AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"];
@@ -28,7 +28,7 @@ pub(crate) fn client_config(
     suite: Option<usize>,
     identity: &Identity,
     verifier: Arc<dyn ServerCertVerifier>,
-) -> Result<Arc<ClientConfig>, TransferError> {
+) -> Result<Arc<ClientConfig>, Error> {
     tls13::client_config(suite, identity, verifier).map_err(identity::failed)
 }
 
@@ -36,6 +36,6 @@ pub(crate) fn client_config(
 pub(crate) fn server_config(
     identity: &Identity,
     verifier: Arc<dyn ClientCertVerifier>,
-) -> Result<Arc<ServerConfig>, TransferError> {
+) -> Result<Arc<ServerConfig>, Error> {
     tls13::server_config(identity, verifier).map_err(identity::failed)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    error::TransferError,
+    error::Error,
     tls::{
         control::{is_timeout, network},
         record,
@@ -40,7 +40,7 @@ pub(super) struct RecordSocket {
 
 impl RecordSocket {
     /// `timeout` limits how long sending to or receiving from the peer may take.
-    pub(super) fn new(socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, TransferError> {
+    pub(super) fn new(socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, Error> {
         let mut socket = Self {
             socket,
             peer,
@@ -60,14 +60,14 @@ impl RecordSocket {
         &self.peer
     }
 
-    pub(super) fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+    pub(super) fn set_timeout(&mut self, timeout: Duration) -> Result<(), Error> {
         self.timeout = timeout;
         let set =
             self.socket.set_read_timeout(Some(timeout)).and_then(|()| self.socket.set_write_timeout(Some(timeout)));
         set.map_err(|source| network(&self.peer, "setting a time limit", source))
     }
 
-    pub(super) fn handle(&self) -> Result<TcpStream, TransferError> {
+    pub(super) fn handle(&self) -> Result<TcpStream, Error> {
         self.socket.try_clone().map_err(|source| network(&self.peer, "sharing the connection", source))
     }
 
@@ -76,13 +76,13 @@ impl RecordSocket {
     }
 
     /// Converts a TLS error.
-    pub(super) fn tls_error(&self, source: rustls::Error) -> TransferError {
-        TransferError::Tls { peer: self.peer.clone(), source }
+    pub(super) fn tls_error(&self, source: rustls::Error) -> Error {
+        Error::Tls { peer: self.peer.clone(), source }
     }
 
     /// Waits until a whole record follows the first `known` received bytes; returns the position of
     /// its end.
-    pub(super) fn wait_for_record(&mut self, known: usize) -> Result<usize, TransferError> {
+    pub(super) fn wait_for_record(&mut self, known: usize) -> Result<usize, Error> {
         let header_end = known + record::HEADER_BYTES;
         self.wait_for(header_end)?;
         let at = self.start + known;
@@ -100,14 +100,14 @@ impl RecordSocket {
         }
     }
 
-    fn wait_for(&mut self, count: usize) -> Result<(), TransferError> {
+    fn wait_for(&mut self, count: usize) -> Result<(), Error> {
         while self.filled - self.start < count {
             self.fill()?;
         }
         Ok(())
     }
 
-    fn fill(&mut self) -> Result<(), TransferError> {
+    fn fill(&mut self) -> Result<(), Error> {
         if self.incoming.len() - self.filled < RECORD_BYTES {
             self.incoming.copy_within(self.start..self.filled, 0);
             self.filled -= self.start;
@@ -116,7 +116,7 @@ impl RecordSocket {
         let began = Instant::now();
         let room = self.incoming.get_mut(self.filled..).unwrap_or_default();
         if room.is_empty() {
-            return Err(TransferError::protocol(&self.peer, "a handshake larger than any"));
+            return Err(Error::protocol(&self.peer, "a handshake larger than any"));
         }
         let count = loop {
             match self.socket.read(room) {
@@ -126,7 +126,7 @@ impl RecordSocket {
         };
         self.waited += began.elapsed();
         match count {
-            Ok(0) => Err(TransferError::Disconnected { peer: self.peer.clone() }),
+            Ok(0) => Err(Error::Disconnected { peer: self.peer.clone() }),
             Ok(count) => {
                 self.filled += count;
                 Ok(())
@@ -143,11 +143,11 @@ impl RecordSocket {
     }
 
     /// Sends the buffer if it is nearly full.
-    pub(super) fn flush_if_full(&mut self) -> Result<(), TransferError> {
+    pub(super) fn flush_if_full(&mut self) -> Result<(), Error> {
         if self.ready >= WRITE_BYTES { self.flush() } else { Ok(()) }
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), TransferError> {
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
         let ready = std::mem::take(&mut self.ready);
         let began = Instant::now();
         let written = self.socket.write_all(self.outgoing.get(..ready).unwrap_or_default());
@@ -155,9 +155,9 @@ impl RecordSocket {
         written.map_err(|error| self.failure("sending", error))
     }
 
-    fn failure(&self, doing: &'static str, error: io::Error) -> TransferError {
+    fn failure(&self, doing: &'static str, error: io::Error) -> Error {
         if is_timeout(&error) {
-            return TransferError::Stalled { peer: self.peer.clone(), seconds: self.timeout.as_secs() };
+            return Error::Stalled { peer: self.peer.clone(), seconds: self.timeout.as_secs() };
         }
         network(&self.peer, doing, error)
     }

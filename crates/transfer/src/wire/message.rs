@@ -35,7 +35,7 @@ pub const SLOTS: u16 = 16;
 pub enum Control {
     /// Sender: first message, with version and proof.
     Hello {
-        /// [`VERSION`].
+        /// The sender's [`VERSION`].
         version: u16,
         /// Proof of the pairing code's secret; zeros with certificates.
         proof: [u8; PROOF_BYTES],
@@ -291,73 +291,68 @@ mod kind {
 impl Control {
     /// Appends the body to `out` and returns the type.
     pub fn encode(&self, out: &mut Vec<u8>) -> u8 {
+        self.encode_body(out);
+        self.kind()
+    }
+
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Hello { .. } => kind::HELLO,
+            Self::Welcome { .. } => kind::WELCOME,
+            Self::Entry(_) => kind::ENTRY,
+            Self::PlanEnd { .. } => kind::PLAN_END,
+            Self::Have { .. } => kind::HAVE,
+            Self::Ready { .. } => kind::READY,
+            Self::Unwrapped { .. } => kind::UNWRAPPED,
+            Self::UnwrappedEnd { .. } => kind::UNWRAPPED_END,
+            Self::Finish { .. } => kind::FINISH,
+            Self::Committed { .. } => kind::COMMITTED,
+            Self::Progress { .. } => kind::PROGRESS,
+            Self::Ping => kind::PING,
+            Self::Failed { .. } => kind::FAILED,
+            Self::Note { .. } => kind::NOTE,
+        }
+    }
+
+    fn encode_body(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { version, proof, speeds, streams } => {
                 out.extend(version.to_be_bytes());
                 out.extend(proof);
                 put_speeds(out, *speeds);
                 out.extend(streams.to_be_bytes());
-                kind::HELLO
             }
             Self::Welcome { proof, token, speeds, streams } => {
                 out.extend(proof);
                 out.extend(token);
                 put_speeds(out, *speeds);
                 out.extend(streams.to_be_bytes());
-                kind::WELCOME
             }
-            Self::Entry(entry) => {
-                entry.encode(out);
-                kind::ENTRY
-            }
+            Self::Entry(entry) => entry.encode(out),
             Self::PlanEnd { entries, allocated_bytes, more, root } => {
                 out.extend(entries.to_be_bytes());
                 out.extend(allocated_bytes.to_be_bytes());
                 out.push(u8::from(*more));
                 root.encode(out);
-                kind::PLAN_END
             }
             Self::Have { file, first, hashes } => {
                 out.extend(file.to_be_bytes());
                 out.extend(first.to_be_bytes());
                 hashes.iter().take(MAX_HAVE).for_each(|hash| out.extend(hash.0));
-                kind::HAVE
             }
-            Self::Ready { rekey } => {
-                out.push(u8::from(*rekey));
-                kind::READY
-            }
+            Self::Ready { rekey } => out.push(u8::from(*rekey)),
             Self::Unwrapped { file, secret } => {
                 out.extend(file.to_be_bytes());
                 out.extend(secret.0.as_slice());
-                kind::UNWRAPPED
             }
-            Self::UnwrappedEnd { files } => {
-                out.extend(files.to_be_bytes());
-                kind::UNWRAPPED_END
-            }
-            Self::Finish { tree } => {
-                out.extend(tree.0);
-                kind::FINISH
-            }
-            Self::Committed { tree } => {
-                out.extend(tree.0);
-                kind::COMMITTED
-            }
+            Self::UnwrappedEnd { files } => out.extend(files.to_be_bytes()),
+            Self::Finish { tree } | Self::Committed { tree } => out.extend(tree.0),
             Self::Progress { bytes, starving } => {
                 out.extend(bytes.to_be_bytes());
                 out.extend(starving.to_be_bytes());
-                kind::PROGRESS
             }
-            Self::Ping => kind::PING,
-            Self::Failed { reason } => {
-                put_counted(out, reason.as_bytes());
-                kind::FAILED
-            }
-            Self::Note { text } => {
-                put_counted(out, text.as_bytes());
-                kind::NOTE
-            }
+            Self::Ping => {}
+            Self::Failed { reason: text } | Self::Note { text } => put_counted(out, text.as_bytes()),
         }
     }
 

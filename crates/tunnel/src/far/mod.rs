@@ -162,8 +162,8 @@ impl Far {
         let (stop_sender, stop) = signals::stopping();
         if let Some(user) = trusted_user(&options) {
             log(&format!(
-                "runs as {user}, so accounts that log in by that name at the socket (unix_socket, auth_socket) are open to every \
-                 client of the tunnel; run it as a user of its own"
+                "runs as {user}, so accounts that log in by that name at the socket (unix_socket, auth_socket) are \
+                 open to every client of the tunnel; run it as a user of its own"
             ));
         }
         let admission = Admission::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);

@@ -31,7 +31,7 @@ use crate::{
 pub struct FarAddress {
     /// Name or address; its certificate must have it unless another name is given.
     pub host: String,
-    /// Port.
+    /// TCP port, not 0.
     pub port: u16,
 }
 

@@ -17,7 +17,7 @@ pub enum JsonOperation {
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonChange<'r> {
-    /// The operation.
+    /// What is done at the path.
     pub operation: JsonOperation,
     /// The path, such as `$.a[3]`.
     pub path: &'r [u8],

@@ -34,8 +34,8 @@ impl<'r> Json<'r> {
         text::write(self.stored).map(|written| written.text)
     }
 
-    /// The text, if a server reads the same value from it; `None` if a part is a DECIMAL, a date, a time or bytes, which
-    /// it would read as a DOUBLE or a string.
+    /// The text, if a server reads the same value from it; `None` if a part is a DECIMAL, a date, a time or bytes,
+    /// which it would read as a DOUBLE or a string.
     ///
     /// # Errors
     /// [`Fault`] if the document is damaged.
@@ -164,7 +164,7 @@ impl<'r> Container<'r> {
         self.at(offset)?.take(length)
     }
 
-    /// Element `index`.
+    /// The element at `index` of an array, or the value of that member of an object.
     pub(super) fn value(&self, index: usize) -> Result<Node<'r>, Fault> {
         let keys = self.count.saturating_mul(self.key_entry_bytes());
         let values = index.saturating_mul(self.value_entry_bytes());

@@ -7,7 +7,7 @@ use std::{
 
 use super::{Chunks, FileAttributes, FileStream, Piece};
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::CHUNK_BYTES,
     path::RelativePath,
     plan::{MANIFEST, Plan, Planned, STAGING},
@@ -81,7 +81,7 @@ impl Open {
         &mut self,
         stream: &mut dyn FileStream,
         most_bytes: usize,
-    ) -> Result<Option<Vec<Collected>>, TransferError> {
+    ) -> Result<Option<Vec<Collected>>, Error> {
         let (mut came, mut collected, mut ended) = (0, Vec::new(), false);
         while came < most_bytes {
             match stream.next()? {
@@ -110,7 +110,7 @@ impl Open {
     }
 
     /// The file that a piece belongs to; this may be its first piece.
-    fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut OpenFile, TransferError> {
+    fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut OpenFile, Error> {
         let first = path.first().as_encoded_bytes();
         if first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes()) {
             return Err(invalid_file(&path, "a name that only this program uses"));
@@ -137,8 +137,8 @@ fn part(path: &RelativePath, file: &mut OpenFile, over: bool) -> Option<Collecte
     Some(Collected { path: path.clone(), bytes, over, chunks })
 }
 
-fn invalid_file(path: &RelativePath, reason: &'static str) -> TransferError {
-    TransferError::Stream { reason: format!("{path}: {reason}"), ends_early: false }
+fn invalid_file(path: &RelativePath, reason: &'static str) -> Error {
+    Error::Stream { reason: format!("{path}: {reason}"), ends_early: false }
 }
 
 /// All files of a stream so far.
@@ -164,7 +164,7 @@ impl Inventory {
     }
 
     /// The current list, with the bytes that are new.
-    pub(super) fn plan(&mut self, window: Vec<Collected>) -> Result<Plan, TransferError> {
+    pub(super) fn plan(&mut self, window: Vec<Collected>) -> Result<Plan, Error> {
         let mut chunks: HashMap<RelativePath, Chunks> = HashMap::new();
         for part in window {
             let mut above = part.path.parent();
@@ -194,12 +194,12 @@ impl Inventory {
     }
 
     /// The list of all files, each of which must be complete.
-    pub(super) fn complete_plan(&mut self) -> Result<Plan, TransferError> {
+    pub(super) fn complete_plan(&mut self) -> Result<Plan, Error> {
         if let Some((path, _)) = self.files.iter().find(|(_, file)| !file.over) {
             return Err(invalid_file(path, "the stream ended in the middle of it"));
         }
         if self.files.is_empty() {
-            return Err(TransferError::Stream { reason: "nothing came".to_owned(), ends_early: true });
+            return Err(Error::Stream { reason: "nothing came".to_owned(), ends_early: true });
         }
         self.plan(Vec::new())
     }
@@ -218,7 +218,7 @@ mod tests {
     struct Pieces(std::vec::IntoIter<Piece>);
 
     impl FileStream for Pieces {
-        fn next(&mut self) -> Result<Option<Piece>, TransferError> {
+        fn next(&mut self) -> Result<Option<Piece>, Error> {
             Ok(self.0.next())
         }
     }
@@ -235,7 +235,7 @@ mod tests {
         Piece::End { path: path(of) }
     }
 
-    fn windows(pieces: Vec<Piece>, most: usize) -> Result<Vec<Vec<Collected>>, TransferError> {
+    fn windows(pieces: Vec<Piece>, most: usize) -> Result<Vec<Vec<Collected>>, Error> {
         let (mut stream, mut open) = (Pieces(pieces.into_iter()), Open::default());
         std::iter::from_fn(|| open.collect(&mut stream, most).transpose()).collect()
     }
@@ -267,7 +267,7 @@ mod tests {
         let mut inventory = Inventory::new(attributes);
         let mut last = None;
         for window in windows {
-            assert!(matches!(inventory.complete_plan(), Err(TransferError::Stream { .. })));
+            assert!(matches!(inventory.complete_plan(), Err(Error::Stream { .. })));
             last = Some(inventory.plan(window).unwrap());
         }
         let paths = |plan: &Plan| plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect::<Vec<_>>();
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn impossible_streams_are_refused() {
         let refused = |pieces: Vec<Piece>| match windows(pieces, CHUNK_BYTES).map(drop) {
-            Err(TransferError::Stream { reason, .. }) => reason,
+            Err(Error::Stream { reason, .. }) => reason,
             other => panic!("{other:?}"),
         };
         assert!(refused(vec![bytes("a", 5, 1)]).contains("one after the other"));

@@ -17,7 +17,7 @@ use std::{
 
 use self::inventory::{Collected, Inventory};
 use super::{Sent, Session, Source};
-use crate::{error::TransferError, path::RelativePath, progress::Progress};
+use crate::{error::Error, path::RelativePath, progress::Progress};
 
 /// Bytes of one round. At most three are in memory: one is sent, one waits, one is collected.
 const WINDOW_BYTES: usize = 48 << 20;
@@ -33,7 +33,7 @@ pub enum Piece {
         path: RelativePath,
         /// Offset in the file.
         offset: u64,
-        /// The bytes.
+        /// Its next bytes, in any number.
         bytes: Vec<u8>,
     },
     /// A file is complete.
@@ -48,8 +48,8 @@ pub trait FileStream: Send {
     /// The next item; `None` at the end of a complete stream.
     ///
     /// # Errors
-    /// [`TransferError`] if the stream is damaged, or its program failed.
-    fn next(&mut self) -> Result<Option<Piece>, TransferError>;
+    /// [`Error`] if the stream is damaged, or its program failed.
+    fn next(&mut self) -> Result<Option<Piece>, Error>;
 
     /// Returns a function that ends the stream from another thread, and so unblocks
     /// [`next`](Self::next).
@@ -79,13 +79,13 @@ pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 /// Sends a stream to its end. Nothing is committed yet: [`Session::finish`] does that.
 ///
 /// # Errors
-/// [`TransferError`]: the first error of any thread. The receiver has been notified.
+/// [`Error`]: the first error of any thread. The receiver has been notified.
 pub fn send_stream(
     session: &mut Session<'_>,
     stream: &mut dyn FileStream,
     attributes: FileAttributes,
     progress: &Progress,
-) -> Result<(), TransferError> {
+) -> Result<(), Error> {
     let stop = stream.stopper();
     thread::scope(|scope| {
         let (collected, windows) = mpsc::sync_channel(1);
@@ -99,14 +99,14 @@ pub fn send_stream(
 }
 
 /// A collected round; `None` when the stream is over.
-type Window = Result<Option<Vec<Collected>>, TransferError>;
+type Window = Result<Option<Vec<Collected>>, Error>;
 
 fn send_windows(
     session: &mut Session<'_>,
     windows: &mpsc::Receiver<Window>,
     mut inventory: Inventory,
     progress: &Progress,
-) -> Result<(), TransferError> {
+) -> Result<(), Error> {
     loop {
         let window = match windows.recv_timeout(TICK) {
             Ok(window) => window?,
@@ -115,7 +115,7 @@ fn send_windows(
                 continue;
             }
             // The stream reported its end or an error before.
-            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(TransferError::Stopped),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Error::Stopped),
         };
         let Some(window) = window else { break };
         let plan = inventory.plan(window)?;
@@ -135,7 +135,7 @@ pub fn send_stream_and_commit(
     attributes: FileAttributes,
     note: &str,
     progress: &Progress,
-) -> Result<Sent, TransferError> {
+) -> Result<Sent, Error> {
     match send_stream(&mut session, stream, attributes, progress).and_then(|()| session.send_note(note)) {
         Ok(()) => session.finish(),
         Err(error) => {

@@ -25,7 +25,7 @@ use std::io::{ErrorKind, Read};
 
 use super::{FileStream, Piece};
 use crate::{
-    error::TransferError,
+    error::Error,
     hash::CHUNK_BYTES,
     path::{MAX_PATH_BYTES, RelativePath},
 };
@@ -77,12 +77,12 @@ impl<R: Read> XbStream<R> {
         Self { from, at: 0, payload: None }
     }
 
-    fn damaged(&self, what: &str) -> TransferError {
-        TransferError::Stream { reason: format!("{what}, at byte {} of it", self.at), ends_early: false }
+    fn damaged(&self, what: &str) -> Error {
+        Error::Stream { reason: format!("{what}, at byte {} of it", self.at), ends_early: false }
     }
 
     /// Fills all of `room`.
-    fn fill(&mut self, room: &mut [u8]) -> Result<(), TransferError> {
+    fn fill(&mut self, room: &mut [u8]) -> Result<(), Error> {
         match self.from.read_exact(room) {
             Ok(()) => {
                 self.at += room.len() as u64;
@@ -90,20 +90,20 @@ impl<R: Read> XbStream<R> {
             }
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 let reason = "it ends in the middle of a chunk".to_owned();
-                Err(TransferError::Stream { reason, ends_early: true })
+                Err(Error::Stream { reason, ends_early: true })
             }
-            Err(error) => Err(TransferError::Stream { reason: error.to_string(), ends_early: false }),
+            Err(error) => Err(Error::Stream { reason: error.to_string(), ends_early: false }),
         }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], TransferError> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let mut bytes = [0; N];
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
 
     /// Reads the first byte of the next chunk; `None` at the end.
-    fn first(&mut self) -> Result<Option<u8>, TransferError> {
+    fn first(&mut self) -> Result<Option<u8>, Error> {
         let mut byte = [0];
         loop {
             match self.from.read(&mut byte) {
@@ -113,13 +113,13 @@ impl<R: Read> XbStream<R> {
                     return Ok(Some(byte[0]));
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(TransferError::Stream { reason: error.to_string(), ends_early: false }),
+                Err(error) => return Err(Error::Stream { reason: error.to_string(), ends_early: false }),
             }
         }
     }
 
     /// Reads the head of a chunk. Returns the end of a file, or `None` if a payload follows.
-    fn head(&mut self, first: u8) -> Result<Option<Piece>, TransferError> {
+    fn head(&mut self, first: u8) -> Result<Option<Piece>, Error> {
         let [m1, m2, m3, m4, m5, m6, m7, flags, kind] = self.take::<9>()?;
         if [first, m1, m2, m3, m4, m5, m6, m7] != *MAGIC {
             return Err(self.damaged("no chunk begins here"));
@@ -154,7 +154,7 @@ impl<R: Read> XbStream<R> {
     }
 
     /// Reads the map of holes and checks it against the length of the payload.
-    fn holes(&mut self, count: u32, payload: u64, sum: &mut Crc) -> Result<Vec<(u32, u32)>, TransferError> {
+    fn holes(&mut self, count: u32, payload: u64, sum: &mut Crc) -> Result<Vec<(u32, u32)>, Error> {
         if count > MAX_HOLES {
             return Err(self.damaged("too many holes"));
         }
@@ -176,7 +176,7 @@ impl<R: Read> XbStream<R> {
     }
 
     /// The next bytes of a payload, zeros for holes; `None` at its end.
-    fn piece(&mut self, payload: &mut Payload) -> Result<Option<Piece>, TransferError> {
+    fn piece(&mut self, payload: &mut Payload) -> Result<Option<Piece>, Error> {
         let skip = match &mut payload.holes {
             None => 0,
             Some(holes) => {
@@ -213,7 +213,7 @@ impl<R: Read> XbStream<R> {
 }
 
 impl<R: Read + Send> FileStream for XbStream<R> {
-    fn next(&mut self) -> Result<Option<Piece>, TransferError> {
+    fn next(&mut self) -> Result<Option<Piece>, Error> {
         loop {
             if let Some(mut payload) = self.payload.take() {
                 if let Some(piece) = self.piece(&mut payload)? {
@@ -258,7 +258,7 @@ mod tests {
         [out, map_bytes, payload.to_vec()].concat()
     }
 
-    fn read(bytes: &[u8]) -> Result<Vec<Piece>, TransferError> {
+    fn read(bytes: &[u8]) -> Result<Vec<Piece>, Error> {
         let mut stream = XbStream::new(bytes);
         std::iter::from_fn(|| stream.next().transpose()).collect()
     }
@@ -288,7 +288,7 @@ mod tests {
     fn damaged_and_hostile_streams_are_refused() {
         let good = chunk("t", 0, None, b"abc");
         let refused = |bytes: &[u8], because: &str| match read(bytes) {
-            Err(TransferError::Stream { reason, .. }) => assert!(reason.contains(because), "{because}: {reason}"),
+            Err(Error::Stream { reason, .. }) => assert!(reason.contains(because), "{because}: {reason}"),
             other => panic!("{because}: {other:?}"),
         };
         for cut in 1..good.len() {

@@ -242,7 +242,7 @@ fn the_number_of_empty_records_is_limited() {
             sender.seal(kind, content).unwrap();
         }
         sender.socket.flush().unwrap();
-        assert!(matches!(receiver.read_exact(&mut [0]), Err(TransferError::Tls { .. })));
+        assert!(matches!(receiver.read_exact(&mut [0]), Err(Error::Tls { .. })));
     }
 }
 
@@ -260,7 +260,7 @@ fn other_tls_messages_are_refused() {
         let (mut sender, mut receiver) = ours_both();
         sender.seal(kind, content).unwrap();
         sender.socket.flush().unwrap();
-        assert!(matches!(receiver.read_exact(&mut [0]), Err(TransferError::Tls { .. })), "kind {kind}");
+        assert!(matches!(receiver.read_exact(&mut [0]), Err(Error::Tls { .. })), "kind {kind}");
     }
 }
 
@@ -269,7 +269,7 @@ fn a_close_is_distinguished_from_a_failure() {
     let (mut ours, mut theirs) = pair(2, false);
     theirs.conn.send_close_notify();
     theirs.flush().unwrap();
-    assert!(matches!(ours.read_exact(&mut [0]), Err(TransferError::Disconnected { .. })));
+    assert!(matches!(ours.read_exact(&mut [0]), Err(Error::Disconnected { .. })));
 }
 
 fn ours_both() -> (DataChannel, DataChannel) {
