@@ -31,6 +31,9 @@ _sealant() {
             sealant,checks)
                 cmd="sealant__subcmd__checks"
                 ;;
+            sealant,cost)
+                cmd="sealant__subcmd__cost"
+                ;;
             sealant,encrypt)
                 cmd="sealant__subcmd__encrypt"
                 ;;
@@ -277,6 +280,18 @@ _sealant() {
             sealant__subcmd__cert__subcmd__help,show)
                 cmd="sealant__subcmd__cert__subcmd__help__subcmd__show"
                 ;;
+            sealant__subcmd__cost,compare)
+                cmd="sealant__subcmd__cost__subcmd__compare"
+                ;;
+            sealant__subcmd__cost,help)
+                cmd="sealant__subcmd__cost__subcmd__help"
+                ;;
+            sealant__subcmd__cost__subcmd__help,compare)
+                cmd="sealant__subcmd__cost__subcmd__help__subcmd__compare"
+                ;;
+            sealant__subcmd__cost__subcmd__help,help)
+                cmd="sealant__subcmd__cost__subcmd__help__subcmd__help"
+                ;;
             sealant__subcmd__encrypt,cancel)
                 cmd="sealant__subcmd__encrypt__subcmd__cancel"
                 ;;
@@ -333,6 +348,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help,checks)
                 cmd="sealant__subcmd__help__subcmd__checks"
+                ;;
+            sealant__subcmd__help,cost)
+                cmd="sealant__subcmd__help__subcmd__cost"
                 ;;
             sealant__subcmd__help,encrypt)
                 cmd="sealant__subcmd__help__subcmd__encrypt"
@@ -459,6 +477,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__cert,show)
                 cmd="sealant__subcmd__help__subcmd__cert__subcmd__show"
+                ;;
+            sealant__subcmd__help__subcmd__cost,compare)
+                cmd="sealant__subcmd__help__subcmd__cost__subcmd__compare"
                 ;;
             sealant__subcmd__help__subcmd__encrypt,cancel)
                 cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__cancel"
@@ -935,7 +956,7 @@ _sealant() {
 
     case "${cmd}" in
         sealant)
-            opts="-h -V --help --version audit backup bench cert checks encrypt keyring keys luks migrate provision receive restore rotate send snapshot tunnel verify sst generate help"
+            opts="-h -V --help --version audit backup bench cert checks cost encrypt keyring keys luks migrate provision receive restore rotate send snapshot tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2830,6 +2851,120 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__cost)
+            opts="-q -h --dir --minutes --hours --parts --mysqld --rows --format --html --markdown --raw --quiet --help compare help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --minutes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hours)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parts)
+                    COMPREPLY=($(compgen -W "in-memory larger-than-memory commits connections disk" -- "${cur}"))
+                    return 0
+                    ;;
+                --mysqld)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rows)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__cost__subcmd__compare)
+            opts="-h --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__cost__subcmd__help)
+            opts="compare help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__cost__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__cost__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__encrypt)
             opts="-h --help plan run status pause resume cancel help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3299,7 +3434,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help)
-            opts="audit backup bench cert checks encrypt keyring keys luks migrate provision receive restore rotate send snapshot tunnel verify sst generate help"
+            opts="audit backup bench cert checks cost encrypt keyring keys luks migrate provision receive restore rotate send snapshot tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3735,6 +3870,34 @@ _sealant() {
         sealant__subcmd__help__subcmd__checks)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__cost)
+            opts="compare"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__cost__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
