@@ -23,19 +23,19 @@ fn cost(directory: &Path, options: &[&str]) -> Option<Command> {
 
 fn entries(directory: &Path) -> Vec<String> {
     let names = fs::read_dir(directory).expect("a directory");
-    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    names.map(|entry| entry.expect("an entry").file_name().into_string().expect("ASCII")).collect()
 }
 
 /// Ends the measurement as soon as a file exists.
 fn interrupted_after(mut child: Child, file: &Path) -> Output {
     let deadline = Instant::now() + Duration::from_secs(240);
     while !file.exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before {}", file.display());
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before {}", file.display());
         assert!(Instant::now() < deadline, "{} does not appear", file.display());
         std::thread::sleep(Duration::from_millis(20));
     }
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    child.wait_with_output().unwrap()
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    child.wait_with_output().expect("its output")
 }
 
 #[test]
