@@ -251,7 +251,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     site.install(&mismatched, &["--yes"]).refused(1, "the key is not this certificate's", "cert issue");
     let foreign = TlsFiles { ca: site.old.path("ca.pem").into(), ..good.clone() };
     site.install(&foreign, &["--yes"]).refused(1, "does not lead to the authority", "cert issue");
-    site.install(&good, &["--yes", "--host", "elsewhere"]).refused(1, "it is not for elsewhere", "cert issue");
+    site.install(&good, &["--yes", "--client-name", "elsewhere"]).refused(1, "it is not for elsewhere", "cert issue");
     let authority = Authority::create(&site.new.0.path().join("openssl")).expect("an authority");
     let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("issued");
     site.install(&expired, &["--yes"]).refused(1, "expired on 2019", "cert issue");
@@ -288,7 +288,8 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     small.refused(1, "lacks", "GRANT");
     unchanged("without privileges");
 
-    let ended = site.install(&good, &["--yes", "--host", "localhost", "--format", "json", "--log", "done.jsonl"]);
+    let ended =
+        site.install(&good, &["--yes", "--client-name", "localhost", "--format", "json", "--log", "done.jsonl"]);
     fine(&ended);
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     has_its_schema(&report, "cert-install-1");
@@ -483,7 +484,7 @@ fn rotate_replaces_the_certificate_alone() {
     let planned = rotate(&good, &["--dry-run"]);
     fine(&planned);
     assert!(planned.stdout.contains("cert.pem"), "{}", planned.stdout);
-    rotate(&good, &["--yes", "--host", "elsewhere.example"]).refused(1, "elsewhere.example", "");
+    rotate(&good, &["--yes", "--client-name", "elsewhere.example"]).refused(1, "elsewhere.example", "");
     let other = TlsFiles { key: site.new.issue("other", &[]).key, ..good.clone() };
     rotate(&other, &["--yes"]).refused(1, "key", "");
     assert_eq!(site.served(), old);

@@ -145,3 +145,27 @@ fn an_incomplete_audit_says_so_at_its_end() {
     let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default().replace('\n', " ");
     assert!(last.contains("incomplete: ") && last.ends_with("--require-complete makes exit code 0 a 4"), "{last}");
 }
+
+#[test]
+fn a_server_is_named_as_the_clients_name_it() {
+    let Some(setup) = Setup::new() else { return };
+    let port = setup.server.port().to_string();
+    let audit = |options: &[&str]| {
+        let mut command = sealant();
+        command.args(AUDIT).args(["-u", "far", "--tls-ca", &setup.ca(), "--password-file"]).args(options);
+        let output = command.output().expect("the binary starts");
+        (output.status.code(), said(&output))
+    };
+    let password = setup.dir.path().join("pw").display().to_string();
+    assert_eq!(audit(&[&password, "-h", "127.0.0.1", "-P", &port]).0, Some(0));
+    assert_eq!(audit(&[&password, "--host", "127.0.0.1", "--port", &port]).0, Some(0));
+    assert_eq!(audit(&[&password, "-S", setup.server.socket().to_str().expect("ASCII")]).0, Some(0));
+    // Two servers are not one.
+    assert_eq!(audit(&[&password, "-h", "127.0.0.1", "-S", "/run/mysqld.sock"]).0, Some(2));
+    assert_eq!(audit(&[&password, "-P", &port]).0, Some(2));
+    for option in ["-pFar-secret-1", "--password=Far-secret-1"] {
+        let (code, said) = audit(&[&password, "-h", "127.0.0.1", option]);
+        assert_eq!(code, Some(2));
+        assert!(said.contains("visible to every user") && !said.contains("Far-secret-1"), "{said}");
+    }
+}

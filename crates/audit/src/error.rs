@@ -104,9 +104,10 @@ impl Error {
             Self::Server(error) | Self::AtServer { source: error, .. } => error.hint(),
             Self::KeyStore(error) => error.hint().map(Cow::Borrowed),
             Self::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".into()),
-            Self::NothingNamed => {
-                Some("give mysql://USER@HOST:PORT, --socket PATH, --offline DIR, --facts FILE or --fleet FILE".into())
-            }
+            Self::NothingNamed => Some(
+                "give mysql://USER@HOST:PORT, --socket PATH, --host HOST, --offline DIR, --facts FILE or --fleet FILE"
+                    .into(),
+            ),
             _ => None,
         }
     }

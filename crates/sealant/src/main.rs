@@ -10,8 +10,6 @@ mod process;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::cli::Cli;
 
 fn main() -> ExitCode {
@@ -19,7 +17,7 @@ fn main() -> ExitCode {
     if let Some(arguments) = as_state_transfer() {
         return cli::sst::run(arguments);
     }
-    match Cli::parse().run() {
+    match Cli::from_arguments().and_then(Cli::run) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();

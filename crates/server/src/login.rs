@@ -25,6 +25,10 @@ const MAX_PASSWORD_BYTES: u64 = 4096;
 /// Login options from the caller. Missing ones are taken from option files.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
+    /// Host to connect to by TCP, in place of what option files name.
+    pub host: Option<String>,
+    /// Port of that host; if `None`, that of the option files, or the usual one.
+    pub port: Option<u16>,
     /// Name of the account.
     pub user: Option<String>,
     /// The only option file to read; if `None`, the usual ones.
@@ -94,7 +98,8 @@ impl Login {
         Ok(options)
     }
 
-    /// The server to log in to: from the URL, else the socket, else the option files. `None` if none of them names one.
+    /// The server to log in to: from the URL, else the socket, else the host, else the option files. `None` if none of
+    /// them names one.
     ///
     /// # Errors
     /// [`Error::Url`], [`Error::PasswordInUrl`] and [`Error::NoAccount`].
@@ -111,9 +116,10 @@ impl Login {
             }
             return Ok(Some(target));
         }
-        let endpoint = match (socket, &files.host, &files.socket) {
+        let port = self.port.or(files.port).unwrap_or(DEFAULT_PORT);
+        let endpoint = match (socket, self.host.as_ref().or(files.host.as_ref()), &files.socket) {
             (Some(socket), _, _) => Endpoint::Socket(socket.to_owned()),
-            (None, Some(host), _) => Endpoint::tcp(host, files.port.unwrap_or(DEFAULT_PORT)),
+            (None, Some(host), _) => Endpoint::tcp(host, port),
             (None, None, Some(socket)) => Endpoint::Socket(socket.clone()),
             (None, None, None) => return Ok(None),
         };
@@ -251,6 +257,12 @@ mod tests {
         assert!(by_socket.is_some_and(|name| name.contains("/s")));
         assert!(by_file.is_some_and(|name| name.contains("db1:3307")));
         assert_eq!(login.target(None, None, &ClientOptions::default()).unwrap(), None);
+        let by_host = |port| {
+            let login = Login { host: Some("db2".to_owned()), port, ..login.clone() };
+            login.target(None, None, &files()).unwrap().map(|target| target.to_string())
+        };
+        assert!(by_host(None).is_some_and(|name| name.contains("db2:3307")));
+        assert!(by_host(Some(1)).is_some_and(|name| name.contains("db2:1")));
     }
 
     #[test]

@@ -155,11 +155,12 @@ impl Audit {
             gathering::SourceEvent::Progress(progress) => line.show(&progress.to_string()),
             gathering::SourceEvent::OptionFile(odd) => warning(&odd.to_string()),
         };
-        Ok(source.facts(&self.login.wanted(), &Terminal, &tell)?)
+        Ok(source.facts(&self.login.at(&self.source.address), &Terminal, &tell)?)
     }
 
     fn fleet(&self, fleet: &Fleet, rules: &Rules, now: Timestamp) -> Outcome {
-        let (source, login, line) = (self.source.wanted(), self.login.wanted(), StatusLine::new(self.outputs.quiet));
+        let (source, login, line) =
+            (self.source.wanted(), self.login.at(&self.source.address), StatusLine::new(self.outputs.quiet));
         if source.reads_keys() {
             forbid_dumps();
         }

@@ -8,7 +8,7 @@ use ::change::{LockWait, StatementLog};
 use clap::Args;
 use server::{Options, Target};
 
-use crate::cli::connect::{self, Login};
+use crate::cli::connect::{self, Address, Login};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::render::{Render, Writer};
@@ -16,12 +16,8 @@ use crate::output::render::{Render, Writer};
 /// The server to change.
 #[derive(Debug, Args)]
 pub(crate) struct Server {
-    /// The server, as mysql://USER@HOST:PORT; localhost means TCP here, see --socket
-    #[arg(value_name = "URL", conflicts_with = "socket")]
-    url: Option<String>,
-    /// The server, by its unix socket
-    #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
+    #[command(flatten)]
+    address: Address,
     #[command(flatten)]
     login: Login,
 }
@@ -105,22 +101,22 @@ impl LogFile {
 }
 
 /// Error and hint if no server was given.
-const NOTHING_NAMED: [&str; 2] = ["no server was given", "give mysql://USER@HOST:PORT or --socket PATH"];
+const NOTHING_NAMED: [&str; 2] = ["no server was given", "give mysql://USER@HOST:PORT, --socket PATH or --host HOST"];
 
 impl Server {
     /// Whether the command line names a server; otherwise option files may.
     pub(crate) fn is_named(&self) -> bool {
-        self.url.is_some() || self.socket.is_some()
+        self.address.is_given()
     }
 
     /// Where and how to connect.
     pub(crate) fn connection(&self) -> Result<(Target, Options), Failure> {
-        connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, NOTHING_NAMED)
+        connect::connection(&self.address, &self.login, NOTHING_NAMED)
     }
 
     /// Another server, with the same login.
     pub(crate) fn other(&self, url: &str) -> Result<(Target, Options), Failure> {
-        connect::connection(Some(url), None, &self.login, NOTHING_NAMED)
+        connect::connection(&Address::from_url(url), &self.login, NOTHING_NAMED)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::os::fd::RawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -12,6 +12,35 @@ use server::{Options, Target, TlsMode};
 use zeroize::Zeroizing;
 
 use crate::output::message::{Failure, warning};
+
+/// Which server, as the command-line clients of MySQL and MariaDB name it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Address {
+    /// The server, as mysql://USER@HOST:PORT; localhost means TCP here, see --socket
+    #[arg(value_name = "URL", conflicts_with_all = ["socket", "host"])]
+    pub(crate) url: Option<String>,
+    /// The server, by its unix socket
+    #[arg(long, short = 'S', value_name = "PATH", conflicts_with = "host")]
+    pub(crate) socket: Option<PathBuf>,
+    /// The server, by its host name or address; localhost means TCP here
+    #[arg(long, short = 'h', value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// Port of that host [default: from the option file, or 3306]
+    #[arg(long, short = 'P', value_name = "PORT", requires = "host")]
+    pub(crate) port: Option<u16>,
+}
+
+impl Address {
+    /// The address of a URL.
+    pub(crate) fn from_url(url: &str) -> Self {
+        Self { url: Some(url.to_owned()), socket: None, host: None, port: None }
+    }
+
+    /// Whether the command line names a server; otherwise option files may.
+    pub(crate) fn is_given(&self) -> bool {
+        self.url.is_some() || self.socket.is_some() || self.host.is_some()
+    }
+}
 
 /// Options of the connection.
 #[derive(Debug, Clone, Args)]
@@ -92,6 +121,8 @@ impl Login {
     /// Converts to the library's type.
     pub(crate) fn wanted(&self) -> server::login::Login {
         server::login::Login {
+            host: None,
+            port: None,
             user: self.user.clone(),
             option_file: self.defaults_file.clone(),
             option_groups: None,
@@ -111,6 +142,11 @@ impl Login {
             timeout: Duration::from_secs(self.timeout),
         }
     }
+
+    /// As [`Self::wanted`], for the host of an address.
+    pub(crate) fn at(&self, address: &Address) -> server::login::Login {
+        server::login::Login { host: address.host.clone(), port: address.port, ..self.wanted() }
+    }
 }
 
 /// Asks on the terminal, without echo.
@@ -129,15 +165,16 @@ impl Prompt for Terminal {
 /// Where and how to connect: from the command line, or else from option files. `nothing` is the error and the hint if
 /// neither names a server.
 pub(crate) fn connection(
-    url: Option<&str>,
-    socket: Option<&Path>,
+    address: &Address,
     login: &Login,
     [error, hint]: [&str; 2],
 ) -> Result<(Target, Options), Failure> {
-    let login = login.wanted();
+    let login = login.at(address);
     let files = login.option_files()?;
     files.warnings.iter().for_each(|odd| warning(&odd.to_string()));
-    let target = login.target(url, socket, &files)?.ok_or_else(|| Failure::usage(error).hint(hint))?;
+    let target = login
+        .target(address.url.as_deref(), address.socket.as_deref(), &files)?
+        .ok_or_else(|| Failure::usage(error).hint(hint))?;
     let options = login.options(&target, &files, &Terminal)?;
     Ok((target, options))
 }

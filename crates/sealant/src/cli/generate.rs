@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use super::Cli;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
@@ -46,7 +45,7 @@ impl Generate {
 
 /// The text must not depend on the width of the terminal.
 fn command() -> clap::Command {
-    Cli::command().term_width(100)
+    super::command().term_width(100)
 }
 
 fn completions(dir: &Path) -> std::io::Result<()> {

@@ -7,6 +7,7 @@ mod bucket;
 mod cert;
 mod change;
 mod checks;
+mod client_options;
 mod connect;
 mod cost;
 mod encrypt;
@@ -30,7 +31,9 @@ mod tunnel;
 mod value;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
@@ -72,7 +75,25 @@ enum Verb {
     Generate(generate::Generate),
 }
 
+/// The commands with their options.
+pub(crate) fn command() -> Command {
+    client_options::with_host_option(Cli::command())
+}
+
 impl Cli {
+    /// Parses the arguments of this process. Wrong ones, and those that ask for help, end it.
+    pub(crate) fn from_arguments() -> Result<Self, Failure> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        let matches = match command().try_get_matches_from(&arguments) {
+            Ok(matches) => matches,
+            Err(error) => match client_options::password_in(arguments.into_iter()).filter(|_| error.use_stderr()) {
+                Some(failure) => return Err(failure),
+                None => error.exit(),
+            },
+        };
+        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    }
+
     /// Runs the verb.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
@@ -103,13 +124,11 @@ impl Cli {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn every_verb_says_what_its_exit_codes_mean() {
-        let silent: Vec<_> = Cli::command()
+        let silent: Vec<_> = command()
             .get_subcommands()
             .filter(|verb| !verb.is_hide_set() && !says_codes(verb))
             .map(|verb| verb.get_name().to_owned())
@@ -117,8 +136,13 @@ mod tests {
         assert_eq!(silent, [""; 0]);
     }
 
+    #[test]
+    fn the_commands_are_consistent() {
+        command().debug_assert();
+    }
+
     /// Whether the verb itself, or else each of its parts, lists its exit codes.
-    fn says_codes(verb: &clap::Command) -> bool {
+    fn says_codes(verb: &Command) -> bool {
         let says = verb.get_after_help().is_some_and(|end| end.to_string().contains("Exit codes:\n  0  "));
         says || (verb.has_subcommands() && verb.get_subcommands().filter(|part| !part.is_hide_set()).all(says_codes))
     }

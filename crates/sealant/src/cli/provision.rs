@@ -8,7 +8,7 @@ use ::replication::{Event, NewServer, Peers};
 use ::server::login::password_file;
 use clap::{Args, ValueEnum};
 
-use super::connect::{Login, connection};
+use super::connect::{Address, Login, connection};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -129,7 +129,7 @@ impl Provision {
         let password = self.local_password_file.as_deref().map(password_file).transpose()?;
         let new = NewServer::on(&self.into, socket, self.local_user.clone(), password)?;
         let nothing = ["no source is named", "give --source mysql://USER@HOST:PORT"];
-        let (from, options) = connection(Some(&self.source), None, &self.login, nothing)?;
+        let (from, options) = connection(&Address::from_url(&self.source), &self.login, nothing)?;
         let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(password_file).transpose()?;
         let source = Source::at(&from, self.replication_user.clone(), password, self.replication_ca.clone())?;
         Ok((Peers::connect(&from, options, new)?, source))

@@ -7,25 +7,22 @@ use ::audit::source as audit;
 use clap::Args;
 
 use crate::cli::change::state_dir_help;
+use crate::cli::connect::Address;
 
 /// Options for what to audit.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What to audit")]
 pub(crate) struct Source {
-    /// The server, as mysql://USER@HOST:PORT; localhost means TCP here, see --socket
-    #[arg(value_name = "URL", conflicts_with_all = ["socket", "offline", "facts", "fleet"])]
-    url: Option<String>,
-    /// The server, by its unix socket
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["offline", "facts", "fleet"])]
-    socket: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) address: Address,
     /// A data or backup directory, without a server: reads bytes only
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["facts", "fleet"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "socket", "host", "facts", "fleet"])]
     offline: Option<PathBuf>,
     /// Facts saved with --save, to judge them again
-    #[arg(long, value_name = "FILE", conflicts_with = "fleet")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "socket", "host", "fleet"])]
     facts: Option<PathBuf>,
     /// Many servers, concurrently, in one report (TOML; see the user guide)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "baseline"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "socket", "host", "save", "baseline"])]
     fleet: Option<PathBuf>,
     /// Read every page of every file instead of a sample, and decrypt it with the keys found, as `sealant verify` does
     #[arg(long)]
@@ -78,8 +75,8 @@ impl Source {
     /// Converts to the library's type.
     pub(super) fn wanted(&self) -> audit::Source {
         audit::Source {
-            url: self.url.clone(),
-            socket: self.socket.clone(),
+            url: self.address.url.clone(),
+            socket: self.address.socket.clone(),
             offline: self.offline.clone(),
             facts: self.facts.clone(),
             deep: self.deep,

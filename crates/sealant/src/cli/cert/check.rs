@@ -39,8 +39,8 @@ pub(super) struct Check {
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     ca: Option<PathBuf>,
     /// A name or address that it must contain (repeatable) [default: the host of --endpoint]
-    #[arg(long, value_name = "NAME", conflicts_with = "dir")]
-    host: Vec<String>,
+    #[arg(long, alias = "host", value_name = "NAME", conflicts_with = "dir")]
+    client_name: Vec<String>,
     /// Warn if it expires within this many days
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     warn: u32,
@@ -92,8 +92,8 @@ impl Check {
     /// The names to check: those that are given, or else the one that the server is reached by.
     fn hosts(&self) -> Vec<String> {
         match &self.endpoint {
-            Some(Endpoint::Tcp { host, .. }) if self.host.is_empty() => vec![host.clone()],
-            _ => self.host.clone(),
+            Some(Endpoint::Tcp { host, .. }) if self.client_name.is_empty() => vec![host.clone()],
+            _ => self.client_name.clone(),
         }
     }
 

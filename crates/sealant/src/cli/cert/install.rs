@@ -34,7 +34,7 @@ pub(super) struct Install {
     ca: PathBuf,
     /// A name that the certificate must contain (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Certificate")]
-    host: Vec<String>,
+    client_name: Vec<String>,
     /// Do not change the server's file of authorities
     #[arg(long, help_heading = "Certificate")]
     keep_ca: bool,
@@ -85,7 +85,7 @@ impl Install {
             ca: self.ca.clone(),
             keep_ca: self.keep_ca,
             trust_old_ca: self.trust_old_ca,
-            hosts: self.host.clone(),
+            hosts: self.client_name.clone(),
             outside: self.outside.clone(),
             skip_checks: self.skip_checks,
             timeout: HANDSHAKE_TIMEOUT,

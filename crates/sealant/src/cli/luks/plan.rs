@@ -9,7 +9,7 @@ use luks::device::Host;
 use luks::plan::{Disk, Plan as Decision};
 use report::{write_luks_plan_json, write_luks_plan_table};
 
-use crate::cli::connect::{self, Login};
+use crate::cli::connect::{self, Address, Login};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, warning};
 use crate::output::render::Render;
@@ -25,19 +25,15 @@ use crate::output::render::Render;
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Plan {
-    /// The server, as mysql://USER@HOST:PORT
-    #[arg(value_name = "URL", conflicts_with_all = ["socket", "option_file", "datadir"])]
-    url: Option<String>,
-    /// The server, by its unix socket
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["option_file", "datadir"])]
-    socket: Option<PathBuf>,
+    #[command(flatten)]
+    address: Address,
     #[command(flatten)]
     login: Login,
     /// Do not ask a server: read its paths from this option file (repeatable; later files take precedence)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "socket", "host"])]
     option_file: Vec<PathBuf>,
     /// Do not ask a server: this is the data directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "socket", "host"])]
     datadir: Option<PathBuf>,
     /// A directory with backups (repeatable)
     #[arg(long, value_name = "DIR")]
@@ -85,9 +81,11 @@ impl Plan {
         if self.datadir.is_some() || !self.option_file.is_empty() {
             return Ok(of_option_files(&self.option_file, self.datadir.as_deref(), &self.backup)?);
         }
-        let nothing =
-            ["no server was given", "give mysql://USER@HOST:PORT, --socket PATH, --option-file FILE or --datadir DIR"];
-        let (target, options) = connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, nothing)?;
+        let nothing = [
+            "no server was given",
+            "give mysql://USER@HOST:PORT, --socket PATH, --host HOST, --option-file FILE or --datadir DIR",
+        ];
+        let (target, options) = connect::connection(&self.address, &self.login, nothing)?;
         let options = LiveOptions { backup_dirs: self.backup.clone(), ..LiveOptions::new(target, options) };
         Ok(of_server(&options).map_err(|error| error.at(&options.target.endpoint))?)
     }

@@ -24,7 +24,7 @@ pub(super) struct NewCertificate {
     ca: Option<PathBuf>,
     /// With --certificate: a name that the certificate must contain (repeatable)
     #[arg(long, value_name = "NAME", requires = "certificate")]
-    host: Vec<String>,
+    client_name: Vec<String>,
     /// With --certificate: keep the server's current trusted authorities beside the new one
     #[arg(long, requires = "certificate")]
     trust_old_ca: bool,
@@ -46,7 +46,7 @@ impl NewCertificate {
             ca: ca.clone(),
             keep_ca: false,
             trust_old_ca: self.trust_old_ca,
-            hosts: self.host.clone(),
+            hosts: self.client_name.clone(),
             outside: self.outside.clone(),
             skip_checks: false,
             timeout: HANDSHAKE_TIMEOUT,
