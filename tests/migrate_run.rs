@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::migrate::{Pair, text};
+use crate::support::schema::has_its_schema;
 
 const GTIDS: [&str; 2] = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
 const FENCE: [&str; 3] = ["--fence", "read-only", "--yes"];
@@ -34,6 +37,24 @@ fn ends(pair: &Pair, verb: &str, more: &[&str], code: i32, says: &[&str]) -> Str
     assert_eq!(said.matches("error:").count(), usize::from(code != 0), "{verb}: {said}");
     assert!(!said.contains("panicked") && !said.contains("secret"), "{verb}: {said}");
     said
+}
+
+/// The events of a verb with `--json`, each of which has its schema.
+#[track_caller]
+fn events(pair: &Pair, verb: &str, more: &[&str], code: i32) -> Vec<Value> {
+    let output = pair.command(verb, &[]).arg("--json").args(more).output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(code), "{verb}: {}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    let events = lines.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")));
+    let events: Vec<Value> = events.collect();
+    events.iter().for_each(|event| has_its_schema(event, "migrate-event-1"));
+    events
+}
+
+/// The names of events, without progress, whose number depends on the machine.
+fn names(events: &[Value]) -> Vec<&str> {
+    let names = events.iter().map(|event| event["event"].as_str().expect("a text"));
+    names.filter(|name| *name != "progress").collect()
 }
 
 /// A verb that runs in the background.
@@ -146,6 +167,9 @@ fn differences_are_named(pair: &Pair) {
     ];
     ends(pair, "verify", &[], 3, &named);
     ends(pair, "run", &[], 3, &named);
+    let events = events(pair, "verify", &[], 3);
+    assert_eq!(names(&events), ["divergence", "divergence", "failed"]);
+    assert_eq!(events[events.len() - 1]["exit"], 3);
     ends(pair, "status", &[], 0, &["every row is copied", "    0 %\n"]);
     pair.source.sql("GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN ON *.* TO mig@'%'").expect("statements");
     ends(pair, "cutover", &FENCE, 3, &named);
@@ -222,7 +246,9 @@ fn an_interrupted_migration_goes_on_or_is_given_up() {
     assert!(!is_read_only(&pair));
     assert_eq!(pair.target.sql("SHOW TABLES FROM shop; SHOW DATABASES LIKE '%sealant'").expect("an answer"), "");
     // All of it begins anew, and without the source only what needs none works.
-    ends(&pair, "run", &["--yes"], 0, &["every row is equal"]);
+    let begun = events(&pair, "run", &["--yes"], 0);
+    assert_eq!(names(&begun), ["plan", "phase", "table", "table", "phase", "done"]);
+    assert_eq!((&begun[0]["tables"], &begun[begun.len() - 1]["rows"]), (&json!(2), &json!(20_003)));
     pair.source.stop().expect("it stops");
     ends(&pair, "status", &[], 0, &["every row is copied"]);
     ends(&pair, "verify", &[], 1, &["source: 127.0.0.1", "refused"]);

@@ -11,7 +11,7 @@ use replication::gtid::mysql::GtidSet;
 use server::{Connection, error_code, quote};
 
 use crate::{
-    Error, Phase, Progress, Side,
+    Error, Event, Phase, Progress, Side, Work,
     copy::{
         gate::{Chunk, Gate},
         table::MovedTable,
@@ -21,8 +21,9 @@ use crate::{
     link,
     position::{self, Position},
     preflight::ROW_SETTINGS,
+    progress::{self, Pace, Sample},
     settings::Settings,
-    shared::Shared,
+    shared::{Copied, Shared},
     state,
     stream::Follower,
 };
@@ -33,8 +34,10 @@ pub(crate) const LOCK: &str = "sealant-migrate";
 const LOCK_SECONDS: u64 = 10;
 /// Time between signs of life, and between reports of progress.
 const BEAT: Duration = Duration::from_secs(1);
+/// Pause between looks at whether a run was stopped.
+const POLL: Duration = Duration::from_millis(100);
 
-/// What `work` of [`with_stream`] works with.
+/// What `body` of [`with_stream`] works with.
 pub(crate) struct Active<'m> {
     pub(crate) settings: &'m Settings,
     pub(crate) shared: &'m Shared,
@@ -44,17 +47,19 @@ pub(crate) struct Active<'m> {
     /// Holds the lock at the target.
     pub(crate) target: Connection,
     pub(crate) phase: Phase,
+    work: Work,
+    pace: Pace,
     beaten: Instant,
 }
 
-/// Opens the migration, follows the source while `work` works, and ends.
+/// Opens the migration, follows the source while `body` works, and ends.
 ///
 /// # Errors
-/// Those of `work` and of the stream, whichever came first.
+/// Those of `body` and of the stream, whichever came first.
 pub(crate) fn with_stream<T>(
     settings: &Settings,
     may_begin: bool,
-    work: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
+    body: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let tables = moved_tables(settings)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
@@ -71,8 +76,9 @@ pub(crate) fn with_stream<T>(
     let result = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
         let (shared, tables) = (&shared, tables.as_slice());
-        let mut active = Active { settings, shared, tables, source, target, phase, beaten: Instant::now() };
-        let result = work(&mut active);
+        let (work, pace, beaten) = (Work::Follow, Pace::default(), Instant::now());
+        let mut active = Active { settings, shared, tables, source, target, phase, work, pace, beaten };
+        let result = body(&mut active);
         shared.end();
         result
     });
@@ -157,7 +163,11 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
     let epoch = state::begin_epoch(target)?;
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
+    let mut copied = vec![Copied::default(); tables.len()];
     for stored in state::chunks(target, tables)? {
+        if let Some(copied) = copied.get_mut(stored.table) {
+            copied.add(stored.copied);
+        }
         if stored.verified {
             watched.insert((stored.table, stored.chunk.number));
         }
@@ -167,7 +177,7 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
     }
     let gates = loaded.into_iter().map(Gate::resumed).collect();
     let start = state::position(target)?;
-    let shared = Shared::new(epoch, gates, watched, start);
+    let shared = Shared::new(epoch, gates, watched, copied, start);
     // The position was stored after its transactions were delivered, not after they were visible.
     let begun = shared.lock().begun.clone();
     crate::copy::read::wait_until_visible(source, &shared, &begun)?;
@@ -183,7 +193,7 @@ fn server_id() -> u32 {
 
 impl Active<'_> {
     /// Each second: shows that the run is alive, and keeps both locks. Ends the run if the caller wants that.
-    pub(crate) fn beat(&mut self, report: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+    pub(crate) fn beat(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         if self.settings.stopped() || self.shared.has_ended() {
             return Err(Error::Stopped);
         }
@@ -192,29 +202,78 @@ impl Active<'_> {
         }
         self.beaten = Instant::now();
         state::beat(&mut self.target)?;
-        self.source.query("SELECT 1").map_err(Error::of(Side::Source))?;
-        report(self.progress());
+        let lag = self.lag()?;
+        self.report_tables(events);
+        events(Event::Progress(self.progress(lag)));
         Ok(())
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    /// What is done from now on.
+    pub(crate) fn work_on(&mut self, work: Work) {
+        self.work = work;
+        self.pace.restart();
+    }
+
+    /// Reports the tables of which every row was copied since the last call.
+    pub(crate) fn report_tables(&self, events: &mut dyn FnMut(Event)) {
+        let completed = self.shared.lock().take_completed();
+        for (number, copied) in completed {
+            if let Some(moved) = self.tables.get(number) {
+                events(Event::Table { name: moved.shown.clone(), rows: copied.rows, bytes: copied.bytes });
+            }
+        }
+    }
+
+    /// Age of the newest change that was applied, by the source's clock; zero if the target has every one.
+    fn lag(&mut self) -> Result<Option<Duration>, Error> {
+        let executed = position::executed(&mut self.source)?;
+        let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::of(Side::Source))?;
+        let now: u64 = rows.scalar().and_then(|text| text.parse().ok()).unwrap_or(0);
         let following = self.shared.lock();
-        let chunks = following.gates.iter().map(|gate| gate.chunks().len()).sum();
+        if executed.is_subset_of(&following.applied.gtids) {
+            return Ok(Some(Duration::ZERO));
+        }
+        let applied = u64::from(following.applied_time);
+        Ok((applied > 0).then(|| Duration::from_secs(now.saturating_sub(applied))))
+    }
+
+    fn progress(&mut self, lag: Option<Duration>) -> Progress {
+        let following = self.shared.lock();
+        let chunks: usize = following.gates.iter().map(|gate| gate.chunks().len()).sum();
+        let verified_chunks = following.watched.len();
+        let (done_bytes, total_bytes) = progress::bytes(self.tables, &following);
+        let (done, total) = match self.work {
+            Work::Compare => (as_u64(verified_chunks), as_u64(chunks)),
+            Work::Copy | Work::Follow => (done_bytes, total_bytes),
+        };
+        let copied_bytes = following.copied_now.bytes;
+        let [waits_for_target, waits_for_source] = following.waits;
+        self.pace.note(Instant::now(), Sample { copied_bytes, done, waits_for_target, waits_for_source });
+        let copies = self.work == Work::Copy;
         Progress {
             phase: self.phase,
-            copied_rows: following.copied.0,
-            copied_bytes: following.copied.1,
+            work: self.work,
+            copied_rows: following.copied_now.rows,
+            copied_bytes,
+            done_bytes,
+            total_bytes,
+            bytes_per_second: self.pace.bytes_per_second(),
+            limited_by: self.pace.limited_by().filter(|_| copies),
             applied_rows: following.applied_rows,
-            applied_time: following.applied_time,
+            lag,
             chunks,
-            verified_chunks: following.watched.len(),
+            verified_chunks,
+            eta: self.pace.left(total).filter(|_| self.work != Work::Follow),
         }
     }
 
     /// Waits until the target has everything that the source has executed.
-    pub(crate) fn catch_up(&mut self) -> Result<(), Error> {
+    pub(crate) fn catch_up(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         let executed = position::executed(&mut self.source)?;
-        self.wait_applied(&executed)
+        while !self.shared.is_applied_within(&executed, POLL)? {
+            self.beat(events)?;
+        }
+        Ok(())
     }
 
     /// Waits until the target has these transactions. By GTID: positions in files are those of one server, and another
@@ -238,4 +297,8 @@ impl Active<'_> {
             .map(|(table, chunk)| (table, chunk.clone()))
             .collect()
     }
+}
+
+fn as_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -111,13 +111,13 @@ fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
 /// Everything that can be compared while writes go on, so that little is left for the time without them.
 fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
     for _ in 0..ROUNDS {
-        active.catch_up()?;
+        active.catch_up(events)?;
         verify_changed(active, Hot::Leave, events)?;
         if active.unverified().is_empty() {
             break;
         }
     }
-    active.catch_up()?;
+    active.catch_up(events)?;
     definitions::check(active.settings, Compare::Everything)?;
     let left = active.unverified().len();
     if left > comparable(active.settings) {

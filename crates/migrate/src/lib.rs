@@ -29,6 +29,7 @@ mod logged_type;
 pub mod plan;
 mod position;
 pub mod preflight;
+mod progress;
 mod run;
 mod settings;
 mod shared;
@@ -46,7 +47,8 @@ use catalog::{Column, Table};
 
 pub use cutover::{CutOver, abort, cut_over, finish};
 pub use error::{Divergence, DivergenceKind, Error};
-pub use run::{Event, Progress, Verified, create_tables, is_begun, run, verify};
+pub use progress::{Progress, Work};
+pub use run::{Event, Verified, create_tables, is_begun, run, verify};
 pub use settings::{End, MAX_BLOCKED, Settings, Until, WindowLimits};
 pub use side::Side;
 pub use state::Phase;

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, thread, time::Duration};
 
 use crate::{
-    Divergence, End, Error, Phase, Side,
+    Divergence, End, Error, Phase, Progress, Side, Work,
     active::{Active, with_stream},
     catalog::{Creation, Filter, create, read},
     copy,
@@ -20,27 +20,8 @@ const POLL: Duration = Duration::from_millis(100);
 /// Pause between rounds of comparing what has changed.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Phase.
-    pub phase: Phase,
-    /// Rows that this run has copied.
-    pub copied_rows: u64,
-    /// Bytes of these rows, as texts.
-    pub copied_bytes: u64,
-    /// Changed rows that this run has applied.
-    pub applied_rows: u64,
-    /// Commit time of the newest transaction that was applied, in seconds since 1970 UTC; 0 before the first.
-    pub applied_time: u32,
-    /// Chunks so far.
-    pub chunks: usize,
-    /// Chunks that were equal and have not changed since then.
-    pub verified_chunks: usize,
-}
-
 /// What a run tells while it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// Each second.
@@ -51,6 +32,15 @@ pub enum Event {
     Resumed {
         /// What had failed.
         why: String,
+    },
+    /// Every row of a table is copied.
+    Table {
+        /// `schema.table`.
+        name: String,
+        /// Rows that were copied.
+        rows: u64,
+        /// Bytes of these rows, as texts.
+        bytes: u64,
     },
     /// A row differs.
     Divergence(Divergence),
@@ -83,8 +73,7 @@ pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verifie
         let mut advanced = false;
         let ended = with_stream(settings, true, |active| {
             until(active, &mut |event| {
-                advanced |=
-                    matches!(event, Event::Progress(progress) if progress.copied_rows > 0 || progress.applied_rows > 0);
+                advanced |= matches!(&event, Event::Progress(progress) if progress.copied_rows > 0 || progress.applied_rows > 0);
                 events(event);
             })
         });
@@ -106,7 +95,8 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     events(Event::Phase(active.phase));
     copy_all(active, events)?;
     // The chunks have seen nothing behind this end; from here on the target has the rows of one moment.
-    active.catch_up()?;
+    active.work_on(Work::Follow);
+    active.catch_up(events)?;
     // After the stream, which knows the statement that changed a table of the source.
     definitions::check(active.settings, Compare::Everything)?;
     if active.phase == Phase::Copy {
@@ -136,8 +126,9 @@ fn follow(
 ) -> Result<Infallible, Error> {
     loop {
         let round = std::time::Instant::now();
+        active.work_on(Work::Follow);
         while round.elapsed() < ROUND {
-            active.beat(&mut |progress| events(Event::Progress(progress)))?;
+            active.beat(events)?;
             thread::sleep(POLL);
         }
         let compared = verify_changed(active, Hot::Leave, events)?;
@@ -152,7 +143,10 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
         return Ok(());
     }
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
-    copy::copy(settings, shared, tables, &mut || active.beat(&mut |progress| events(Event::Progress(progress))))
+    active.work_on(Work::Copy);
+    let copied = copy::copy(settings, shared, tables, &mut || active.beat(events));
+    active.report_tables(events);
+    copied
 }
 
 /// Compares every chunk once that was not compared since it changed.
@@ -166,8 +160,8 @@ pub(crate) fn verify_changed(
 ) -> Result<Verified, Error> {
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     let chunks = active.unverified();
-    let mut watch = || active.beat(&mut |progress| events(Event::Progress(progress)));
-    let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut watch)?;
+    active.work_on(Work::Compare);
+    let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut || active.beat(events))?;
     if outcome.divergences.is_empty() {
         return Ok(Verified { chunks: outcome.chunks, rows: outcome.rows, open: outcome.open });
     }
@@ -184,7 +178,7 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         if active.phase == Phase::Copy {
             return Err(Error::NotCopied);
         }
-        active.catch_up()?;
+        active.catch_up(events)?;
         // Stored first: what this run finds must not be forgotten when it ends.
         state::unverify(&mut active.target)?;
         active.shared.update(|following| following.watched.clear());

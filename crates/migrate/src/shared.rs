@@ -14,7 +14,7 @@ use replication::gtid::mysql::GtidSet;
 
 use crate::{
     Error,
-    copy::gate::{Gate, Verdict},
+    copy::gate::{Gate, State, Verdict},
     key::Key,
     position::Position,
 };
@@ -56,8 +56,14 @@ pub(crate) struct Following {
     pub(crate) applied_rows: u64,
     /// Commit time of the newest transaction that was applied, in seconds since 1970.
     pub(crate) applied_time: u32,
-    /// Rows and bytes that were copied.
-    pub(crate) copied: (u64, u64),
+    /// What was copied of each table, by earlier processes too.
+    pub(crate) copied: Vec<Copied>,
+    /// What this process has copied.
+    pub(crate) copied_now: Copied,
+    /// Tables of which every row was copied, until they are reported.
+    pub(crate) completed: Vec<usize>,
+    /// How long readers have waited for loaders, and loaders for readers.
+    pub(crate) waits: [Duration; 2],
     /// Whether someone waits for what is not applied yet.
     pub(crate) flush_wanted: bool,
     probes: Vec<Probe>,
@@ -66,7 +72,50 @@ pub(crate) struct Following {
     failure: Option<Error>,
 }
 
+/// Rows, and their bytes as texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Copied {
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Copied {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.rows = self.rows.saturating_add(more.rows);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
 impl Following {
+    /// Notes that a chunk was loaded: its changes are applied from now on.
+    pub(crate) fn loaded(&mut self, table: usize, chunk: u64, content: Copied) {
+        if let Some(copied) = self.copied.get_mut(table) {
+            copied.add(content);
+        }
+        self.copied_now.add(content);
+        if let Some(gate) = self.gates.get_mut(table) {
+            gate.set(chunk, State::Loaded);
+            if gate.is_complete() {
+                self.completed.push(table);
+            }
+        }
+    }
+
+    /// The tables of which every row was copied since the last call.
+    pub(crate) fn take_completed(&mut self) -> Vec<(usize, Copied)> {
+        let copied = |number: usize| self.copied.get(number).copied().unwrap_or_default();
+        let completed = self.completed.iter().map(|number| (*number, copied(*number))).collect();
+        self.completed.clear();
+        completed
+    }
+
+    /// Notes that a thread has waited for one that works on the other end.
+    pub(crate) fn note_wait(&mut self, reader: bool, time: Duration) {
+        let [readers, loaders] = &mut self.waits;
+        let waits = if reader { readers } else { loaders };
+        *waits = waits.saturating_add(time);
+    }
+
     /// Begins to note whether a range changes. Returns the number of the probe.
     pub(crate) fn begin_probe(&mut self, table: usize, after: &Option<Key>, upto: &Option<Key>) -> u64 {
         let number = self.next_probe;
@@ -106,7 +155,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(epoch: u64, gates: Vec<Gate<Key>>, watched: HashSet<(usize, u64)>, start: Position) -> Self {
+    pub(crate) fn new(
+        epoch: u64,
+        gates: Vec<Gate<Key>>,
+        watched: HashSet<(usize, u64)>,
+        copied: Vec<Copied>,
+        start: Position,
+    ) -> Self {
         let following = Following {
             gates,
             watched,
@@ -115,7 +170,10 @@ impl Shared {
             applied: Position { log: LogPosition::default(), ..start },
             applied_rows: 0,
             applied_time: 0,
-            copied: (0, 0),
+            copied,
+            copied_now: Copied::default(),
+            completed: Vec::new(),
+            waits: [Duration::ZERO; 2],
             flush_wanted: false,
             probes: Vec::new(),
             next_probe: 0,
@@ -181,6 +239,15 @@ impl Shared {
             }
             following.wants(gtids.is_subset_of(&following.applied.gtids)).map(Ok)
         })?
+    }
+
+    /// Whether the target has these transactions, now or after some time.
+    pub(crate) fn is_applied_within(&self, gtids: &GtidSet, time: Duration) -> Result<bool, Error> {
+        let began = Instant::now();
+        self.wait(|following| {
+            let applied = following.wants(gtids.is_subset_of(&following.applied.gtids)).is_some();
+            (applied || began.elapsed() >= time).then_some(applied)
+        })
     }
 
     /// Waits until the target has everything that the stream has begun. Returns these transactions.

@@ -17,6 +17,7 @@ use crate::{
     },
     key::{Key, KeyColumns},
     position::Position,
+    shared::Copied,
 };
 
 /// Version of the tables below.
@@ -82,6 +83,7 @@ pub(crate) struct Run {
 pub(crate) struct StoredChunk {
     pub(crate) table: usize,
     pub(crate) chunk: Chunk<Key>,
+    pub(crate) copied: Copied,
     pub(crate) verified: bool,
 }
 
@@ -188,7 +190,7 @@ pub(crate) fn compare_tables(target: &mut Connection, tables: &[MovedTable]) -> 
 
 /// The loaded chunks of all tables.
 pub(crate) fn chunks(target: &mut Connection, tables: &[MovedTable]) -> Result<Vec<StoredChunk>, Error> {
-    let sql = "SELECT tbl, number, after_key, upto_key, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
+    let sql = "SELECT tbl, number, after_key, upto_key, row_count, bytes, verified FROM `_sealant`.`chunk` ORDER BY tbl, number";
     let rows = target.query(sql).map_err(failed)?;
     (0..rows.rows.len()).map(|row| stored_chunk(&rows, row, tables)).collect()
 }
@@ -217,7 +219,8 @@ fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<Stored
     };
     let chunk =
         Chunk { number: number("number")?, after: key("after_key")?, upto: key("upto_key")?, state: State::Loaded };
-    Ok(StoredChunk { table, chunk, verified: number("verified")? != 0 })
+    let copied = Copied { rows: number("row_count")?, bytes: number("bytes")? };
+    Ok(StoredChunk { table, chunk, copied, verified: number("verified")? != 0 })
 }
 
 /// Begins the epoch of a process: transactions of earlier ones, which their server may not have ended yet, are stored

@@ -37,6 +37,17 @@ pub(crate) fn pretty(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> 
     Ok(())
 }
 
+/// Writes a value as one line of JSON, as [`pretty`] does.
+///
+/// # Errors
+/// [`Error::Write`].
+pub(crate) fn line(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
+    let mut careful = EscapingWriter(out);
+    serde_json::to_writer(&mut careful, value)?;
+    careful.0.write_all(b"\n")?;
+    Ok(())
+}
+
 /// Passes JSON on and escapes. The serializer writes whole pieces of UTF-8, and non-ASCII characters occur only inside
 /// JSON strings.
 struct EscapingWriter<'a>(&'a mut dyn Write);

@@ -57,8 +57,8 @@ use audit::finding::Severity;
 use audit::outcome::Outcome;
 
 pub use self::migrate::{
-    migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,
-    write_migrate_json, write_migrate_plan, write_migrate_status,
+    MigrateLine, migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,
+    write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_status,
 };
 pub use ::verify::size;
 pub use backup::{

@@ -27,7 +27,8 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    const fn code(self) -> u8 {
+    /// The number.
+    pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Clean => 0,
             Self::Failed | Self::MonitorWarning => 1,

@@ -4,8 +4,14 @@ use std::{thread::sleep, time::Duration};
 
 use server::{Connection, Executed, error_code};
 
-use super::{gate::State, read::Content};
-use crate::{End, Error, Side, apply::write::collided, link, shared::Shared, state};
+use super::read::Content;
+use crate::{
+    End, Error, Side,
+    apply::write::collided,
+    link,
+    shared::{Copied, Shared},
+    state,
+};
 
 /// Attempts at a transaction that collides with the applied changes.
 const TRIES: u32 = 20;
@@ -42,13 +48,8 @@ impl<'m> Loader<'m> {
             }
         }
         let bytes = u64::try_from(content.file.len()).unwrap_or(u64::MAX);
-        self.shared.update(|following| {
-            if let Some(gate) = following.gates.get_mut(content.table.number) {
-                gate.set(content.chunk.number, State::Loaded);
-            }
-            let (rows_before, bytes_before) = following.copied;
-            following.copied = (rows_before.saturating_add(content.rows), bytes_before.saturating_add(bytes));
-        });
+        let copied = Copied { rows: content.rows, bytes };
+        self.shared.update(|following| following.loaded(content.table.number, content.chunk.number, copied));
         Ok(())
     }
 

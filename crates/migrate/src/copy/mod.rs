@@ -12,7 +12,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use self::{
@@ -74,6 +74,7 @@ fn read_all<'m>(
             let TrySendError::Full(back) = full else { return Err(Error::Stopped) };
             content = back;
             shared.sleep(QUEUE_POLL)?;
+            shared.lock().note_wait(true, QUEUE_POLL);
         }
     }
     Ok(())
@@ -82,7 +83,9 @@ fn read_all<'m>(
 fn load_all(settings: &Settings, shared: &Shared, receiver: &Mutex<Receiver<Content<'_>>>) -> Result<(), Error> {
     let mut loader = Loader::open(&settings.target, shared)?;
     loop {
+        let began = Instant::now();
         let received = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);
+        shared.lock().note_wait(false, began.elapsed());
         match received {
             Ok(content) => loader.load(&content)?,
             Err(RecvTimeoutError::Timeout) if shared.has_ended() => return Err(Error::Stopped),

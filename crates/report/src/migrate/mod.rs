@@ -1,12 +1,13 @@
 //! Plans and runs of `sealant migrate`.
 
+mod event;
 mod plan;
+mod progress;
 mod run;
 
 pub use self::{
+    event::{MigrateLine, write_migrate_line},
     plan::{write_migrate_json, write_migrate_plan},
-    run::{
-        migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,
-        write_migrate_status,
-    },
+    progress::migrate_status_line,
+    run::{migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_verified, write_migrate_status},
 };

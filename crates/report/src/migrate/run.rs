@@ -2,7 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
-use ::migrate::{CutOver, DivergenceKind, Event, Phase, Progress, Status, Verified};
+use ::migrate::{CutOver, DivergenceKind, Event, Phase, Status, Verified};
 
 use super::plan::paragraph;
 use crate::{
@@ -13,25 +13,22 @@ use crate::{
 /// Columns of a table's name.
 const NAME: usize = 36;
 
-/// The status line of a run.
-#[must_use]
-pub fn migrate_status_line(progress: &Progress) -> String {
-    let rows = number(progress.copied_rows);
-    let applied = number(progress.applied_rows);
-    format!(
-        "{}  copied {rows} rows, {}  applied {applied} changes  verified {} of {} chunks",
-        short(progress.phase),
-        size(progress.copied_bytes),
-        number(progress.verified_chunks),
-        number(progress.chunks)
-    )
+/// Name of a phase, for scripts.
+pub(super) const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Copy => "copy",
+        Phase::Copied => "copied",
+        Phase::CutOver => "cut-over",
+        Phase::Switched => "switched",
+    }
 }
 
-const fn short(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Copy => "copying",
-        Phase::Copied => "following",
-        Phase::CutOver | Phase::Switched => "cutting over",
+/// Name of a kind of difference, for scripts.
+pub(super) const fn divergence_kind(kind: DivergenceKind) -> &'static str {
+    match kind {
+        DivergenceKind::Missing => "missing",
+        DivergenceKind::Extra => "extra",
+        DivergenceKind::Different => "different",
     }
 }
 
@@ -112,7 +109,7 @@ pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), 
     }
     let process = match status.running {
         true => "runs now".to_owned(),
-        false => format!("none runs; the last one ended {} ago", ago(status.seen)),
+        false => format!("none runs; the last sign of one is {} old", ago(status.seen)),
     };
     paragraph(out, "process", &process)?;
     paragraph(out, "applied", &format!("transactions {}", status.position.replace(',', ", ")))?;
@@ -202,10 +199,10 @@ mod tests {
     fn a_status_says_what_comes_next_in_80_columns() {
         for (phase, running, fenced, expected) in [
             (Phase::Copy, false, false, "next      sealant migrate run goes on\n"),
-            (Phase::CutOver, false, true, "sealant migrate abort gives the migration up"),
+            (Phase::CutOver, false, true, "sealant migrate abort gives the\n"),
             (Phase::Switched, false, false, "sealant migrate finish"),
             (Phase::Copied, true, false, "process   runs now"),
-            (Phase::Copied, false, false, "none runs; the last one ended 1 h 6 min ago"),
+            (Phase::Copied, false, false, "none runs; the last sign of one is 1 h 6 min old"),
         ] {
             let text = status(phase, running, fenced);
             assert!(text.contains(expected), "{text}");

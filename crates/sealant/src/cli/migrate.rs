@@ -4,18 +4,16 @@ mod cutover;
 mod ends;
 mod finish;
 mod plan;
+mod reporting;
 mod run;
 mod scope;
 mod status;
 mod verify;
 
-use ::migrate::Event;
 use clap::{Args, Subcommand};
-use report::{migrate_event, migrate_status_line};
 
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
-use crate::output::progress::StatusLine;
+use crate::output::message::Failure;
 
 /// Move the tables of a server into another one over SQL, while they are used, never less encrypted
 ///
@@ -37,32 +35,6 @@ enum Command {
     Cutover(Box<cutover::Cutover>),
     Finish(Box<finish::Finish>),
     Abort(Box<finish::Abort>),
-}
-
-/// Options of verbs that run for a long time.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-struct Reporting {
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-impl Reporting {
-    fn status(&self) -> StatusLine {
-        StatusLine::new(self.quiet)
-    }
-
-    /// Shows an event: progress in the status line, everything else as a line of its own.
-    fn tell(&self, status: &StatusLine, event: &Event) {
-        if let Event::Progress(progress) = event {
-            return status.show(&migrate_status_line(progress));
-        }
-        if let Some(text) = migrate_event(event).filter(|_| !self.quiet) {
-            status.clear();
-            info(&text);
-        }
-    }
 }
 
 const EXAMPLES: &str = "\

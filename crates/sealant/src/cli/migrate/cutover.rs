@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use ::migrate::{MAX_BLOCKED, cut_over};
 use clap::{Args, ValueEnum};
-use report::migrate_cut_over;
+use report::{MigrateLine, migrate_cut_over};
 
-use super::{Reporting, scope::Scope};
+use super::reporting::{Reporter, Reporting};
+use super::scope::Scope;
 use crate::cli::change::confirm;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, say};
+use crate::output::message::Failure;
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then
@@ -52,16 +53,18 @@ impl Cutover {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let Fence::ReadOnly = self.fence;
         forbid_dumps();
+        self.reporting.run(|reporter| self.work(reporter))
+    }
+
+    fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
         let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
         if !self.yes {
             confirm("migrate status", &|out| writeln!(out, "The source will take no more writes (super_read_only)."))?;
         }
         settings.max_blocked = Duration::from_secs(self.max_blocked);
         settings.stop = ended_by_signals()?;
-        let status = self.reporting.status();
-        let done = cut_over(&settings, &mut |event| self.reporting.tell(&status, &event));
-        status.clear();
-        say(&migrate_cut_over(&done?));
+        let done = cut_over(&settings, &mut |event| reporter.event(&event))?;
+        reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
         Ok(Exit::Clean)
     }
 }

@@ -3,13 +3,14 @@
 use ::migrate::plan::{Readiness, plan};
 use ::migrate::{Settings, Until, create_tables, is_begun, run};
 use clap::{Args, ValueEnum};
-use report::{migrate_copied, migrate_ready, write_migrate_plan};
+use report::{MigrateLine, migrate_copied, migrate_ready, write_migrate_plan};
 
 use super::ends::End;
-use super::{Reporting, scope::Scope};
+use super::reporting::{Reporter, Reporting};
+use super::scope::Scope;
 use crate::cli::change::confirm;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, say};
+use crate::output::message::Failure;
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was
@@ -51,6 +52,10 @@ pub(super) const EXITS: exit::Codes = &[
 impl Run {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
+        self.reporting.run(|reporter| self.work(reporter))
+    }
+
+    fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
         let mut opened = self.scope.ends.open()?;
         let mut settings = self.scope.settings(&mut opened)?;
         settings.until = match self.until {
@@ -59,26 +64,27 @@ impl Run {
             Goal::Forever => Until::Forever,
         };
         if !is_begun(&settings.target)?
-            && let Some(exit) = self.begin(&mut opened, &settings)?
+            && let Some(exit) = self.begin(&mut opened, &settings, reporter)?
         {
             return Ok(exit);
         }
         settings.stop = ended_by_signals()?;
-        let status = self.reporting.status();
-        let verified = run(&settings, &mut |event| self.reporting.tell(&status, &event));
-        status.clear();
-        let verified = verified?;
-        if !self.reporting.quiet {
-            say(&match self.until {
-                Goal::Copied => migrate_copied(),
-                Goal::Verified | Goal::Forever => migrate_ready(&verified),
-            });
-        }
+        let verified = run(&settings, &mut |event| reporter.event(&event))?;
+        let messages = match self.until {
+            Goal::Copied => migrate_copied(),
+            Goal::Verified | Goal::Forever => migrate_ready(&verified),
+        };
+        reporter.end(&MigrateLine::Compared(&verified), &messages);
         Ok(Exit::Clean)
     }
 
     /// Judges both servers, asks, and creates the tables. Returns the exit code if the migration is not begun.
-    fn begin(&self, [source, target]: &mut [End; 2], settings: &Settings) -> Result<Option<Exit>, Failure> {
+    fn begin(
+        &self,
+        [source, target]: &mut [End; 2],
+        settings: &Settings,
+        reporter: &Reporter<'_>,
+    ) -> Result<Option<Exit>, Failure> {
         let plan = plan(source.borrowed(), target.borrowed(), self.scope.request())?;
         let exit = match plan.readiness() {
             Readiness::Ready => None,
@@ -86,13 +92,17 @@ impl Run {
             Readiness::Unknown => Some(Exit::Incomplete),
         };
         let show = |out: &mut dyn std::io::Write| write_migrate_plan(&plan, out).map_err(std::io::Error::from);
-        if exit.is_some() {
+        if let Some(exit) = exit {
+            let (error, hint) =
+                ("the plan does not allow it", Some("sealant migrate plan shows what stands in the way"));
+            reporter.line(&MigrateLine::Failed { error, hint, exit: exit.code() });
             show(&mut std::io::stderr()).map_err(|error| Failure::new(format!("the plan cannot be shown: {error}")))?;
-            return Ok(exit);
+            return Ok(Some(exit));
         }
         if !self.yes {
             confirm("migrate plan", &show)?;
         }
+        reporter.line(&MigrateLine::Plan(&plan));
         create_tables(settings, &self.scope.filter(), self.scope.creation())?;
         Ok(None)
     }

@@ -2,11 +2,12 @@
 
 use ::migrate::verify;
 use clap::Args;
-use report::migrate_verified;
+use report::{MigrateLine, migrate_verified};
 
-use super::{Reporting, scope::Scope};
+use super::reporting::Reporting;
+use super::scope::Scope;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, say};
+use crate::output::message::Failure;
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Compare every row of both servers again, while they change; rows that differ are named
@@ -28,12 +29,12 @@ pub(super) const EXITS: exit::Codes = &[
 impl Verify {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
-        let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
-        settings.stop = ended_by_signals()?;
-        let status = self.reporting.status();
-        let verified = verify(&settings, &mut |event| self.reporting.tell(&status, &event));
-        status.clear();
-        say(&migrate_verified(&verified?));
-        Ok(Exit::Clean)
+        self.reporting.run(|reporter| {
+            let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+            settings.stop = ended_by_signals()?;
+            let verified = verify(&settings, &mut |event| reporter.event(&event))?;
+            reporter.end(&MigrateLine::Compared(&verified), &migrate_verified(&verified));
+            Ok(Exit::Clean)
+        })
     }
 }

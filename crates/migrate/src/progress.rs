@@ -1,0 +1,179 @@
+//! How far a run is, how fast, and how long it may still take.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+use crate::{Phase, Side, copy::table::MovedTable, shared::Following};
+
+/// Time over which rates are taken.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// What a run does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// Rows are copied.
+    Copy,
+    /// Changes of the source are applied, so that the target has what the source has.
+    Follow,
+    /// Rows of both ends are compared.
+    Compare,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Phase.
+    pub phase: Phase,
+    /// What it does.
+    pub work: Work,
+    /// Rows that this run has copied.
+    pub copied_rows: u64,
+    /// Bytes of these rows, as texts.
+    pub copied_bytes: u64,
+    /// Of [`Self::total_bytes`], what is at the target, copied by earlier runs too.
+    pub done_bytes: u64,
+    /// Bytes of all tables with their indexes, as the source estimates them.
+    pub total_bytes: u64,
+    /// Bytes, as texts, that are copied in a second.
+    pub bytes_per_second: u64,
+    /// The end that copying waits for.
+    pub limited_by: Option<Side>,
+    /// Changed rows that this run has applied.
+    pub applied_rows: u64,
+    /// How much older than now the newest change is that was applied; zero if the target has every one. `None` before
+    /// the first.
+    pub lag: Option<Duration>,
+    /// Chunks so far.
+    pub chunks: usize,
+    /// Chunks that were equal and have not changed since then.
+    pub verified_chunks: usize,
+    /// Time until every row is copied, or compared; `None` until it can be estimated.
+    pub eta: Option<Duration>,
+}
+
+/// Estimated bytes of all tables, and of what is at the target.
+pub(crate) fn bytes(tables: &[MovedTable], following: &Following) -> (u64, u64) {
+    let mut done = 0_u64;
+    let mut total = 0_u64;
+    for (moved, (gate, copied)) in tables.iter().zip(following.gates.iter().zip(&following.copied)) {
+        let estimate = moved.table.bytes;
+        let part = if gate.is_complete() { estimate } else { share(estimate, copied.rows, moved.table.rows) };
+        done = done.saturating_add(part);
+        total = total.saturating_add(estimate);
+    }
+    (done, total)
+}
+
+/// The share of an estimate that belongs to `rows` of about `all`: less than all of it.
+fn share(bytes: u64, rows: u64, all: u64) -> u64 {
+    let rows = rows.min(all.saturating_sub(1));
+    let share = u128::from(bytes).saturating_mul(rows.into()).checked_div(all.max(1).into());
+    u64::try_from(share.unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+/// Rates, from what was counted in the last half minute.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    samples: VecDeque<(Instant, Sample)>,
+}
+
+/// Counters at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sample {
+    pub(crate) copied_bytes: u64,
+    /// Done of what [`Pace::left`] is about.
+    pub(crate) done: u64,
+    /// How long readers have waited for loaders.
+    pub(crate) waits_for_target: Duration,
+    /// How long loaders have waited for readers.
+    pub(crate) waits_for_source: Duration,
+}
+
+impl Pace {
+    pub(crate) fn note(&mut self, now: Instant, sample: Sample) {
+        // Other work begins.
+        if self.samples.back().is_some_and(|(_, last)| sample.done < last.done) {
+            self.samples.clear();
+        }
+        self.samples.push_back((now, sample));
+        while self.samples.front().is_some_and(|(at, _)| now.duration_since(*at) > WINDOW) {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Forgets what was counted, as other work begins.
+    pub(crate) fn restart(&mut self) {
+        self.samples.clear();
+    }
+
+    pub(crate) fn bytes_per_second(&self) -> u64 {
+        let Some((time, first, last)) = self.ends() else { return 0 };
+        per_second(last.copied_bytes.saturating_sub(first.copied_bytes), time)
+    }
+
+    pub(crate) fn limited_by(&self) -> Option<Side> {
+        let (_, first, last) = self.ends()?;
+        let target = last.waits_for_target.saturating_sub(first.waits_for_target);
+        let source = last.waits_for_source.saturating_sub(first.waits_for_source);
+        match target.cmp(&source) {
+            std::cmp::Ordering::Greater => Some(Side::Target),
+            std::cmp::Ordering::Less => Some(Side::Source),
+            std::cmp::Ordering::Equal => None,
+        }
+    }
+
+    /// The time for the rest of `total`, once a hundredth is done.
+    pub(crate) fn left(&self, total: u64) -> Option<Duration> {
+        let (time, first, last) = self.ends()?;
+        let rate = per_second(last.done.saturating_sub(first.done).saturating_mul(1000), time);
+        let left = total.saturating_sub(last.done).saturating_mul(1000).checked_div(rate)?;
+        (last.done.saturating_mul(100) > total).then(|| Duration::from_secs(left))
+    }
+
+    fn ends(&self) -> Option<(Duration, Sample, Sample)> {
+        let ((began, first), (ended, last)) = (self.samples.front()?, self.samples.back()?);
+        let time = ended.duration_since(*began);
+        (!time.is_zero()).then_some((time, *first, *last))
+    }
+}
+
+fn per_second(count: u64, time: Duration) -> u64 {
+    let rate = u128::from(count).saturating_mul(1000).checked_div(time.as_millis().max(1));
+    u64::try_from(rate.unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_estimated_from_the_last_half_minute() {
+        let (mut pace, began) = (Pace::default(), Instant::now());
+        assert_eq!((pace.left(1000), pace.bytes_per_second(), pace.limited_by()), (None, 0, None));
+        // Slow at first, and waiting for the source.
+        for second in 0..=60_u64 {
+            let fast = second.saturating_sub(20);
+            let sample = Sample {
+                copied_bytes: fast * 50,
+                done: 20 + fast * 10,
+                waits_for_target: Duration::from_millis(fast * 700),
+                waits_for_source: Duration::from_millis(second * 100),
+            };
+            pace.note(began + Duration::from_secs(second), sample);
+        }
+        assert_eq!(pace.left(620), Some(Duration::from_secs(20)));
+        assert_eq!((pace.bytes_per_second(), pace.limited_by()), (50, Some(Side::Target)));
+        // Less than a hundredth is done.
+        assert_eq!(pace.left(1_000_000), None);
+        pace.note(began + Duration::from_secs(61), Sample::default());
+        assert_eq!((pace.left(620), pace.samples.len()), (None, 1));
+    }
+
+    #[test]
+    fn a_table_that_is_larger_than_its_estimate_is_not_done_early() {
+        assert_eq!((share(1000, 50, 100), share(1000, 500, 100), share(1000, 5, 0)), (500, 990, 0));
+    }
+}
