@@ -25,7 +25,7 @@ use server::Connection;
 use snapshot::{Choice, Provider, follow::Account};
 
 use super::{
-    chain::Archive,
+    chain::{Archive, newest_trusted, pruned},
     failover::{self, Former, Takeover},
     segment::Part,
     source::Source,
@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     BackupError, Config, Repository,
-    repository::{Attempt, put_signed},
+    repository::{Attempt, is_denied, put_signed},
 };
 
 /// Heartbeat interval that the server is asked for: it sends one when it has sent nothing for this long.
@@ -132,6 +132,7 @@ pub fn archive(
         }
     }
     let mut archiver = open(&source.id)?;
+    archiver.check_state(&source)?;
     archiver.put_pending_receipt(Attempt::Again)?;
     archiver.begin(&source, &directory)?;
     let until = (mode == Mode::Once).then(|| source.end.clone());
@@ -223,6 +224,28 @@ impl Archiver<'_> {
         self.state.save()
     }
 
+    /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a machine
+    /// that goes on as this host.
+    fn check_state(&self, source: &Source) -> Result<(), BackupError> {
+        let ArchiveState { number, draft, end, .. } = &self.state.archive;
+        if !self.repository.may_read() || end.file.is_empty() {
+            return Ok(());
+        }
+        // A draft may be stored already.
+        let own = draft.as_ref().map_or(*number, |draft| draft.number);
+        let signers = AllowedSigners::only(self.key.public(), &self.config.host);
+        match newest_trusted(self.repository, (&self.config.host, &source.id), own, &signers) {
+            Ok(None) => Ok(()),
+            Ok(Some(newest)) => {
+                let (host, server) = (self.config.host.clone(), source.id.clone());
+                Err(BackupError::OldState { host, server, number: *number, newest })
+            }
+            // It may read the repository, but not list it.
+            Err(error) if is_denied(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Continues the archive in the repository, for a host that has lost its state. Returns whether there is one.
     fn adopt(&mut self, source: &Source) -> Result<bool, BackupError> {
         if !self.repository.may_read() {
@@ -233,7 +256,7 @@ impl Archiver<'_> {
         let archive = Archive::read_one(self.repository, &self.config.host, &source.id, Some(&signers))?;
         let Some((newest, digest)) = archive.as_ref().and_then(|archive| archive.receipts.last().zip(archive.newest))
         else {
-            return Ok(false);
+            return self.number_after_prune(source).map(|()| false);
         };
         let segments = archive.iter().flat_map(Archive::segments).map(|(segment, _)| segment);
         let begin = segments.filter(|segment| segment.file == newest.end.file && segment.start == FIRST_EVENT).last();
@@ -246,6 +269,19 @@ impl Archiver<'_> {
             ..ArchiveState::default()
         };
         Ok(true)
+    }
+
+    /// Takes the number and hash of the newest receipt from a prune that has removed all of them.
+    fn number_after_prune(&mut self, source: &Source) -> Result<(), BackupError> {
+        let mut pruned = match pruned(self.repository, &self.config.host, None) {
+            Err(error) if is_denied(&error) => return Ok(()),
+            pruned => pruned?,
+        };
+        if let Some(newest) = pruned.remove(&source.id) {
+            let (number, previous) = (newest.removed.number, Some(newest.removed.sha256));
+            self.state.archive = ArchiveState { number, previous, ..self.state.archive.clone() };
+        }
+        Ok(())
     }
 
     /// Continues the archive of the server that this one has replaced. Returns whether there is one.

@@ -237,9 +237,7 @@ impl Archive {
             let receipt = names::binlog_receipt(&self.host, &self.server, number);
             [receipt, names::binlog_signature(&self.host, &self.server, number)]
         };
-        // A prune leaves the first signature.
-        let first = self.pruned.map(|_| names::binlog_signature(&self.host, &self.server, 1));
-        self.receipts.iter().flat_map(move |receipt| names(receipt.number)).chain(first)
+        self.receipts.iter().flat_map(move |receipt| names(receipt.number))
     }
 
     /// A part as an object of the repository.
@@ -263,7 +261,7 @@ pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<St
 }
 
 /// What prunes have removed of each server's archive.
-fn pruned(
+pub(super) fn pruned(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
@@ -292,7 +290,7 @@ fn judged_receipts(
     })
 }
 
-/// Visits receipts in order with their numbers, `None` for one that cannot be trusted, until `visit` returns false.
+/// Visits receipts in order with their numbers, `None` for one that cannot be trusted.
 ///
 /// # Errors
 /// [`BackupError::Store`].
@@ -302,7 +300,7 @@ pub(crate) fn each_receipt(
     server: &str,
     numbers: &[u64],
     signers: &AllowedSigners,
-    visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>) -> bool,
+    visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>),
 ) -> Result<(), BackupError> {
     for some in numbers.chunks(READERS) {
         for (number, found) in some.iter().zip(judged_receipts(repository, host, server, some, Some(signers))) {
@@ -310,12 +308,34 @@ pub(crate) fn each_receipt(
                 Err(BackupError::Object { .. } | BackupError::Untrusted { .. }) => None,
                 found => Some(found?),
             };
-            if !visit(*number, trusted) {
-                return Ok(());
-            }
+            visit(*number, trusted);
         }
     }
     Ok(())
+}
+
+/// Number of the newest receipt behind `number` that can be trusted; `None` if there is none.
+///
+/// # Errors
+/// [`BackupError::Store`].
+pub(super) fn newest_trusted(
+    repository: &Repository,
+    (host, server): (&str, &str),
+    number: u64,
+    signers: &AllowedSigners,
+) -> Result<Option<u64>, BackupError> {
+    let listed = repository.store().list(&names::binlog_receipts(host, server))?;
+    let numbers = listed.iter().filter_map(|listed| names::binlog_receipt_number(host, listed.name.as_str()));
+    let behind: Vec<u64> = numbers.map(|(_, found)| found).filter(|found| *found > number).collect();
+    // Anyone may put an object with such a name, but only this host signs it.
+    for found in behind.into_iter().rev() {
+        match judged_receipts(repository, host, server, &[found], Some(signers)).pop() {
+            Some(Ok(_)) => return Ok(Some(found)),
+            Some(Err(BackupError::Object { .. } | BackupError::Untrusted { .. })) | None => {}
+            Some(Err(error)) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// Parses a receipt and verifies its signature.
