@@ -23,7 +23,7 @@ use crate::{
 const READERS: usize = 16;
 
 /// The archive of one server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Archive {
     /// Name of the host.
     pub host: String,
@@ -214,6 +214,11 @@ impl Archive {
         })
     }
 
+    /// The receipts, each with whether nothing is missing before its first part.
+    pub(super) fn joined(&self) -> impl Iterator<Item = (&BinlogReceipt, bool)> {
+        self.receipts.iter().zip(self.joins.iter().copied())
+    }
+
     /// For each part, the time of the last gap before it; `None` before the first gap. After a gap the server may have other
     /// logs of the same names.
     pub(super) fn epochs(&self) -> impl Iterator<Item = Option<Timestamp>> {
@@ -359,13 +364,34 @@ fn judged(
     Ok(receipt)
 }
 
-fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
+pub(super) fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
     let next = next.map_or_else(String::new, |next| format!(" and {}:{}", next.file, next.start));
     format!("binary logs are missing between {}:{}{next}: {}", gap.from.file, gap.from.offset, gap.reason)
 }
 
 #[cfg(test)]
 impl Archive {
+    /// An archive with these gaps before receipts, each of one log, which has events of 50 seconds from a time on.
+    pub(crate) fn with_logs(server: &str, logs: &[(Option<Gap>, u32)], predecessor: Option<(&str, &str)>) -> Self {
+        let mut previous = None;
+        let gtid = [predecessor.map(|(_, gtid)| gtid.to_owned()), Some(format!("{server}:1-10"))];
+        let gtid = gtid.into_iter().flatten().collect::<Vec<_>>().join(",");
+        let one = |(number, (gap, first)): (u64, &(Option<Gap>, u32))| {
+            let mut receipt = tests::receipt(number, previous, &format!("b.{number:06}"));
+            (receipt.gap, receipt.gtid) = (gap.clone(), gtid.clone());
+            (receipt.segments[0].first, receipt.segments[0].last) = (*first, first + 50);
+            let before = predecessor.filter(|_| number == 1);
+            receipt.predecessor =
+                before.map(|(server, gtid)| Predecessor { server: server.to_owned(), gtid: gtid.to_owned() });
+            previous = Some(Digest::compute(&number.to_le_bytes()));
+            (receipt, Digest::compute(&number.to_le_bytes()))
+        };
+        let receipts: Vec<_> = (1..).zip(logs).map(one).collect();
+        let mut archive = tests::archive(&receipts);
+        server.clone_into(&mut archive.server);
+        archive
+    }
+
     /// An archive with one receipt, which has these GTIDs and continues the archive of another server up to others.
     pub(super) fn with_receipt(server: &str, gtid: &str, predecessor: Option<(&str, &str)>) -> Self {
         let predecessor =
