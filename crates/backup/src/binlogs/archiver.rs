@@ -67,6 +67,8 @@ pub enum Note<'n> {
     TookOver(&'n Predecessor),
     /// The server does not have these transactions of the former one yet; they are waited for, at most so long.
     Waiting(&'n str, Duration),
+    /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among them.
+    Behind(u64, Option<&'n str>),
     /// Logs were lost.
     Lost(&'n Gap),
     /// Server or store failed; the next attempt follows after this pause.
@@ -457,7 +459,7 @@ impl Archiver<'_> {
             return Ok(());
         }
         let store = || part.store(self.repository, &self.config.host, &source.id, &self.config.recipients);
-        let segment = self.patiently(store)?;
+        let segment = self.patiently(store, || self.note_lag(source))?;
         self.archived.segments = self.archived.segments.saturating_add(1);
         self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
@@ -477,16 +479,26 @@ impl Archiver<'_> {
         }
     }
 
-    /// Repeats work while the store fails, if this run follows the server.
-    fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>) -> Result<T, BackupError> {
+    /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
+    fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>, meanwhile: impl Fn()) -> Result<T, BackupError> {
         let mut pauses = Pauses::default();
         loop {
             match work() {
                 Err(error) if self.mode == Mode::Follow && is_passing(&error) && !self.is_stopped() => {
+                    meanwhile();
                     self.pause(&mut pauses, &error);
                 }
                 done => return done,
             }
+        }
+    }
+
+    /// Says how far the archive is behind the server, which keeps what is not archived only as long as it keeps its logs.
+    fn note_lag(&self, source: &Source) {
+        // The next attempt says why a server cannot be asked.
+        if let Ok((_, now)) = source.connect_again(self.account) {
+            let end = &self.state.archive.end;
+            (self.note)(&Note::Behind(now.bytes_after(end), now.oldest_closed().filter(|oldest| *oldest == end.file)));
         }
     }
 
@@ -551,7 +563,7 @@ impl Archiver<'_> {
         let (signature, receipt) = (pending.signature.as_bytes(), pending.receipt.as_bytes());
         let attempt = Cell::new(attempt);
         let put = || put_signed(self.repository, &names, signature, receipt, attempt.replace(Attempt::Again));
-        if !self.patiently(put)? {
+        if !self.patiently(put, || ())? {
             return Err(BackupError::OtherArchiver { host: host.clone(), number });
         }
         let previous = Some(Digest::compute(receipt));
