@@ -352,6 +352,21 @@ fn the_archive_survives_kills_and_purged_logs_are_a_gap() {
     assert_eq!(gap.json["gaps"].as_array().map(Vec::len), Some(1), "{}", gap.json);
     let shown = case.backups.backup(&["binlogs", "show"]).is(3);
     assert!(shown.json["archives"][0]["findings"][0].to_string().contains("missing"), "{}", shown.json);
+    // Another backup begins a new window behind the gap.
+    let windows = |list: &Value| list["windows"].as_array().expect("windows").clone();
+    let list = case.backups.backup(&["list"]).is(0).json;
+    assert_eq!((windows(&list).len(), &windows(&list)[0]["backup"]), (1, &Value::from(1)), "{list:#}");
+    assert!(list["gaps"][0]["reason"].to_string().contains("missing"), "{list:#}");
+    assert_eq!(list["gaps"].as_array().map(Vec::len), Some(1), "{list:#}");
+    case.backups.backup(&["run"]).is(0);
+    std::thread::sleep(Duration::from_secs(1));
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('after the second backup')").expect("changed");
+    case.archive();
+    let list = case.backups.backup(&["list"]).is(0).json;
+    assert_eq!((windows(&list).len(), &windows(&list)[1]["backup"]), (2, &Value::from(2)), "{list:#}");
+    let table = case.backups.command(&["list"]).output().expect("it starts");
+    let table = String::from_utf8_lossy(&table.stdout);
+    assert!(table.contains("any second from ") && table.contains("are missing from "), "{table}");
     let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
     options.extend(["--mysqld", text(&case.mysqld), "--to-end"]);
     let refused = ended(&mut case.backups.restore_command("1", &case.backups.path("gap"), &options));

@@ -227,3 +227,83 @@ fn a_directory_that_has_what_is_to_be_left_out_is_refused() {
     let ran = backups.restore("1", &backups.path("restored"), &options);
     ran.is(1).says("it has executed a transaction that was to be left out");
 }
+
+/// The server keeps what a repository does not take, as long as it keeps its logs.
+#[test]
+fn while_the_repository_fails_the_lag_is_said() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let server = mysql();
+    server.sql(TABLE).expect("a table is made");
+    let backups = backups(&server, server.socket());
+    once(&backups).is(0);
+    let (repository, aside) = (backups.path("repository"), backups.path("aside"));
+    let says = backups.path("says");
+    let output = fs::File::create(&says).expect("a file");
+    let mut follower = backups.command(&["binlogs", "--follow"]).stderr(output).spawn().expect("it starts");
+    let said = |text: &str| {
+        wait_until(text, limit(60), || {
+            let said = fs::read_to_string(&says).expect("text");
+            if said.contains(text) { Ok(()) } else { Err(said) }
+        });
+    };
+    said("the server sends its log from");
+    fs::rename(&repository, &aside).expect("moved");
+    fs::write(&repository, "in its place").expect("written");
+    insert(&server, "not archived");
+    said("of binary logs behind the server");
+    server.sql("FLUSH BINARY LOGS").expect("flushed");
+    insert(&server, "in the next log");
+    said("whose oldest log, binlog.000001, is not archived yet");
+    fs::remove_file(&repository).expect("removed");
+    fs::rename(&aside, &repository).expect("back");
+    let executed = server.value("SELECT @@GLOBAL.gtid_executed").expect("GTIDs");
+    wait_until("it is archived", limit(90), || {
+        let gtid = |json: &serde_json::Value| json["gtid"].as_str().map(str::to_owned);
+        let states = files_below(&backups.path("state"));
+        let state = states.iter().find(|path| path.extension() == Some("json".as_ref())).expect("a state");
+        let state = serde_json::from_slice(&fs::read(state).expect("readable")).expect("JSON");
+        if gtid(&state).as_deref() == Some(executed.as_str()) { Ok(()) } else { Err(state.to_string()) }
+    });
+    let stopped = std::process::Command::new("kill").arg(follower.id().to_string()).status().expect("kill runs");
+    assert!(stopped.success() && follower.wait().expect("it ends").success(), "{:?}", fs::read_to_string(&says));
+    backups.backup(&["check", "all", "--objects"]).is(0);
+}
+
+/// Two machines with copies of one state, or a state that was restored: neither may go on beside newer receipts.
+#[test]
+fn an_old_state_is_not_continued() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let server = mysql();
+    server.sql(TABLE).expect("a table is made");
+    let backups = backups(&server, server.socket());
+    let is_state = |path: &PathBuf| path.extension() == Some("json".as_ref());
+    for note in ["one", "two"] {
+        insert(&server, note);
+        once(&backups).is(0);
+    }
+    let state = files_below(&backups.path("state")).into_iter().find(is_state).expect("a state");
+    let old = fs::read(&state).expect("readable");
+    insert(&server, "three");
+    once(&backups).is(0);
+    insert(&server, "four");
+    fs::write(&state, old).expect("written");
+    let before = archived(&backups);
+    once(&backups).is(1).says("it ends with receipt 2, and receipt 3 exists").says("remove binlogs-");
+    assert_eq!(archived(&backups), before);
+    // What somebody else has put is not one of them.
+    let uuid = server.value("SELECT @@server_uuid").expect("a UUID");
+    let receipts = backups.object(&format!("hosts/db1/binlogs/{uuid}/receipts"));
+    fs::write(receipts.join("00000009.json"), "of somebody else").expect("written");
+    once(&backups).is(1).says("receipt 3 exists");
+    fs::remove_file(receipts.join("00000009.json")).expect("removed");
+
+    fs::remove_file(&state).expect("removed");
+    assert!(once(&backups).is(0).json["segments"].as_u64() > Some(0));
+    let shown = backups.backup(&["binlogs", "show"]).is(0).json;
+    let executed = server.value("SELECT @@GLOBAL.gtid_executed").expect("GTIDs");
+    assert_eq!(shown["archives"][0]["gtid"], executed.as_str(), "{shown:#}");
+}

@@ -182,6 +182,18 @@ pub fn segment(host: &str, server: &str, file: &str, (start, end): (u64, u64), s
     format!("{}{file}/{start:010}-{end:010}-{front}{AGE}", binlogs_of(host, server))
 }
 
+/// The server in the name of a part of a binary log; `None` if it is not the name of a part.
+#[must_use]
+pub fn segment_server<'n>(host: &str, name: &'n str) -> Option<&'n str> {
+    let mut names = name.strip_prefix(&binlogs(host))?.split('/');
+    let (server, file, part) = (names.next()?, names.next()?, names.next()?);
+    let mut numbers = part.strip_suffix(AGE)?.split('-');
+    let (start, end, front) = (digits(numbers.next()?)?, digits(numbers.next()?)?, numbers.next()?);
+    let is_hash = front.len() == 16 && front.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_part = names.next().is_none() && numbers.next().is_none() && is_hash && start <= end;
+    (is_part && is_log_name(server) && is_log_name(file)).then_some(server)
+}
+
 /// Prefix of the receipts of the binary logs of a server.
 #[must_use]
 pub fn binlog_receipts(host: &str, server: &str) -> String {
@@ -206,6 +218,14 @@ pub fn binlog_receipt_number<'n>(host: &str, name: &'n str) -> Option<(&'n str, 
     let (server, file) = name.strip_prefix(&binlogs(host))?.split_once("/receipts/")?;
     let number = digits(file.strip_suffix(RECEIPT)?)?;
     (is_log_name(server) && binlog_receipt(host, server, number) == name).then_some((server, number))
+}
+
+/// The server and the number in the name of the signature of a receipt of binary logs.
+#[must_use]
+pub fn binlog_signature_number<'n>(host: &str, name: &'n str) -> Option<(&'n str, Number)> {
+    let (server, file) = name.strip_prefix(&binlogs(host))?.split_once("/receipts/")?;
+    let number = digits(file.strip_suffix(SIGNATURE)?)?;
+    (is_log_name(server) && binlog_signature(host, server, number) == name).then_some((server, number))
 }
 
 /// Parses a number in a name.
@@ -254,9 +274,16 @@ mod tests {
         let digest = Digest::compute(b"");
         let name = segment("db1", "7", "binlog.000017", (4, 931_204), &digest);
         assert_eq!(name, "hosts/db1/binlogs/7/binlog.000017/0000000004-0000931204-e3b0c44298fc1c14.age");
+        assert_eq!((segment_server("db1", &name), segment_server("db2", &name)), (Some("7"), None));
+        for other in [name.replace(".age", ".json"), name.replace("/7/", "/../"), name.replace("e3b0", "x")] {
+            assert_eq!(segment_server("db1", &other), None, "{other}");
+        }
         assert_eq!(binlog_receipt("db1", "7", 42), "hosts/db1/binlogs/7/receipts/00000042.json");
         assert_eq!(binlog_receipt_number("db1", &binlog_receipt("db1", "7", 42)), Some(("7", 42)));
-        for other in [binlog_signature("db1", "7", 42), name, binlog_receipt("db2", "7", 42)] {
+        let signature = binlog_signature("db1", "7", 42);
+        assert_eq!(binlog_signature_number("db1", &signature), Some(("7", 42)));
+        assert_eq!(binlog_signature_number("db1", &binlog_receipt("db1", "7", 42)), None);
+        for other in [signature, name, binlog_receipt("db2", "7", 42)] {
             assert_eq!(binlog_receipt_number("db1", &other), None, "{other}");
         }
         assert!(is_log_name("db1-bin.000001") && !is_log_name("../x") && !is_log_name("a/b") && !is_log_name(""));

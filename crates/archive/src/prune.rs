@@ -20,6 +20,16 @@ pub const ORPHAN_DAYS: u16 = 7;
 /// its first packs.
 pub const MAX_RUN_HOURS: i64 = 6 * 24;
 
+/// Which signatures of removed receipts of binary logs stay, besides the first: those of the multiples of this number.
+pub const SIGNATURES_LEFT_EVERY: Number = 64;
+
+/// Whether the signature of a removed receipt of binary logs stays. A host that continues with an old state, or without
+/// one, and may not read the repository puts receipts with numbers that were removed: there it finds the name taken.
+#[must_use]
+pub const fn is_signature_left(number: Number) -> bool {
+    number == 1 || number.is_multiple_of(SIGNATURES_LEFT_EVERY)
+}
+
 /// What a prune removes, written before it removes anything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declaration {

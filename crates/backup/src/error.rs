@@ -261,6 +261,20 @@ pub enum BackupError {
         /// Number that both machines used.
         number: Number,
     },
+    /// The state of this host is from before receipts that it has written.
+    #[error(
+        "the state of {host} is older than its archive of the server {server}: it ends with receipt {number}, and receipt {newest} exists"
+    )]
+    OldState {
+        /// Name of the host.
+        host: String,
+        /// The server.
+        server: String,
+        /// Number of the newest receipt that the state knows.
+        number: Number,
+        /// Number of the newest receipt in the repository.
+        newest: Number,
+    },
     /// The archived binary logs do not lead from the backup to the target.
     #[error("the point in time cannot be reached: {reason}")]
     Unreachable {
@@ -407,10 +421,14 @@ impl BackupError {
                 "the same command archives the logs of the new one; after a failover with GTIDs they continue this archive".to_owned()
             }
             Self::OtherArchiver { .. } => {
-                "give each machine its own name under [host]; a host that lost its state has to be allowed to list and read its \
-                 receipts for one run"
+                "give each machine its own name under [host]; a host that lost its state, or has an older copy of it, has to be \
+                 allowed to list and read its receipts for one run"
                     .to_owned()
             }
+            Self::OldState { server, .. } => format!(
+                "if another machine archives as this host, give each its own name under [host]; if this state is an older copy, \
+                 remove binlogs-{server}.json from the state directory, and the archive goes on where it ends"
+            ),
             Self::ServerClosed => "the same command goes on where the archive ends".to_owned(),
             Self::Unreachable { .. } => "`sealant backup binlogs show` lists what is archived".to_owned(),
             Self::NewerBackup { .. } => {

@@ -38,6 +38,7 @@ mod selection;
 mod state;
 pub mod stream;
 mod temporary_directory;
+pub mod windows;
 
 pub use crate::config::Config;
 pub use crate::error::BackupError;

@@ -19,11 +19,12 @@ use serde::Serialize;
 
 use crate::{
     BackupError, Repository,
-    binlogs::Transaction,
+    binlogs::{Archive, Transaction},
     check::{BadObject, Checked},
     prove::{Proof, RecoveredGtids},
     restore::{self, Opened, Restored},
     run::{self, Backup},
+    windows::{Base, MissingLogs, Window, windows},
 };
 
 /// A backup that was made, schema `sealant.backup/1`.
@@ -123,6 +124,10 @@ pub struct ListReport {
     pub host: String,
     /// Its backups, oldest first.
     pub backups: Vec<Listed>,
+    /// Times of which each second can be restored, by what the receipts of binary logs say; their signatures are not verified.
+    pub windows: Vec<Window>,
+    /// Binary logs that are missing.
+    pub gaps: Vec<MissingLogs>,
 }
 
 /// One backup of a list.
@@ -169,12 +174,15 @@ impl ListReport {
     /// # Errors
     /// [`BackupError`] if one of them cannot be read.
     pub fn read(repository: &Repository, host: &str) -> Result<Self, BackupError> {
-        let mut backups = Vec::new();
+        let mut links = Vec::new();
         for number in repository.numbers(host)?.0 {
-            let Some((link, _)) = repository.receipt(host, number)? else { continue };
-            backups.push(Listed::new(&link));
+            links.extend(repository.receipt(host, number)?.map(|(link, _)| link));
         }
-        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups })
+        let archives = Archive::read_all(repository, host, None)?;
+        let bases: Vec<Base<'_>> = links.iter().filter_map(Base::new).collect();
+        let (windows, gaps) = windows(&bases, &archives);
+        let backups = links.iter().map(Listed::new).collect();
+        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups, windows, gaps })
     }
 }
 

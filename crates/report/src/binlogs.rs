@@ -4,6 +4,7 @@ use std::io::Write;
 
 use backup::binlogs::{Archived, ArchivesReport, Note, Reach, Replayed, Transaction};
 use backup::restore::ReplayResult;
+use jiff::Timestamp;
 use verify::size;
 
 use crate::Error;
@@ -27,6 +28,15 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             limit.as_secs(),
             visible(missing)
         ))),
+        Note::Behind(bytes, None) => {
+            Some(Message::info(format!("the archive is {} of binary logs behind the server", size(*bytes))))
+        }
+        Note::Behind(bytes, Some(oldest)) => Some(Message::warning(format!(
+            "the archive is {} of binary logs behind the server, whose oldest log, {}, is not archived yet: changes are lost if the \
+             server removes it first",
+            size(*bytes),
+            visible(oldest)
+        ))),
         Note::Lost(gap) => Some(Message::warning(format!(
             "binary logs are lost from {}:{} on: {}; make a new backup, from which changes can be replayed again",
             gap.from.file, gap.from.offset, gap.reason
@@ -41,7 +51,12 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
 #[must_use]
 pub fn binlog_status(note: &Note<'_>) -> Option<String> {
     match note {
-        Note::Stored(segment) => Some(format!("archived up to {}:{}", visible(&segment.file), segment.end)),
+        Note::Stored(segment) => {
+            let newest = i64::from(segment.last);
+            let behind = Timestamp::now().as_second().saturating_sub(newest).max(0);
+            let behind = if newest > 0 { format!(", {behind} s behind the server") } else { String::new() };
+            Some(format!("archived up to {}:{}{behind}", visible(&segment.file), segment.end))
+        }
         _ => None,
     }
 }
@@ -71,7 +86,7 @@ pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Resul
         let position = |position: &Option<archive::binlog::BinlogPosition>| {
             position.as_ref().map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.file, at.offset))
         };
-        let time = |time: Option<jiff::Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+        let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
         writeln!(out, "server    {} ({})", visible(&archive.server), visible(&archive.version))?;
         if let Some(before) = &archive.predecessor {
             writeln!(out, "continues {}", visible(before))?;

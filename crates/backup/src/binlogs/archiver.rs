@@ -25,7 +25,7 @@ use server::Connection;
 use snapshot::{Choice, Provider, follow::Account};
 
 use super::{
-    chain::Archive,
+    chain::{Archive, newest_trusted, pruned},
     failover::{self, Former, Takeover},
     segment::Part,
     source::Source,
@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     BackupError, Config, Repository,
-    repository::{Attempt, put_signed},
+    repository::{Attempt, is_denied, put_signed},
 };
 
 /// Heartbeat interval that the server is asked for: it sends one when it has sent nothing for this long.
@@ -67,6 +67,8 @@ pub enum Note<'n> {
     TookOver(&'n Predecessor),
     /// The server does not have these transactions of the former one yet; they are waited for, at most so long.
     Waiting(&'n str, Duration),
+    /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among them.
+    Behind(u64, Option<&'n str>),
     /// Logs were lost.
     Lost(&'n Gap),
     /// Server or store failed; the next attempt follows after this pause.
@@ -132,6 +134,7 @@ pub fn archive(
         }
     }
     let mut archiver = open(&source.id)?;
+    archiver.check_state(&source)?;
     archiver.put_pending_receipt(Attempt::Again)?;
     archiver.begin(&source, &directory)?;
     let until = (mode == Mode::Once).then(|| source.end.clone());
@@ -223,6 +226,28 @@ impl Archiver<'_> {
         self.state.save()
     }
 
+    /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a machine
+    /// that goes on as this host.
+    fn check_state(&self, source: &Source) -> Result<(), BackupError> {
+        let ArchiveState { number, draft, end, .. } = &self.state.archive;
+        if !self.repository.may_read() || end.file.is_empty() {
+            return Ok(());
+        }
+        // A draft may be stored already.
+        let own = draft.as_ref().map_or(*number, |draft| draft.number);
+        let signers = AllowedSigners::only(self.key.public(), &self.config.host);
+        match newest_trusted(self.repository, (&self.config.host, &source.id), own, &signers) {
+            Ok(None) => Ok(()),
+            Ok(Some(newest)) => {
+                let (host, server) = (self.config.host.clone(), source.id.clone());
+                Err(BackupError::OldState { host, server, number: *number, newest })
+            }
+            // It may read the repository, but not list it.
+            Err(error) if is_denied(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Continues the archive in the repository, for a host that has lost its state. Returns whether there is one.
     fn adopt(&mut self, source: &Source) -> Result<bool, BackupError> {
         if !self.repository.may_read() {
@@ -233,7 +258,7 @@ impl Archiver<'_> {
         let archive = Archive::read_one(self.repository, &self.config.host, &source.id, Some(&signers))?;
         let Some((newest, digest)) = archive.as_ref().and_then(|archive| archive.receipts.last().zip(archive.newest))
         else {
-            return Ok(false);
+            return self.number_after_prune(source).map(|()| false);
         };
         let segments = archive.iter().flat_map(Archive::segments).map(|(segment, _)| segment);
         let begin = segments.filter(|segment| segment.file == newest.end.file && segment.start == FIRST_EVENT).last();
@@ -246,6 +271,19 @@ impl Archiver<'_> {
             ..ArchiveState::default()
         };
         Ok(true)
+    }
+
+    /// Takes the number and hash of the newest receipt from a prune that has removed all of them.
+    fn number_after_prune(&mut self, source: &Source) -> Result<(), BackupError> {
+        let mut pruned = match pruned(self.repository, &self.config.host, None) {
+            Err(error) if is_denied(&error) => return Ok(()),
+            pruned => pruned?,
+        };
+        if let Some(newest) = pruned.remove(&source.id) {
+            let (number, previous) = (newest.removed.number, Some(newest.removed.sha256));
+            self.state.archive = ArchiveState { number, previous, ..self.state.archive.clone() };
+        }
+        Ok(())
     }
 
     /// Continues the archive of the server that this one has replaced. Returns whether there is one.
@@ -421,7 +459,7 @@ impl Archiver<'_> {
             return Ok(());
         }
         let store = || part.store(self.repository, &self.config.host, &source.id, &self.config.recipients);
-        let segment = self.patiently(store)?;
+        let segment = self.patiently(store, || self.note_lag(source))?;
         self.archived.segments = self.archived.segments.saturating_add(1);
         self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
@@ -441,16 +479,26 @@ impl Archiver<'_> {
         }
     }
 
-    /// Repeats work while the store fails, if this run follows the server.
-    fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>) -> Result<T, BackupError> {
+    /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
+    fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>, meanwhile: impl Fn()) -> Result<T, BackupError> {
         let mut pauses = Pauses::default();
         loop {
             match work() {
                 Err(error) if self.mode == Mode::Follow && is_passing(&error) && !self.is_stopped() => {
+                    meanwhile();
                     self.pause(&mut pauses, &error);
                 }
                 done => return done,
             }
+        }
+    }
+
+    /// Says how far the archive is behind the server, which keeps what is not archived only as long as it keeps its logs.
+    fn note_lag(&self, source: &Source) {
+        // The next attempt says why a server cannot be asked.
+        if let Ok((_, now)) = source.connect_again(self.account) {
+            let end = &self.state.archive.end;
+            (self.note)(&Note::Behind(now.bytes_after(end), now.oldest_closed().filter(|oldest| *oldest == end.file)));
         }
     }
 
@@ -515,7 +563,7 @@ impl Archiver<'_> {
         let (signature, receipt) = (pending.signature.as_bytes(), pending.receipt.as_bytes());
         let attempt = Cell::new(attempt);
         let put = || put_signed(self.repository, &names, signature, receipt, attempt.replace(Attempt::Again));
-        if !self.patiently(put)? {
+        if !self.patiently(put, || ())? {
             return Err(BackupError::OtherArchiver { host: host.clone(), number });
         }
         let previous = Some(Digest::compute(receipt));

@@ -23,7 +23,7 @@ use crate::{
 const READERS: usize = 16;
 
 /// The archive of one server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Archive {
     /// Name of the host.
     pub host: String,
@@ -214,6 +214,11 @@ impl Archive {
         })
     }
 
+    /// The receipts, each with whether nothing is missing before its first part.
+    pub(super) fn joined(&self) -> impl Iterator<Item = (&BinlogReceipt, bool)> {
+        self.receipts.iter().zip(self.joins.iter().copied())
+    }
+
     /// For each part, the time of the last gap before it; `None` before the first gap. After a gap the server may have other
     /// logs of the same names.
     pub(super) fn epochs(&self) -> impl Iterator<Item = Option<Timestamp>> {
@@ -237,9 +242,7 @@ impl Archive {
             let receipt = names::binlog_receipt(&self.host, &self.server, number);
             [receipt, names::binlog_signature(&self.host, &self.server, number)]
         };
-        // A prune leaves the first signature.
-        let first = self.pruned.map(|_| names::binlog_signature(&self.host, &self.server, 1));
-        self.receipts.iter().flat_map(move |receipt| names(receipt.number)).chain(first)
+        self.receipts.iter().flat_map(move |receipt| names(receipt.number))
     }
 
     /// A part as an object of the repository.
@@ -263,7 +266,7 @@ pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<St
 }
 
 /// What prunes have removed of each server's archive.
-fn pruned(
+pub(super) fn pruned(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
@@ -292,7 +295,7 @@ fn judged_receipts(
     })
 }
 
-/// Visits receipts in order with their numbers, `None` for one that cannot be trusted, until `visit` returns false.
+/// Visits receipts in order with their numbers, `None` for one that cannot be trusted.
 ///
 /// # Errors
 /// [`BackupError::Store`].
@@ -302,7 +305,7 @@ pub(crate) fn each_receipt(
     server: &str,
     numbers: &[u64],
     signers: &AllowedSigners,
-    visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>) -> bool,
+    visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>),
 ) -> Result<(), BackupError> {
     for some in numbers.chunks(READERS) {
         for (number, found) in some.iter().zip(judged_receipts(repository, host, server, some, Some(signers))) {
@@ -310,12 +313,34 @@ pub(crate) fn each_receipt(
                 Err(BackupError::Object { .. } | BackupError::Untrusted { .. }) => None,
                 found => Some(found?),
             };
-            if !visit(*number, trusted) {
-                return Ok(());
-            }
+            visit(*number, trusted);
         }
     }
     Ok(())
+}
+
+/// Number of the newest receipt behind `number` that can be trusted; `None` if there is none.
+///
+/// # Errors
+/// [`BackupError::Store`].
+pub(super) fn newest_trusted(
+    repository: &Repository,
+    (host, server): (&str, &str),
+    number: u64,
+    signers: &AllowedSigners,
+) -> Result<Option<u64>, BackupError> {
+    let listed = repository.store().list(&names::binlog_receipts(host, server))?;
+    let numbers = listed.iter().filter_map(|listed| names::binlog_receipt_number(host, listed.name.as_str()));
+    let behind: Vec<u64> = numbers.map(|(_, found)| found).filter(|found| *found > number).collect();
+    // Anyone may put an object with such a name, but only this host signs it.
+    for found in behind.into_iter().rev() {
+        match judged_receipts(repository, host, server, &[found], Some(signers)).pop() {
+            Some(Ok(_)) => return Ok(Some(found)),
+            Some(Err(BackupError::Object { .. } | BackupError::Untrusted { .. })) | None => {}
+            Some(Err(error)) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// Parses a receipt and verifies its signature.
@@ -339,13 +364,34 @@ fn judged(
     Ok(receipt)
 }
 
-fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
+pub(super) fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
     let next = next.map_or_else(String::new, |next| format!(" and {}:{}", next.file, next.start));
     format!("binary logs are missing between {}:{}{next}: {}", gap.from.file, gap.from.offset, gap.reason)
 }
 
 #[cfg(test)]
 impl Archive {
+    /// An archive with these gaps before receipts, each of one log, which has events of 50 seconds from a time on.
+    pub(crate) fn with_logs(server: &str, logs: &[(Option<Gap>, u32)], predecessor: Option<(&str, &str)>) -> Self {
+        let mut previous = None;
+        let gtid = [predecessor.map(|(_, gtid)| gtid.to_owned()), Some(format!("{server}:1-10"))];
+        let gtid = gtid.into_iter().flatten().collect::<Vec<_>>().join(",");
+        let one = |(number, (gap, first)): (u64, &(Option<Gap>, u32))| {
+            let mut receipt = tests::receipt(number, previous, &format!("b.{number:06}"));
+            (receipt.gap, receipt.gtid) = (gap.clone(), gtid.clone());
+            (receipt.segments[0].first, receipt.segments[0].last) = (*first, first + 50);
+            let before = predecessor.filter(|_| number == 1);
+            receipt.predecessor =
+                before.map(|(server, gtid)| Predecessor { server: server.to_owned(), gtid: gtid.to_owned() });
+            previous = Some(Digest::compute(&number.to_le_bytes()));
+            (receipt, Digest::compute(&number.to_le_bytes()))
+        };
+        let receipts: Vec<_> = (1..).zip(logs).map(one).collect();
+        let mut archive = tests::archive(&receipts);
+        server.clone_into(&mut archive.server);
+        archive
+    }
+
     /// An archive with one receipt, which has these GTIDs and continues the archive of another server up to others.
     pub(super) fn with_receipt(server: &str, gtid: &str, predecessor: Option<(&str, &str)>) -> Self {
         let predecessor =

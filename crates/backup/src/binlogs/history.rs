@@ -83,6 +83,11 @@ impl History {
         self.later.last().map_or(&self.first, |successor| &successor.archive)
     }
 
+    /// The archives in order.
+    pub(super) fn archives(&self) -> impl Iterator<Item = &Archive> {
+        std::iter::once(&self.first).chain(self.later.iter().map(|successor| &successor.archive))
+    }
+
     /// Why the end of the newest archive is not the end of what was archived.
     pub(crate) fn fork(&self) -> Option<&str> {
         self.fork.as_deref()

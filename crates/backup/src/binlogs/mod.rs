@@ -12,6 +12,7 @@ mod archiver;
 mod chain;
 mod events;
 mod failover;
+mod gapless;
 mod history;
 mod replay;
 mod report;
@@ -33,6 +34,7 @@ pub use self::{
 pub(crate) use self::{
     chain::{each_receipt, servers},
     events::StoredPart,
+    gapless::Gapless,
     history::History,
     replay::{position_of, replay},
 };

@@ -75,6 +75,18 @@ impl Source {
         BinlogPosition { file, offset: FIRST_EVENT }
     }
 
+    /// The oldest log, which the server removes first; `None` if it still writes to it.
+    pub(super) fn oldest_closed(&self) -> Option<&str> {
+        self.logs.first().filter(|_| self.logs.len() > 1).map(|log| log.file.as_str())
+    }
+
+    /// Length of its logs behind a position, in bytes.
+    pub(super) fn bytes_after(&self, position: &BinlogPosition) -> u64 {
+        let from = self.logs.iter().position(|log| log.file == position.file).unwrap_or(0);
+        let behind = self.logs.iter().skip(from).fold(0_u64, |sum, log| sum.saturating_add(log.offset));
+        behind.saturating_sub(position.offset)
+    }
+
     /// Whether the server still has the log, up to this position at least.
     pub(super) fn has(&self, position: &BinlogPosition) -> bool {
         self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)

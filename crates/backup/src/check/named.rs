@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use archive::{
     chain::{self, Break, Link},
     names::{self, Number},
+    prune::is_signature_left,
     receipt::Object,
     sshsig::AllowedSigners,
 };
@@ -13,7 +14,7 @@ use super::BadObject;
 use crate::{
     BackupError, Repository,
     binlogs::{Archive, StoredPart},
-    declared::declared,
+    declared::{DeclaredLogs, DeclaredOfHost, declared},
 };
 
 /// The receipts of a host, and the objects that they name.
@@ -29,6 +30,8 @@ pub(super) struct Named {
     /// Receipts, signatures and declarations that are wrong.
     pub(super) bad: Vec<BadObject>,
     archives: Vec<Archive>,
+    /// What prunes have removed of each archive.
+    pruned: BTreeMap<String, DeclaredLogs>,
 }
 
 impl Named {
@@ -43,7 +46,7 @@ impl Named {
         let (links, receipts, mut bad) = links(repository, host, signers)?;
         let (mut declared, untrusted) = declared(repository, signers)?;
         bad.extend(untrusted.into_iter().map(|(object, what)| BadObject { object, what }));
-        let removed = declared.remove(host).unwrap_or_default().removed;
+        let DeclaredOfHost { removed, binlogs: pruned, .. } = declared.remove(host).unwrap_or_default();
         let breaks = chain::breaks(&repository.id, host, &links, &removed);
         let archives = if only.is_none() { Archive::read_all(repository, host, signers)? } else { Vec::new() };
         let of_archives = archives.iter().flat_map(|archive| archive.breaks.iter().cloned());
@@ -51,7 +54,7 @@ impl Named {
         let chosen = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only));
         let mut objects: BTreeMap<String, Object> = chosen.flat_map(|link| link.receipt.objects()).collect();
         objects.extend(archives.iter().flat_map(Archive::parts).map(|part| (part.object, part.segment.object)));
-        Ok(Self { links, receipts, objects, breaks, bad, archives })
+        Ok(Self { links, receipts, objects, breaks, bad, archives, pruned })
     }
 
     /// Whether no receipt is wrong.
@@ -76,9 +79,21 @@ impl Named {
             .collect();
         let is_expected = |object: &String| match of_receipt(object) {
             Some((number, _)) => receipts.contains(&number),
-            None => self.objects.contains_key(object) || of_binlogs.contains(object),
+            None => {
+                self.objects.contains_key(object) || of_binlogs.contains(object) || self.is_left_signature(host, object)
+            }
         };
         listed.into_iter().filter(|object| !is_expected(object)).collect()
+    }
+}
+
+impl Named {
+    /// Whether it is a signature that a prune leaves.
+    fn is_left_signature(&self, host: &str, object: &str) -> bool {
+        names::binlog_signature_number(host, object).is_some_and(|(server, number)| {
+            let is_pruned = self.pruned.get(server).is_some_and(|pruned| number <= pruned.removed.number);
+            is_pruned && is_signature_left(number)
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
     names,
-    prune::{Declaration, NAMESPACE, Removed, RemovedLogs, SCHEMA},
+    prune::{Declaration, NAMESPACE, Removed, RemovedLogs, SCHEMA, is_signature_left},
     sshsig,
 };
 use serde::Serialize;
@@ -148,8 +148,7 @@ impl Removal<'_> {
                 is_locked |= self.delete(part, *bytes)? == Deletion::Locked;
             }
             let name = names::binlog_receipt(host, &logs.server, receipt.number);
-            // The first signature stays: a host that has lost its state begins with its name, and finds it taken.
-            if !is_locked && self.delete(&name, 0)? == Deletion::Done && receipt.number > 1 {
+            if !is_locked && self.delete(&name, 0)? == Deletion::Done && !is_signature_left(receipt.number) {
                 self.delete(&names::binlog_signature(host, &logs.server, receipt.number), 0)?;
             }
         }
@@ -172,3 +171,33 @@ impl Removal<'_> {
 
 /// Objects by name, with their length in bytes.
 type Objects = BTreeMap<String, u64>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::{Attempt, put_signed};
+
+    /// A host with an old state, or with a copy of another's, may not read what it has put.
+    #[test]
+    fn a_number_that_a_prune_has_removed_is_soon_found_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Box::new(store::Directory::make(&directory.path().join("repository")).unwrap());
+        let (_, id) = Repository::create(&*open()).unwrap();
+        let repository = Repository::open(open()).unwrap();
+        let names_of = |number| [names::binlog_signature, names::binlog_receipt].map(|of| of("db1", "7", number));
+        let logs = BinlogPlan::of_receipts("7", 1..=200);
+        for object in logs.objects("db1") {
+            put(&repository, &object, b"first").unwrap();
+        }
+        let mut removal = Removal { repository: &repository, pruned: Pruned::default(), progress: &|_| () };
+        removal.logs("db1", &logs).unwrap();
+        let left: Vec<String> =
+            repository.store().list(names::HOSTS).unwrap().iter().map(|left| left.name.to_string()).collect();
+        assert_eq!(left, [1, 64, 128, 192].map(|number| names::binlog_signature("db1", "7", number)));
+
+        let unread = Repository::unread(open(), id);
+        let put = |number| put_signed(&unread, &names_of(number), b"second", b"second", Attempt::First).unwrap();
+        let taken = (70..).find(|number| !put(*number));
+        assert_eq!(taken, Some(128));
+    }
+}

@@ -150,13 +150,20 @@ impl Planning<'_> {
         }
         let live: BTreeSet<String> =
             kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
-        let unneeded = self.unneeded(&host, &listed, &live);
+        let mut unneeded = self.unneeded(&host, &listed, &live);
         let began =
             |link: &Link| put.get(&link.receipt.number).map_or(link.receipt.began, |put| link.receipt.began.min(*put));
         // Also those that go now: a lock may keep them, and they have to restore as long as they are there.
-        let links = kept.iter().map(|kept| &kept.link).chain(&removed);
-        let binlogs = match links.map(began).min() {
-            Some(oldest) => binlogs::plan(self.repository, &host, &self.signers, declared, oldest)?,
+        let links = || kept.iter().map(|kept| &kept.link).chain(&removed);
+        let uuids = links().filter_map(|link| link.receipt.server_uuid.as_deref()).collect();
+        let parts: Vec<&Listed> = listed.iter().filter(|listed| self.is_old(listed)).collect();
+        let binlogs = match links().map(began).min() {
+            Some(oldest) => {
+                let (plans, unnamed) =
+                    binlogs::plan(self.repository, &host, &self.signers, declared, (oldest, &uuids), &parts)?;
+                unneeded.extend(unnamed);
+                plans
+            }
             None => Vec::new(),
         };
         let mut plan = HostPlan { host, kept, removed, binlogs, live, to_lock: Vec::new(), unneeded };
@@ -214,24 +221,31 @@ impl Planning<'_> {
     /// Objects whose lock to extend. Young objects are skipped without a request: the store locked them when they were
     /// put.
     fn to_lock(&self, plan: &HostPlan, listed: &[Listed]) -> Vec<String> {
-        let HostPlan { host, kept, live, binlogs, .. } = plan;
+        let HostPlan { host, kept, live, binlogs, unneeded, .. } = plan;
         let removed: BTreeSet<String> = binlogs.iter().flat_map(|logs| logs.objects(host)).collect();
         let Some(lock) = self.repository.store().lock() else { return Vec::new() };
         let half = lock.checked_div(2).unwrap_or_default();
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
         let is_kept = |object: &str| {
             live.contains(object)
-                || object.starts_with(&names::binlogs(host)) && !removed.contains(object)
+                || object.starts_with(&names::binlogs(host))
+                    && !removed.contains(object)
+                    && !unneeded.contains_key(object)
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
         let old = listed.iter().filter(|listed| self.at.duration_since(listed.modified) > half);
         old.map(|listed| listed.name.to_string()).filter(|object| is_kept(object)).collect()
     }
 
+    /// Whether an object is too old for a run to still need it, if no receipt names it.
+    fn is_old(&self, listed: &Listed) -> bool {
+        let age = SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.keeper.orphan_days)));
+        self.at.duration_since(listed.modified) > age
+    }
+
     /// Objects that no remaining receipt names and that are too old for a run to still need them. Only names that
     /// Sealant gives to packs, manifests, keys and signatures count.
     fn unneeded(&self, host: &str, listed: &[Listed], live: &BTreeSet<String>) -> Objects {
-        let age = SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.keeper.orphan_days)));
         let existing: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
         let is_ours = |object: &str| {
             names::pack_digest(host, object).is_some()
@@ -240,8 +254,8 @@ impl Planning<'_> {
                 || names::receipt_number(host, object)
                     .is_some_and(|(number, is_receipt)| !is_receipt && !existing.contains(&number))
         };
-        let is_old = |listed: &&Listed| self.at.duration_since(listed.modified) > age;
-        let unneeded = listed.iter().filter(is_old).map(|listed| (listed.name.as_str(), listed.bytes));
+        let unneeded =
+            listed.iter().filter(|listed| self.is_old(listed)).map(|listed| (listed.name.as_str(), listed.bytes));
         let unneeded = unneeded.filter(|(object, _)| is_ours(object) && !live.contains(*object));
         unneeded.map(|(object, bytes)| (object.to_owned(), bytes)).collect()
     }
