@@ -29,7 +29,7 @@ mod pem;
 mod signature;
 
 pub use crate::{
-    authority::{AUTHORITY_DAYS, Authority, Due, LEAF_DAYS, Order, Usage},
+    authority::{AUTHORITY_DAYS, Authority, IssueRequest, LEAF_DAYS, RenewalSelector, Usage},
     certificate::{Certificate, CertificateFault, modulus_bits},
     chain::{Purpose, Untrusted, check_chain, check_signature, key_is_checked, leads_to, public_key_info},
     credentials::{Credentials, read_certificates},

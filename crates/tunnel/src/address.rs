@@ -26,7 +26,7 @@ pub enum AddressFault {
 ///
 /// # Errors
 /// [`AddressFault`].
-pub fn host_and_port(text: &str) -> Result<(&str, u16), AddressFault> {
+pub(crate) fn host_and_port(text: &str) -> Result<(&str, u16), AddressFault> {
     let (host, port) = text.rsplit_once(':').ok_or(AddressFault::Form)?;
     let port = port.parse().map_err(|_| AddressFault::Port(port.to_owned()))?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));

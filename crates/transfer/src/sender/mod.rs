@@ -20,11 +20,11 @@ use innodb::keys::KeySource;
 
 pub use self::{
     outgoing::Outgoing,
-    session::{Round, Session},
+    session::{SentRound, Session},
     source::SourceFile,
 };
 use crate::{
-    codec::{effort::Compression, page::KeyFileKeys},
+    codec::{level::Compression, page::KeyFileKeys},
     error::Error,
     hash::Hash,
     pairing::{PairingCode, Secret},
