@@ -114,7 +114,7 @@ impl MysqlKeyring {
 
     /// The key of this name that belongs to `user`.
     #[must_use]
-    pub fn for_user(&self, name: &str, user: &str) -> Option<&Key> {
+    pub(crate) fn for_user(&self, name: &str, user: &str) -> Option<&Key> {
         self.keys.get(user)?.get(name)
     }
 

@@ -16,7 +16,7 @@ use time::OffsetDateTime;
 
 use crate::{
     AlternativeName, Certificate, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates,
-    key::library, names_in,
+    files::names_in, key::library,
 };
 
 /// Default validity of a certificate in days: a year, and a month to renew it in.
@@ -192,7 +192,7 @@ impl Authority {
 
     /// Renews several certificates. A failure does not stop the others: the first error is returned together with the
     /// renewed files, and the next run retries.
-    pub fn renew_all(&self, names: &[Name], days: u32, new_key: bool) -> (Vec<Files>, Option<Error>) {
+    pub(crate) fn renew_all(&self, names: &[Name], days: u32, new_key: bool) -> (Vec<Files>, Option<Error>) {
         let (mut renewed, mut failed) = (Vec::new(), None);
         for name in names {
             match self.renew(name, days, new_key) {

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Certificate, Credentials, Error, Files, Level, Limits, Problem, judge, names_in, worst};
+use crate::{
+    Certificate, Credentials, Error, Files, Level, Limits, Problem, credentials::read_certificates, files::names_in,
+    judge, worst,
+};
 
 /// Schema of a check's report.
 pub const SCHEMA: &str = "sealant.cert-check/1";
@@ -142,8 +145,7 @@ pub struct FileCertificates {
 /// # Errors
 /// [`Error::Read`] and [`Error::Content`] name the file.
 pub fn describe(files: &[PathBuf]) -> Result<Vec<FileCertificates>, Error> {
-    let one =
-        |file: &PathBuf| Ok(FileCertificates { certificates: crate::read_certificates(file)?, file: file.clone() });
+    let one = |file: &PathBuf| Ok(FileCertificates { certificates: read_certificates(file)?, file: file.clone() });
     files.iter().map(one).collect()
 }
 

@@ -53,7 +53,7 @@ pub struct Pin(pub [u8; PIN_BYTES]);
 impl Pin {
     /// Computes the fingerprint of a SubjectPublicKeyInfo in DER.
     #[must_use]
-    pub fn from_spki(spki: &[u8]) -> Self {
+    pub(crate) fn from_spki(spki: &[u8]) -> Self {
         let mut pin = [0; PIN_BYTES];
         pin.iter_mut().zip(digest(&SHA256, spki).as_ref()).for_each(|(to, from)| *to = *from);
         Self(pin)

@@ -138,7 +138,7 @@ impl Boot {
 
     /// Name and text of the socket and service units that provide the key; `None` if the key is in a file.
     #[must_use]
-    pub fn key_units(&self) -> Option<[(String, String); 2]> {
+    pub(crate) fn key_units(&self) -> Option<[(String, String); 2]> {
         let KeySource::Service { program, arguments } = &self.key else { return None };
         let (name, instance) = (&self.name, escaped(&self.name));
         let listener = format!(
@@ -327,7 +327,7 @@ pub fn removal(root: &Path, name: &str) -> Result<Removal, Error> {
 ///
 /// # Errors
 /// [`Error::Program`]; [`Error::Io`].
-pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), Error> {
+pub(crate) fn stop_listening(removal: &Removal, name: &str) -> Result<(), Error> {
     let [socket, _] = key_unit_names(name);
     let was_ours = removal.edits.iter().any(|edit| edit.path.ends_with(&socket) && edit.after.is_none());
     if !was_ours {

@@ -135,23 +135,6 @@ pub fn guard(host: &Host, directory: &Path) -> Result<MountPointGuard, Error> {
     }
 }
 
-/// Removes the guard. Only root may enter the directory afterwards, too.
-///
-/// # Errors
-/// Error of the operating system.
-pub fn unguard(directory: &Path) -> Result<(), Error> {
-    let io = || Error::io(directory);
-    let handle = open_directory(directory).map_err(io())?;
-    match ioctl_getflags(&handle) {
-        Ok(flags) => {
-            ioctl_setflags(&handle, flags.difference(IFlags::IMMUTABLE)).map_err(|error| io()(error.into()))?
-        }
-        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {}
-        Err(error) => return Err(io()(error.into())),
-    }
-    handle.set_permissions(fs::Permissions::from_mode(0o700)).map_err(io())
-}
-
 /// Opens the directory itself: later operations use the descriptor, so that a replaced path does no harm.
 fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -40,7 +40,7 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// Asks the system about an open device. For a regular file nothing useful is known.
     #[must_use]
-    pub fn for_file(file: &File) -> Self {
+    pub(crate) fn for_file(file: &File) -> Self {
         let Some(metadata) = file.metadata().ok().filter(|metadata| metadata.file_type().is_block_device()) else {
             return Self::default();
         };

@@ -176,12 +176,12 @@ impl PlanInput {
 
     /// Whether the data directory is a mount point, which cannot be moved.
     #[must_use]
-    pub fn is_mount_point(&self) -> bool {
+    pub(crate) fn is_mount_point(&self) -> bool {
         self.paths.iter().any(|path| path.path == self.datadir && path.mount == self.datadir)
     }
 
     /// Swap areas in plaintext, and those whose state is unknown.
-    pub fn plain_swaps(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn plain_swaps(&self) -> impl Iterator<Item = &Path> {
         self.swaps.iter().filter(|path| is_open(&path.state))
     }
 }

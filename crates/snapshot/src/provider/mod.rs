@@ -141,7 +141,7 @@ impl Provider {
 
     /// Whether the server process is stopped during the copy; else only its writes wait.
     #[must_use]
-    pub const fn stops_the_server(self) -> bool {
+    pub(crate) const fn stops_the_server(self) -> bool {
         matches!(self, Self::Btrfs | Self::Reflink)
     }
 }

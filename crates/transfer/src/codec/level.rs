@@ -181,7 +181,7 @@ impl CompressionController {
     ///
     /// The network is the bottleneck if both sides wait for it. A slow receiver does not wait for
     /// us, and a host with busy processors would only get slower with more to compute.
-    pub fn adjust(&self, load: LoadSample, throughput: Throughput) {
+    pub(crate) fn adjust(&self, load: LoadSample, throughput: Throughput) {
         let Ok(mut search) = self.search.lock() else { return };
         let step = self.step.load(Ordering::Relaxed);
         search.note(step, load, throughput);

@@ -158,7 +158,12 @@ impl Decoder {
     ///
     /// # Errors
     /// [`InvalidPayload`] if the payload is invalid or too long.
-    pub fn decode_up_to(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<usize, InvalidPayload> {
+    pub(crate) fn decode_up_to(
+        &mut self,
+        codec: Codec,
+        payload: &[u8],
+        into: &mut [u8],
+    ) -> Result<usize, InvalidPayload> {
         match codec {
             Codec::Raw => {
                 into.get_mut(..payload.len()).ok_or(InvalidPayload)?.copy_from_slice(payload);

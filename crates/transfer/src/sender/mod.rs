@@ -133,7 +133,7 @@ pub fn send(
 ///
 /// # Errors
 /// As [`send`], and the errors of `prove`.
-pub fn send_proven(
+pub(crate) fn send_proven(
     plan: &Plan,
     destination: &Destination,
     keys: Option<&dyn KeySource>,
