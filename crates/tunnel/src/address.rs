@@ -18,7 +18,7 @@ pub enum AddressFault {
     #[error("port 0 cannot be connected to")]
     PortZero,
     /// A unix socket where only TCP is possible.
-    #[error("links come by TCP: give HOST:PORT")]
+    #[error("links need a TCP port: give HOST:PORT")]
     NotTcp,
 }
 
