@@ -90,8 +90,8 @@ fn nothing_is_overwritten_by_default() {
     let made = Made::new();
     let files = made.issue("db1", &[]);
     let key = fs::read(&files.key).expect("a key");
-    cert(&["issue", "--dir", made.dir(), "--name", "db1"]).refused(1, "db1.key: is there already", "--replace");
-    cert(&["init", "--dir", made.dir()]).refused(1, "ca.key: is there already", "--replace");
+    cert(&["issue", "--dir", made.dir(), "--name", "db1"]).refused(1, "db1.key: already exists", "--replace");
+    cert(&["init", "--dir", made.dir()]).refused(1, "ca.key: already exists", "--replace");
     assert_eq!(fs::read(&files.key).expect("a key"), key);
     // A renewal keeps the key by default.
     fine(&cert(&["renew", "--dir", made.dir(), "--name", "db1"]));
@@ -105,7 +105,11 @@ fn nothing_is_overwritten_by_default() {
     openssl(&["verify", "-CAfile", &ca, &leaf]);
     cert(&["renew", "--dir", made.dir(), "--name", "none"]).refused(1, "no such certificate", "cert issue");
     cert(&["issue", "--dir", "/nonexistent", "--name", "x"]).refused(1, "ca.pem is missing", "cert init");
-    cert(&["issue", "--dir", made.dir(), "--name", "../x"]).refused(2, "is no name for a certificate", "host name");
+    cert(&["issue", "--dir", made.dir(), "--name", "../x"]).refused(
+        2,
+        "is not a valid name for a certificate",
+        "host name",
+    );
     cert(&["issue", "--dir", made.dir(), "--name", "x", "--san", "a b"]).refused(2, "no host name", "--san");
 }
 

@@ -396,7 +396,7 @@ fn unsuitable_sources_are_refused_with_the_reason() {
     let other = refused("create", datadir, &["--place", "/tmp"]);
     assert!(other.contains("on another file system"), "{other}");
     let runs = refused("create", datadir, &["--provider", "stopped"]);
-    assert!(runs.contains("its server runs, as process"), "{runs}");
+    assert!(runs.contains("its server is running, as process"), "{runs}");
     let file = server.dir().join("wrong.pid");
     fs::write(&file, "1").expect("room");
     let wrong = refused("create", datadir, &["--pid-file", file.to_str().expect("ASCII")]);
@@ -879,7 +879,7 @@ fn a_hostile_backup_chooses_neither_options_nor_user_of_its_preparation() {
     let (code, stderr, _) = hostile(&server, desk.path(), value, &named);
     assert!(code == 1 && stderr.contains("innodb_data_file_path"), "{stderr}");
     let (code, stderr, _) = hostile(&server, desk.path(), "echo /etc/x > test/t.isl", &named);
-    assert!(code == 1 && stderr.contains("test/t.isl leads out of it"), "{stderr}");
+    assert!(code == 1 && stderr.contains("test/t.isl leads out of the backup"), "{stderr}");
     assert!(!stderr.contains("--prepare --target-dir"), "{stderr}");
     if rustix::process::geteuid().is_root() {
         for owner in [&[][..], &["--owner", "0:0"], &["--owner", "65534:0"], &["--owner", "0:65534"]] {

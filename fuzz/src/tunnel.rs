@@ -1,10 +1,10 @@
 //! Certificates of both ends, created for this run.
 
 use pki::{Authority, KeyType, Order, Usage};
-use tunnel::{Credentials, fuzzing::Hostile};
+use tunnel::{Credentials, fuzzing::MaliciousPeer};
 
 /// Both ends, with their own authority.
-pub fn hostile() -> Hostile {
+pub fn hostile() -> MaliciousPeer {
     // It is small, and the run has no end at which it could be removed.
     let directory = tempfile::tempdir().expect("a directory").keep();
     let authority = Authority::create(&directory, None, KeyType::EcdsaP256, 2, false).expect("an authority");
@@ -16,5 +16,5 @@ pub fn hostile() -> Hostile {
         let files = issuer.issue(&order).expect("a certificate");
         Credentials { certificate: files.certificate, key: files.key, ca: authority.certificate.clone() }
     });
-    Hostile::new(near, far)
+    MaliciousPeer::new(near, far)
 }

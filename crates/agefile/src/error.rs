@@ -144,7 +144,7 @@ pub enum HeaderFault {
     #[error("the share of an X25519 recipient is a point of low order")]
     LowOrder,
     /// A passphrase recipient is not the only one, which the format forbids.
-    #[error("a passphrase stands among other recipients")]
+    #[error("a passphrase recipient must be the only one")]
     Passphrase,
 }
 
@@ -159,7 +159,7 @@ pub enum PayloadFault {
     #[error("is damaged or cut off: its authentication tag does not match")]
     Damaged,
     /// The last chunk of a file with several chunks is empty.
-    #[error("is empty, which only that of an empty file may be")]
+    #[error("is empty, which is allowed only in an empty file")]
     Empty,
     /// Bytes follow the last chunk.
     #[error("follows the last one: bytes were appended to the file")]

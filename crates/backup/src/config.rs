@@ -10,9 +10,9 @@ use agefile::{Identity, Recipient};
 use archive::names::is_host;
 use archive::sshsig::{AllowedSigners, SigningKey};
 use serde::{Deserialize, de::IgnoredAny};
-use snapshot::{Choice, MAX_FREEZE, follow::Account};
+use snapshot::{MAX_FREEZE, ProviderChoice, follow::Account};
 use store::s3::{LockMode, Style};
-use transfer::codec::effort::{Compression, Effort};
+use transfer::codec::level::{Compression, CompressionLevel};
 use verify::Keys;
 use zeroize::Zeroizing;
 
@@ -56,7 +56,7 @@ pub struct Config {
     /// Compression level of zstd.
     pub level: i32,
     /// The snapshot provider.
-    pub provider: Choice,
+    pub provider: ProviderChoice,
     /// Maximum time that the server may be frozen for the snapshot.
     pub max_freeze: Duration,
     /// Number of threads.
@@ -277,16 +277,16 @@ impl Config {
 ///
 /// # Errors
 /// Why backups cannot use it.
-pub fn provider(text: &str) -> Result<Choice, String> {
+pub fn provider(text: &str) -> Result<ProviderChoice, String> {
     match text.parse()? {
-        Choice::Stream(_) => Err("the stream of another program is not a consistent snapshot".to_owned()),
+        ProviderChoice::Stream(_) => Err("the stream of another program is not a consistent snapshot".to_owned()),
         provider => Ok(provider),
     }
 }
 
 impl Server {
     /// The account for locks and the position.
-    pub(crate) fn account(&self, choice: Choice) -> Result<Option<Account>, snapshot::Error> {
+    pub(crate) fn account(&self, choice: ProviderChoice) -> Result<Option<Account>, snapshot::Error> {
         let (socket, password_file) = (self.socket.as_deref(), self.password_file.as_deref());
         Account::for_choice(choice, socket, self.user.as_deref(), password_file)
     }
@@ -388,8 +388,8 @@ impl RawRepository {
 fn level(text: Option<&str>) -> Result<i32, String> {
     let Some(text) = text else { return Ok(LEVEL) };
     match text.parse() {
-        Ok(Compression::Fixed(Effort::Zstd(_))) if text == "zstd" => Ok(LEVEL),
-        Ok(Compression::Fixed(Effort::Zstd(level))) => Ok(level),
+        Ok(Compression::Fixed(CompressionLevel::Zstd(_))) if text == "zstd" => Ok(LEVEL),
+        Ok(Compression::Fixed(CompressionLevel::Zstd(level))) => Ok(level),
         _ => Err("data.compress must be zstd, or zstd:1 to zstd:19".to_owned()),
     }
 }
@@ -421,7 +421,7 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
         let config = Config::parse(TEXT).unwrap();
         assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
         assert_eq!((config.pages, config.level, config.streams), (PageStorage::Open, 1, 4));
-        assert_eq!((config.provider, config.max_freeze), (Choice::Auto, MAX_FREEZE));
+        assert_eq!((config.provider, config.max_freeze), (ProviderChoice::Auto, MAX_FREEZE));
         assert_eq!(config.state, Path::new(STATE));
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();

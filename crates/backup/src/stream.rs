@@ -70,7 +70,7 @@ impl Streamed {
             }
         };
         let sent = send_stream_and_commit(session, &mut flow, self.attributes, &self.note(), progress)?;
-        Ok(Summary::of_sent(sent.entries, progress.total_bytes.load(Ordering::Relaxed), &sent, progress))
+        Ok(Summary::from_sent(sent.entries, progress.total_bytes.load(Ordering::Relaxed), &sent, progress))
     }
 
     fn begin(&self) -> Result<BackupFlow, TransferError> {

@@ -51,7 +51,7 @@ impl Decoder {
 
     /// Sets the checksum algorithm of the events before the first format description event. A server sends one such
     /// event to a replica, a rotate event, with a checksum if the replica has requested checksums.
-    pub const fn expect_checksum(&mut self, checksum: Checksum) {
+    pub(crate) const fn expect_checksum(&mut self, checksum: Checksum) {
         self.checksum = checksum;
     }
 

@@ -9,7 +9,7 @@ use crate::{
     Fields, Malformed,
     hash::Hash,
     path::{MAX_PATH_BYTES, RelativePath},
-    put_counted,
+    put_length_prefixed,
 };
 
 /// Permission bits.
@@ -53,7 +53,7 @@ pub enum Kind {
 impl Entry {
     /// Appends the encoding that [`decode`](Self::decode) reads.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        put_counted(out, self.path.as_bytes());
+        put_length_prefixed(out, self.path.as_bytes());
         out.extend(self.mode.to_be_bytes());
         out.extend(self.uid.to_be_bytes());
         out.extend(self.gid.to_be_bytes());
@@ -67,7 +67,7 @@ impl Entry {
             Kind::Directory => out.push(1),
             Kind::Link { target } => {
                 out.push(2);
-                put_counted(out, target);
+                put_length_prefixed(out, target);
             }
         }
     }
@@ -77,7 +77,7 @@ impl Entry {
     /// # Errors
     /// [`Malformed`] if the fields end early or have impossible values.
     pub fn decode(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
-        let path = RelativePath::parse(fields.counted()?).ok_or(Malformed)?;
+        let path = RelativePath::parse(fields.length_prefixed()?).ok_or(Malformed)?;
         let (mode, uid, gid) = (fields.u32()?, fields.u32()?, fields.u32()?);
         let modified = (fields.array().map(i64::from_be_bytes)?, fields.u32()?);
         if mode & !PERMISSIONS != 0 || modified.1 >= NANOSECONDS {
@@ -86,7 +86,7 @@ impl Entry {
         let kind = match fields.u8()? {
             0 => Kind::File { bytes: fields.u64().and_then(within_file_sizes)? },
             1 => Kind::Directory,
-            2 => Kind::Link { target: link_target(fields.counted()?)? },
+            2 => Kind::Link { target: link_target(fields.length_prefixed()?)? },
             _ => return Err(Malformed),
         };
         Ok(Self { path, kind, mode, uid, gid, modified })

@@ -66,7 +66,7 @@ impl<'b> Fields<'b> {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn counted(&mut self) -> Result<&'b [u8], Malformed> {
+    pub fn length_prefixed(&mut self) -> Result<&'b [u8], Malformed> {
         let count = self.u16()?;
         self.bytes(usize::from(count))
     }
@@ -86,7 +86,7 @@ impl<'b> Fields<'b> {
 }
 
 /// Appends the length in two bytes and the byte string, truncated to 65,535 bytes.
-pub fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn put_length_prefixed(out: &mut Vec<u8>, bytes: &[u8]) {
     let count = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     out.extend(count.to_be_bytes());
     out.extend(bytes.iter().take(usize::from(count)));

@@ -16,5 +16,5 @@ pub mod hash;
 pub mod page;
 pub mod path;
 
-pub use crate::field::{Fields, Malformed, put_counted};
-pub use crate::page::Undecodable;
+pub use crate::field::{Fields, Malformed, put_length_prefixed};
+pub use crate::page::InvalidPayload;

@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     file::read_file,
     store::{Damage, StoreKind, StoreSummary, recognise},
-    vault_source::is_of_percona,
+    vault_source::is_percona_configuration,
 };
 
 /// The component whose keys can be fetched from a HashiCorp Vault.
@@ -103,7 +103,7 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
         None => Err(Error::NeedsDatadir { wanted: wanted.to_owned() }),
     };
     let bytes = read_file(config_path)?;
-    if is_of_percona(&bytes) {
+    if is_percona_configuration(&bytes) {
         return Ok(config_path.to_owned());
     }
     let config = parse_config(config_path, &bytes)?;

@@ -2,13 +2,13 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
-use crate::{error::Error, locked::Locked};
+use crate::{error::Error, locked::LockedMemory};
 
 /// One key. A clone shares the bytes; they are wiped when the last key from the same store is dropped. `Debug` shows
 /// neither the bytes nor their number.
 #[derive(Clone)]
 pub struct Key {
-    memory: Arc<Locked>,
+    memory: Arc<LockedMemory>,
     at: Range<usize>,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Debug for Key {
 /// Memory for the keys of one store, in a single mapping: pages and locked memory are scarce, and a store may have
 /// thousands of keys.
 pub(crate) struct Arena {
-    memory: Locked,
+    memory: LockedMemory,
     used: usize,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Slot(Range<usize>);
 impl Arena {
     /// Maps memory for `bytes` bytes of keys; the caller limits them by the size of the file.
     pub(crate) fn new(bytes: usize) -> Result<Self, Error> {
-        let memory = Locked::new(bytes).map_err(Error::Memory)?;
+        let memory = LockedMemory::new(bytes).map_err(Error::Memory)?;
         Ok(Self { memory, used: 0 })
     }
 
@@ -65,7 +65,7 @@ impl Arena {
 }
 
 /// A read-only arena.
-pub(crate) struct Keys(Arc<Locked>);
+pub(crate) struct Keys(Arc<LockedMemory>);
 
 impl Keys {
     pub(crate) fn key(&self, slot: Slot) -> Key {

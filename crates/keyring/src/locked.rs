@@ -9,13 +9,13 @@ use rustix::mm::{MapFlags, ProtFlags, mlock, mmap_anonymous, munmap};
 use zeroize::Zeroize;
 
 /// Bytes, initially zero, wiped before they are unmapped.
-pub(crate) struct Locked {
+pub(crate) struct LockedMemory {
     start: NonNull<u8>,
     len: usize,
     locked: bool,
 }
 
-impl Locked {
+impl LockedMemory {
     /// Maps `len` bytes. If the system refuses to lock them (`RLIMIT_MEMLOCK`), that is not an error; see
     /// [`Self::is_locked`].
     pub(crate) fn new(len: usize) -> io::Result<Self> {
@@ -50,7 +50,7 @@ impl Locked {
     }
 }
 
-impl Drop for Locked {
+impl Drop for LockedMemory {
     fn drop(&mut self) {
         self.bytes_mut().zeroize();
         // SAFETY: the range mapped in `new`; no reference into it outlives `self`. A lock ends with
@@ -60,9 +60,9 @@ impl Drop for Locked {
 }
 
 // SAFETY: the memory belongs to `self` alone and is shared only as `&[u8]`, like a `Box<[u8]>`.
-unsafe impl Send for Locked {}
+unsafe impl Send for LockedMemory {}
 // SAFETY: as above: no interior mutability.
-unsafe impl Sync for Locked {}
+unsafe impl Sync for LockedMemory {}
 
 #[cfg(test)]
 mod tests {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn memory_begins_as_zeros_and_keeps_what_is_written() {
         for len in [0, 1, 32, 4096, 100_000] {
-            let mut memory = Locked::new(len).unwrap();
+            let mut memory = LockedMemory::new(len).unwrap();
             assert_eq!(memory.bytes(), vec![0; len]);
             memory.bytes_mut().fill(0xa5);
             assert_eq!(memory.bytes(), vec![0xa5; len]);
@@ -81,7 +81,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_neither_swaps_nor_dumps_it() {
-        let memory = Locked::new(1).unwrap();
+        let memory = LockedMemory::new(1).unwrap();
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let begin = format!("{:x}-", memory.start.as_ptr().addr());
         let current = maps.lines().skip_while(|line| !line.starts_with(&begin));

@@ -82,7 +82,7 @@ impl MariaDbKeys {
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::MayNotList`], [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
-        if !vault_source::is_of_mariadb(bytes) {
+        if !vault_source::is_mariadb_configuration(bytes) {
             return Self::load(bytes, password);
         }
         let fetched = service::mariadb(&vault_source::mariadb(bytes)?)?;

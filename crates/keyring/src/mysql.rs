@@ -58,7 +58,7 @@ impl MysqlKeyring {
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8]) -> Result<Self, Error> {
-        if !vault_source::is_of_percona(bytes) {
+        if !vault_source::is_percona_configuration(bytes) {
             return Self::load(bytes);
         }
         let fetched = service::mysql(&vault_source::percona(bytes)?)?;
@@ -95,11 +95,11 @@ impl MysqlKeyring {
     fn index(keys: &Keys, slots: Vec<(&Record<'_>, Slot)>, damage: Vec<Damage>) -> Self {
         let mut keyring = Self { damage, unlocked: !keys.is_locked(), ..Self::default() };
         for (record, slot) in slots {
-            let of_user = keyring.keys.entry(record.user.clone()).or_default();
-            if of_user.contains_key(&record.id) {
+            let for_user = keyring.keys.entry(record.user.clone()).or_default();
+            if for_user.contains_key(&record.id) {
                 keyring.damage.push(Damage::Duplicate { id: record.id.clone() });
             } else {
-                of_user.insert(record.id.clone(), keys.key(slot));
+                for_user.insert(record.id.clone(), keys.key(slot));
             }
         }
         keyring
@@ -109,12 +109,12 @@ impl MysqlKeyring {
     /// [`Self::damage`] lists, the first one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Key> {
-        self.of_user(name, "")
+        self.for_user(name, "")
     }
 
     /// The key of this name that belongs to `user`.
     #[must_use]
-    pub fn of_user(&self, name: &str, user: &str) -> Option<&Key> {
+    pub(crate) fn for_user(&self, name: &str, user: &str) -> Option<&Key> {
         self.keys.get(user)?.get(name)
     }
 
@@ -185,8 +185,8 @@ mod tests {
         let text = format!(r#"{{"version":"1.0","elements":[{}]}}"#, elements.join(","));
         let keyring = MysqlKeyring::load(text.as_bytes()).unwrap();
         assert_eq!(keyring.get("INNODBKey-x-1").unwrap().as_bytes(), [0xbb; 32]);
-        assert_eq!(keyring.of_user("INNODBKey-x-1", "u@h").unwrap().as_bytes(), [0xaa; 32]);
-        assert!(keyring.of_user("INNODBKey-x-1", "v@h").is_none());
+        assert_eq!(keyring.for_user("INNODBKey-x-1", "u@h").unwrap().as_bytes(), [0xaa; 32]);
+        assert!(keyring.for_user("INNODBKey-x-1", "v@h").is_none());
         assert_eq!(keyring.names().collect::<Vec<_>>(), ["INNODBKey-x-1"]);
         let unnamed = Damage::InvalidElement { index: 3, reason: InvalidReason::Id };
         assert_eq!(keyring.damage(), [unnamed, Damage::Duplicate { id: "INNODBKey-x-1".to_owned() }]);

@@ -115,7 +115,7 @@ impl<'a> OpensslFile<'a> {
     }
 
     /// Decrypts with `derivation`; `None` if `accept` rejects the content.
-    pub(crate) fn open(&self, derivation: Derivation, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
+    pub(crate) fn open(&self, derivation: Derivation, accept: PlaintextTest) -> Option<Zeroizing<Vec<u8>>> {
         match derivation.pbkdf2_rounds {
             None => self.decrypt_with(&self.bytes_to_key(derivation.digest), accept),
             Some(rounds) => {
@@ -127,14 +127,14 @@ impl<'a> OpensslFile<'a> {
     }
 
     /// Tries every digest without PBKDF2, then with every number of rounds up to [`MAX_ROUNDS`].
-    pub(crate) fn search(&self, accept: Accept) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
+    pub(crate) fn search(&self, accept: PlaintextTest) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
         let plain = Digest::ALL.into_iter().map(|digest| Derivation { digest, pbkdf2_rounds: None });
         let opened = plain.filter_map(|derivation| Some((self.open(derivation, accept)?, derivation))).next();
         opened.or_else(|| self.search_rounds(accept))
     }
 
     /// Each round continues from the previous one, so trying all numbers costs little more than the largest one.
-    fn search_rounds(&self, accept: Accept) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
+    fn search_rounds(&self, accept: PlaintextTest) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
         let mut all = Digest::ALL.map(|digest| (digest, Pbkdf2::new(digest, self.password, self.salt)));
         for rounds in 1..=MAX_ROUNDS {
             for (digest, pbkdf2) in &mut all {
@@ -167,7 +167,7 @@ impl<'a> OpensslFile<'a> {
     }
 
     /// The content without its padding. The last block is decrypted first: its padding already rejects most wrong keys.
-    fn decrypt_with(&self, material: &Material, accept: Accept) -> Option<Zeroizing<Vec<u8>>> {
+    fn decrypt_with(&self, material: &Material, accept: PlaintextTest) -> Option<Zeroizing<Vec<u8>>> {
         let (key, iv) = material.split_first_chunk::<32>()?;
         let iv = <[u8; BLOCK]>::try_from(iv).ok()?;
         let (blocks, _) = self.sealed.as_chunks::<BLOCK>();
@@ -207,7 +207,7 @@ pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 /// Distinguishes valid content from the result of a wrong key.
-pub(crate) type Accept = fn(&[u8]) -> bool;
+pub(crate) type PlaintextTest = fn(&[u8]) -> bool;
 
 type Material = Zeroizing<[u8; MATERIAL_BYTES]>;
 

@@ -42,7 +42,7 @@ pub enum VaultIssue {
 
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
     let mut summary = StoreSummary::new(StoreKind::VaultConfig, false);
-    match Settings::of_percona(bytes) {
+    match Settings::from_percona(bytes) {
         Ok(settings) => {
             let config = VaultConfig::new(&settings);
             summary.readable_without_password = config.token_inline;

@@ -18,12 +18,12 @@ pub(crate) struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
 
 impl<'a> Settings<'a> {
     /// Settings of Percona's component, a JSON object, or of its plug-in, lines `name = value`.
-    pub(crate) fn of_percona(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
+    pub(crate) fn from_percona(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         if bytes.trim_ascii_start().starts_with(b"{") { json(bytes) } else { Ok(lines(bytes, None)) }
     }
 
     /// Settings of MariaDB's plug-in, in an option file.
-    pub(crate) fn of_mariadb(bytes: &'a [u8]) -> Self {
+    pub(crate) fn from_mariadb(bytes: &'a [u8]) -> Self {
         lines(bytes, Some(MARIADB_PREFIX))
     }
 

@@ -33,17 +33,17 @@ pub(crate) struct VaultSource {
 /// Whether the bytes are a configuration that says in which service the keys are, and how to fetch them.
 #[must_use]
 pub fn names_service(bytes: &[u8]) -> bool {
-    is_of_percona(bytes) || is_of_mariadb(bytes)
+    is_percona_configuration(bytes) || is_mariadb_configuration(bytes)
 }
 
 /// Whether the bytes are a configuration of Percona's plug-in or component.
-pub(crate) fn is_of_percona(bytes: &[u8]) -> bool {
+pub(crate) fn is_percona_configuration(bytes: &[u8]) -> bool {
     matches!(kind_of(bytes), Ok(StoreKind::VaultConfig))
 }
 
 /// Reads a configuration of Percona's plug-in or component.
 pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, Error> {
-    let settings = Settings::of_percona(bytes).map_err(|_| Error::VaultConfig { what: "is not JSON" })?;
+    let settings = Settings::from_percona(bytes).map_err(|_| Error::VaultConfig { what: "is not JSON" })?;
     let address = settings.required("vault_url", "has no vault_url")?;
     let version = match settings.text("secret_mount_point_version") {
         Some("1") => Some(EngineVersion::First),
@@ -59,13 +59,13 @@ pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, Error> {
 }
 
 /// Whether the bytes are an option file with the variables of MariaDB's plug-in.
-pub(crate) fn is_of_mariadb(bytes: &[u8]) -> bool {
-    Settings::of_mariadb(bytes).text("vault_url").is_some()
+pub(crate) fn is_mariadb_configuration(bytes: &[u8]) -> bool {
+    Settings::from_mariadb(bytes).text("vault_url").is_some()
 }
 
 /// Reads an option file with the variables of MariaDB's plug-in.
 pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, Error> {
-    let settings = Settings::of_mariadb(bytes);
+    let settings = Settings::from_mariadb(bytes);
     let url = settings.required("vault_url", "has no hashicorp_key_management_vault_url")?;
     let no_path = || Error::VaultConfig { what: "has a vault_url without /v1/ and the path of the keys" };
     let (address, path) = url.split_once("/v1/").ok_or_else(no_path)?;
@@ -151,13 +151,15 @@ mod tests {
             plugin_load_add = hashicorp_key_management\nloose-hashicorp-key-management-vault-url=\"https://v:8200/v1/ns/db/\"\n\
             hashicorp_key_management_token = hvs.of-the-server\n# hashicorp_key_management_vault_ca = no\n\
             [sealant]\nsealant_token_file = /run/token\nsealant_key_ids = 1, 7\n";
-        assert!(is_of_mariadb(text));
+        assert!(is_mariadb_configuration(text));
         let source = mariadb(text).unwrap();
         assert_eq!((source.access.address.as_str(), source.path.as_str()), ("https://v:8200", "ns/db"));
         assert_eq!((source.key_ids, source.access.authorities), (Some(vec![1, 7]), None));
         assert!(matches!(&source.access.login, Login::TokenFile(path) if path == &PathBuf::from("/run/token")));
-        assert!(!is_of_mariadb(b"[mariadb-client]\nhashicorp_key_management_vault_url = https://v:8200/v1/a/\n"));
-        assert!(!is_of_mariadb(b"[mariadb]\nfile_key_management_filename = x\n"));
+        assert!(!is_mariadb_configuration(
+            b"[mariadb-client]\nhashicorp_key_management_vault_url = https://v:8200/v1/a/\n"
+        ));
+        assert!(!is_mariadb_configuration(b"[mariadb]\nfile_key_management_filename = x\n"));
         let no_path =
             b"[mariadb]\nhashicorp_key_management_vault_url = https://v:8200\nhashicorp_key_management_token=t";
         assert!(error_text(mariadb(no_path)).contains("without /v1/"));

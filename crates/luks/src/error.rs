@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cryptsetup::Version;
-use crate::device::Use;
+use crate::device::UsageSign;
 use crate::finding::Finding;
 
 /// Why a header was not read, saved or restored, a key not changed or fetched, or a volume not created, opened, mounted
@@ -151,7 +151,7 @@ pub enum Error {
         /// Path of the device.
         device: PathBuf,
         /// All signs of use.
-        uses: Vec<Use>,
+        uses: Vec<UsageSign>,
     },
     /// The current state forbids the operation.
     #[error("{what}: {why}; nothing was changed", what = .what.display())]
@@ -302,10 +302,10 @@ impl Error {
             Self::Unreadable { .. } => "`sealant luks audit` says more",
             Self::DeviceUnreadable { .. } => "if its header is lost and you know the device: --header-is-lost",
             Self::Exists { .. } => "leave out --make-key to use it",
-            Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Data { .. })) => {
+            Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, UsageSign::Data { .. })) => {
                 "if it is certainly not needed: --destroy-unknown-data"
             }
-            Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Signature(_))) => {
+            Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, UsageSign::Signature(_))) => {
                 "if it is certainly not needed: `wipefs --all` on it first, and check its name twice"
             }
             Self::Missing | Self::TooOld { .. } => {
@@ -361,6 +361,6 @@ impl Error {
     }
 }
 
-fn list(uses: &[Use]) -> String {
-    uses.iter().map(Use::to_string).collect::<Vec<_>>().join(", ")
+fn list(uses: &[UsageSign]) -> String {
+    uses.iter().map(UsageSign::to_string).collect::<Vec<_>>().join(", ")
 }

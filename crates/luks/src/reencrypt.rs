@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
-use crate::device::{Host, header_path, uses_of_file};
+use crate::device::{Host, header_path, usage_signs_of_file};
 use crate::judge::{DeviceInfo, Relation, audit, compare};
 use crate::key;
 use crate::read::Readable;
@@ -135,7 +135,7 @@ impl Reencrypt<'_> {
         }
         if !is_device {
             // cryptsetup cannot tell whether a file is in use, and is told not to try.
-            let uses = uses_of_file(&Host::this(), self.device);
+            let uses = usage_signs_of_file(&Host::this(), self.device);
             if !uses.is_empty() {
                 return Err(Error::Used { device: self.device.to_owned(), uses });
             }

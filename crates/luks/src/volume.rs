@@ -126,19 +126,19 @@ pub(crate) const KEY_SLOT: &str = "luks2";
 impl Segment {
     /// Whether dm-crypt encrypts the segment.
     #[must_use]
-    pub fn is_crypt(&self) -> bool {
+    pub(crate) fn is_crypt(&self) -> bool {
         self.kind == "crypt" || self.kind == "hw-opal-crypt"
     }
 
     /// Whether the segment only describes data before or after a re-encryption.
     #[must_use]
-    pub fn is_backup(&self) -> bool {
+    pub(crate) fn is_backup(&self) -> bool {
         self.flags.iter().any(|flag| flag.starts_with("backup-"))
     }
 
     /// Whether the segment has this flag.
     #[must_use]
-    pub fn has_flag(&self, flag: &str) -> bool {
+    pub(crate) fn has_flag(&self, flag: &str) -> bool {
         self.flags.iter().any(|current| current == flag)
     }
 }
@@ -146,7 +146,7 @@ impl Segment {
 impl Slot {
     /// Whether the slot holds a key, unlike the slot of a re-encryption.
     #[must_use]
-    pub fn holds_key(&self) -> bool {
+    pub(crate) fn holds_key(&self) -> bool {
         self.kind == KEY_SLOT
     }
 }
@@ -160,13 +160,13 @@ impl Volume {
     /// The UUID, safe to use in file names and tables. `None` if it is malformed: whoever can write to the disk can
     /// change it.
     #[must_use]
-    pub fn plain_uuid(&self) -> Option<&str> {
+    pub(crate) fn plain_uuid(&self) -> Option<&str> {
         is_plain_uuid(&self.uuid).then_some(self.uuid.as_str())
     }
 
     /// Whether a re-encryption, encryption or decryption is unfinished.
     #[must_use]
-    pub fn reencrypting(&self) -> bool {
+    pub(crate) fn reencrypting(&self) -> bool {
         self.requirements.iter().any(|requirement| is_reencryption(requirement))
     }
 
@@ -192,7 +192,7 @@ impl Volume {
     /// one, while the re-encryption metadata still exists. cryptsetup opens such a volume, but when told to resume it
     /// starts again at the first byte, and the data is lost (seen with 2.6.1).
     #[must_use]
-    pub fn is_rewritten(&self) -> bool {
+    pub(crate) fn is_rewritten(&self) -> bool {
         let mut live = self.live();
         let (Some(data), None) = (live.next(), live.next()) else { return false };
         let reencryption_digests = |flag: &str| self.segments.iter().find(|segment| segment.has_flag(flag));
@@ -210,18 +210,18 @@ impl Volume {
 
     /// Whether the header is detached: its data begins where the header itself would be.
     #[must_use]
-    pub fn is_detached(&self) -> bool {
+    pub(crate) fn is_detached(&self) -> bool {
         self.live().any(|segment| segment.offset == 0)
     }
 
     /// Whether power failed while a part of the data was being written. That part must be recovered first.
     #[must_use]
-    pub fn is_at_work(&self) -> bool {
+    pub(crate) fn is_at_work(&self) -> bool {
         self.reencrypting() && self.live().any(|segment| segment.has_flag("in-reencryption"))
     }
 
     /// Digests of the keys that encrypt live data.
-    pub fn live_digests(&self) -> impl Iterator<Item = &Digest> {
+    pub(crate) fn live_digests(&self) -> impl Iterator<Item = &Digest> {
         self.digests
             .iter()
             .filter(|digest| self.live().any(|segment| segment.is_crypt() && digest.segments.contains(&segment.id)))

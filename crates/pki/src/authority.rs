@@ -16,7 +16,7 @@ use time::OffsetDateTime;
 
 use crate::{
     AlternativeName, Certificate, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates,
-    key::library, names_in,
+    files::names_in, key::library,
 };
 
 /// Default validity of a certificate in days: a year, and a month to renew it in.
@@ -42,7 +42,7 @@ pub enum Usage {
 
 /// A certificate to issue.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct IssueRequest {
     /// Name of the subject and the files; if it is a host name or address, also the first alternative name.
     pub name: Name,
     /// Further alternative names and addresses.
@@ -59,7 +59,7 @@ pub struct Order {
 
 /// What is to be renewed.
 #[derive(Clone, Debug)]
-pub enum Due {
+pub enum RenewalSelector {
     /// The authority itself: certificates it has issued stay valid.
     Authority,
     /// The certificate of this name.
@@ -126,18 +126,18 @@ impl Authority {
     /// As [`Self::open`], [`Self::extend`] and [`Self::due`].
     pub fn renew_in(
         directory: &Path,
-        due: &Due,
+        due: &RenewalSelector,
         days: Option<u32>,
         new_key: bool,
     ) -> Result<(Vec<Files>, Option<Error>), Error> {
-        if matches!(due, Due::Authority) {
+        if matches!(due, RenewalSelector::Authority) {
             return Ok((vec![Self::extend(directory, days.unwrap_or(AUTHORITY_DAYS))?], None));
         }
         let authority = Self::open(directory)?;
         let names = match due {
-            Due::Name(name) => vec![name.clone()],
-            Due::Within(days) => authority.due(*days)?,
-            Due::Authority => Vec::new(),
+            RenewalSelector::Name(name) => vec![name.clone()],
+            RenewalSelector::Within(days) => authority.due(*days)?,
+            RenewalSelector::Authority => Vec::new(),
         };
         Ok(authority.renew_all(&names, days.unwrap_or(LEAF_DAYS), new_key))
     }
@@ -163,14 +163,14 @@ impl Authority {
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::Write`], [`Error::Library`].
-    pub fn issue(&self, order: &Order) -> Result<Files, Error> {
-        let files = Files::for_name(&self.directory, &order.name);
-        if !order.replace {
+    pub fn issue(&self, request: &IssueRequest) -> Result<Files, Error> {
+        let files = Files::for_name(&self.directory, &request.name);
+        if !request.replace {
             files.check_free()?;
         }
-        let key = PrivateKey::generate(order.key)?;
-        let certificate = self.sign(order, &key)?;
-        files.write(&certificate, &key, order.replace)?;
+        let key = PrivateKey::generate(request.key)?;
+        let certificate = self.sign(request, &key)?;
+        files.write(&certificate, &key, request.replace)?;
         Ok(files)
     }
 
@@ -192,7 +192,7 @@ impl Authority {
 
     /// Renews several certificates. A failure does not stop the others: the first error is returned together with the
     /// renewed files, and the next run retries.
-    pub fn renew_all(&self, names: &[Name], days: u32, new_key: bool) -> (Vec<Files>, Option<Error>) {
+    pub(crate) fn renew_all(&self, names: &[Name], days: u32, new_key: bool) -> (Vec<Files>, Option<Error>) {
         let (mut renewed, mut failed) = (Vec::new(), None);
         for name in names {
             match self.renew(name, days, new_key) {
@@ -214,35 +214,35 @@ impl Authority {
         }
         let certificates = read_certificates(&files.certificate)?;
         let Some(old) = certificates.first() else { return Err(Error::NoCertificate { path: files.certificate }) };
-        let order = reissue_order(name, old, days);
+        let request = reissue_request(name, old, days);
         if new_key {
-            let key = PrivateKey::generate(order.key)?;
-            files.write(&self.sign(&order, &key)?, &key, true)?;
+            let key = PrivateKey::generate(request.key)?;
+            files.write(&self.sign(&request, &key)?, &key, true)?;
         } else {
             let key = PrivateKey::read(&files.key)?;
-            files.write_certificate(&self.sign(&order, &key)?)?;
+            files.write_certificate(&self.sign(&request, &key)?)?;
         }
         Ok(files)
     }
 
-    fn sign(&self, order: &Order, key: &PrivateKey) -> Result<String, Error> {
-        let mut params = common(order.name.as_str(), order.days)?;
+    fn sign(&self, request: &IssueRequest, key: &PrivateKey) -> Result<String, Error> {
+        let mut params = common(request.name.as_str(), request.days)?;
         params.not_after = params.not_after.min(date(self.not_after));
         params.use_authority_key_identifier_extension = true;
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        if matches!(order.key, KeyType::Rsa2048 | KeyType::Rsa3072 | KeyType::Rsa4096) {
+        if matches!(request.key, KeyType::Rsa2048 | KeyType::Rsa3072 | KeyType::Rsa4096) {
             // Old TLS 1.2 clients may still use RSA key exchange.
             params.key_usages.push(KeyUsagePurpose::KeyEncipherment);
         }
-        if order.usage != Usage::Client {
+        if request.usage != Usage::Client {
             params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
         }
-        if order.usage != Usage::Server {
+        if request.usage != Usage::Server {
             params.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
         }
-        let mut names: Vec<AlternativeName> = order.name.alternative().into_iter().collect();
-        for name in &order.alternatives {
+        let mut names: Vec<AlternativeName> = request.name.alternative().into_iter().collect();
+        for name in &request.alternatives {
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -328,7 +328,7 @@ fn san(name: AlternativeName) -> Result<SanType, Error> {
 }
 
 /// The order that an existing certificate corresponds to.
-fn reissue_order(name: &Name, old: &Certificate, days: u32) -> Order {
+fn reissue_request(name: &Name, old: &Certificate, days: u32) -> IssueRequest {
     let has = |usage: &str| old.ext_key_usage.iter().any(|one| one == usage);
     let usage = match (has("serverAuth"), has("clientAuth")) {
         (true, false) => Usage::Server,
@@ -338,7 +338,7 @@ fn reissue_order(name: &Name, old: &Certificate, days: u32) -> Order {
     let dns = old.san_dns.iter().map(|name| AlternativeName::Dns(name.clone()));
     let addresses = old.san_ip.iter().map(|address| AlternativeName::Ip(*address));
     let key = KeyType::from_certificate(old).unwrap_or_default();
-    Order { name: name.clone(), alternatives: dns.chain(addresses).collect(), key, usage, days, replace: true }
+    IssueRequest { name: name.clone(), alternatives: dns.chain(addresses).collect(), key, usage, days, replace: true }
 }
 
 #[cfg(test)]
@@ -348,8 +348,8 @@ mod tests {
     use super::*;
     use crate::{Credentials, Limits, judge};
 
-    fn order(name: &str, alternatives: &[&str]) -> Order {
-        Order {
+    fn request(name: &str, alternatives: &[&str]) -> IssueRequest {
+        IssueRequest {
             name: name.parse().unwrap(),
             alternatives: alternatives.iter().map(|name| name.parse().unwrap()).collect(),
             key: KeyType::default(),
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn issued_certificates_are_valid_and_have_their_names() {
         let (directory, authority) = authority();
-        let files = authority.issue(&order("db1.example.org", &["10.0.0.1", "db1"])).unwrap();
+        let files = authority.issue(&request("db1.example.org", &["10.0.0.1", "db1"])).unwrap();
         assert_eq!(problems(directory.path(), "db1.example.org"), [""; 0]);
         let leaf = read_certificates(&files.certificate).unwrap().remove(0);
         assert_eq!(leaf.names(), ["db1.example.org", "db1", "10.0.0.1"]);
@@ -390,20 +390,20 @@ mod tests {
     #[test]
     fn keys_are_not_overwritten_by_default() {
         let (directory, authority) = authority();
-        authority.issue(&order("db1", &[])).unwrap();
+        authority.issue(&request("db1", &[])).unwrap();
         let key = fs::read(directory.path().join("db1.key")).unwrap();
-        assert!(matches!(authority.issue(&order("db1", &[])), Err(Error::Exists { .. })));
+        assert!(matches!(authority.issue(&request("db1", &[])), Err(Error::Exists { .. })));
         let create = |replace| Authority::create(directory.path(), Some("Other"), KeyType::default(), 10, replace);
         assert!(matches!(create(false), Err(Error::Exists { .. })));
         assert_eq!(fs::read(directory.path().join("db1.key")).unwrap(), key);
-        authority.issue(&Order { replace: true, ..order("db1", &[]) }).unwrap();
+        authority.issue(&IssueRequest { replace: true, ..request("db1", &[]) }).unwrap();
         assert_ne!(fs::read(directory.path().join("db1.key")).unwrap(), key);
     }
 
     #[test]
     fn renewal_keeps_names_use_and_key() {
         let (directory, authority) = authority();
-        let wanted = Order { usage: Usage::Client, days: 2, ..order("app", &["app.example.org"]) };
+        let wanted = IssueRequest { usage: Usage::Client, days: 2, ..request("app", &["app.example.org"]) };
         let files = authority.issue(&wanted).unwrap();
         let before = read_certificates(&files.certificate).unwrap().remove(0);
         authority.renew(&wanted.name, 100, false).unwrap();
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn a_renewed_authority_still_verifies_its_certificates() {
         let (directory, authority) = authority();
-        authority.issue(&order("db1", &[])).unwrap();
+        authority.issue(&request("db1", &[])).unwrap();
         Authority::extend(directory.path(), 7000).unwrap();
         assert_eq!(problems(directory.path(), "db1"), [""; 0]);
     }
@@ -428,7 +428,7 @@ mod tests {
     fn no_certificate_outlives_its_authority() {
         let directory = tempfile::tempdir().unwrap();
         Authority::create(directory.path(), Some("Short"), KeyType::default(), 20, false).unwrap();
-        let files = Authority::open(directory.path()).unwrap().issue(&order("db1", &[])).unwrap();
+        let files = Authority::open(directory.path()).unwrap().issue(&request("db1", &[])).unwrap();
         let ends = |path: &Path| read_certificates(path).unwrap()[0].not_after;
         assert_eq!(ends(&files.certificate), ends(&directory.path().join("ca.pem")));
     }
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn rsa_keys_are_supported() {
         let (directory, authority) = authority();
-        authority.issue(&Order { key: KeyType::Rsa2048, ..order("old", &[]) }).unwrap();
+        authority.issue(&IssueRequest { key: KeyType::Rsa2048, ..request("old", &[]) }).unwrap();
         assert_eq!(problems(directory.path(), "old"), [""; 0]);
     }
 }

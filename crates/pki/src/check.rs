@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Certificate, Credentials, Error, Files, Level, Limits, Problem, judge, names_in, worst};
+use crate::{
+    Certificate, Credentials, Error, Files, Level, Limits, Problem, credentials::read_certificates, files::names_in,
+    judge, worst,
+};
 
 /// Schema of a check's report.
 pub const SCHEMA: &str = "sealant.cert-check/1";
@@ -130,7 +133,7 @@ impl Criteria {
 
 /// Descriptions of a file's certificates.
 #[derive(Debug, Serialize)]
-pub struct Described {
+pub struct FileCertificates {
     /// Path of the file.
     pub file: PathBuf,
     /// Its certificates, in the order of the file.
@@ -141,8 +144,8 @@ pub struct Described {
 ///
 /// # Errors
 /// [`Error::Read`] and [`Error::Content`] name the file.
-pub fn describe(files: &[PathBuf]) -> Result<Vec<Described>, Error> {
-    let one = |file: &PathBuf| Ok(Described { certificates: crate::read_certificates(file)?, file: file.clone() });
+pub fn describe(files: &[PathBuf]) -> Result<Vec<FileCertificates>, Error> {
+    let one = |file: &PathBuf| Ok(FileCertificates { certificates: read_certificates(file)?, file: file.clone() });
     files.iter().map(one).collect()
 }
 
@@ -151,7 +154,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::{Authority, Due, KeyType, Order, Usage};
+    use crate::{Authority, IssueRequest, KeyType, RenewalSelector, Usage};
 
     fn authority(directory: &Path) -> Authority {
         Authority::create(directory, None, KeyType::EcdsaP256, 3650, false).unwrap();
@@ -160,9 +163,15 @@ mod tests {
 
     fn issue(authority: &Authority, name: &str, days: u32) {
         let name = name.parse().unwrap();
-        let order =
-            Order { name, alternatives: Vec::new(), key: KeyType::EcdsaP256, usage: Usage::Both, days, replace: false };
-        authority.issue(&order).unwrap();
+        let request = IssueRequest {
+            name,
+            alternatives: Vec::new(),
+            key: KeyType::EcdsaP256,
+            usage: Usage::Both,
+            days,
+            replace: false,
+        };
+        authority.issue(&request).unwrap();
     }
 
     fn criteria() -> Criteria {
@@ -201,9 +210,12 @@ mod tests {
     fn due_certificates_of_a_directory_are_renewed() {
         let dir = tempfile::tempdir().unwrap();
         issue(&authority(dir.path()), "db2", 20);
-        for (due, renewed) in
-            [(Due::Within(30), 1), (Due::Within(30), 0), (Due::Name("db2".parse().unwrap()), 1), (Due::Authority, 1)]
-        {
+        for (due, renewed) in [
+            (RenewalSelector::Within(30), 1),
+            (RenewalSelector::Within(30), 0),
+            (RenewalSelector::Name("db2".parse().unwrap()), 1),
+            (RenewalSelector::Authority, 1),
+        ] {
             let (files, failed) = Authority::renew_in(dir.path(), &due, None, false).unwrap();
             assert!(failed.is_none() && files.len() == renewed, "{due:?}");
         }

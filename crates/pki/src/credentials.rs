@@ -78,7 +78,7 @@ impl Credentials {
 ///
 /// # Errors
 /// [`Error::Read`] and [`Error::Content`] name the file.
-pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, Error> {
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<Certificate>, Error> {
     Ok(parse(path, &files::read(path)?)?.1)
 }
 

@@ -7,7 +7,7 @@ use std::{io, path::PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// The file exists already.
-    #[error("{}: is there already", path.display())]
+    #[error("{}: already exists", path.display())]
     Exists {
         /// Path of the file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum Error {
         reason: String,
     },
     /// The name is not allowed in a certificate or as a file name.
-    #[error("{name:?} is no name for a certificate: {reason}")]
+    #[error("{name:?} is not a valid name for a certificate: {reason}")]
     Name {
         /// The rejected name.
         name: String,
@@ -59,7 +59,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// The authority's certificate has expired.
-    #[error("{}: the authority's certificate ended on {ended}", path.display())]
+    #[error("{}: the authority's certificate expired on {ended}", path.display())]
     AuthorityEnded {
         /// Path of its certificate.
         path: PathBuf,

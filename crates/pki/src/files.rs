@@ -27,13 +27,13 @@ pub struct Files {
 impl Files {
     /// Files of that name in the directory.
     #[must_use]
-    pub fn for_name(directory: &Path, name: &Name) -> Self {
+    pub(crate) fn for_name(directory: &Path, name: &Name) -> Self {
         Self::named(directory, name.as_str())
     }
 
     /// Files of the authority in the directory.
     #[must_use]
-    pub fn for_authority(directory: &Path) -> Self {
+    pub(crate) fn for_authority(directory: &Path) -> Self {
         Self::named(directory, CA)
     }
 
@@ -99,7 +99,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Read`].
-pub fn names_in(directory: &Path) -> Result<Vec<Name>, Error> {
+pub(crate) fn names_in(directory: &Path) -> Result<Vec<Name>, Error> {
     let unread = |source| Error::Read { path: directory.to_owned(), source };
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(unread)? {

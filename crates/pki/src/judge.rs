@@ -152,11 +152,11 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::{Authority, KeyType, Order, Usage};
+    use crate::{Authority, IssueRequest, KeyType, Usage};
 
     fn made(directory: &Path) -> Credentials {
         Authority::create(directory, None, KeyType::default(), 3650, false).unwrap();
-        let order = Order {
+        let request = IssueRequest {
             name: "db1".parse().unwrap(),
             alternatives: Vec::new(),
             key: KeyType::default(),
@@ -164,7 +164,7 @@ mod tests {
             days: 100,
             replace: false,
         };
-        let files = Authority::open(directory).unwrap().issue(&order).unwrap();
+        let files = Authority::open(directory).unwrap().issue(&request).unwrap();
         Credentials::read(&files.certificate, Some(&files.key), Some(&directory.join("ca.pem"))).unwrap()
     }
 

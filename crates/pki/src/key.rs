@@ -29,7 +29,7 @@ pub enum KeyType {
 impl KeyType {
     /// The kind of key in a certificate with this description.
     #[must_use]
-    pub fn from_certificate(certificate: &Certificate) -> Option<Self> {
+    pub(crate) fn from_certificate(certificate: &Certificate) -> Option<Self> {
         Some(match (certificate.key_type.as_str(), certificate.key_bits) {
             ("EC P-256", _) => Self::EcdsaP256,
             ("EC P-384", _) => Self::EcdsaP384,
@@ -122,7 +122,7 @@ impl PrivateKey {
 
 impl From<KeyPair> for PrivateKey {
     fn from(pair: KeyPair) -> Self {
-        let pem = crate::private_key_pem(pair.serialized_der());
+        let pem = crate::pem::private_key_pem(pair.serialized_der());
         Self { pair, pem }
     }
 }

@@ -29,17 +29,17 @@ mod pem;
 mod signature;
 
 pub use crate::{
-    authority::{AUTHORITY_DAYS, Authority, Due, LEAF_DAYS, Order, Usage},
+    authority::{AUTHORITY_DAYS, Authority, IssueRequest, LEAF_DAYS, RenewalSelector, Usage},
     certificate::{Certificate, CertificateFault, modulus_bits},
     chain::{Purpose, Untrusted, check_chain, check_signature, key_is_checked, leads_to, public_key_info},
-    credentials::{Credentials, read_certificates},
+    credentials::Credentials,
     error::Error,
-    files::{CA, Files, names_in},
+    files::{CA, Files},
     fingerprint::{Fingerprint, NotAFingerprint},
     identity::{Authorities, Identity},
     judge::{Level, Limits, Problem, ProblemKind, judge, worst},
     key::{KeyType, PrivateKey},
     name::{AlternativeName, Name, subject},
     peer_name::check_name,
-    pem::{ders_from_pem, private_key, private_key_pem, read_secret},
+    pem::{ders_from_pem, private_key, read_secret},
 };

@@ -77,7 +77,7 @@ fn decoded(body: &str) -> Option<Vec<u8>> {
 
 /// Encodes a PKCS #8 key as PEM.
 #[must_use]
-pub fn private_key_pem(pkcs8: &[u8]) -> Zeroizing<String> {
+pub(crate) fn private_key_pem(pkcs8: &[u8]) -> Zeroizing<String> {
     const LINE_CHARACTERS: usize = 64;
     let mut room = Zeroizing::new(vec![0; pkcs8.len().saturating_mul(2).saturating_add(4)]);
     let length = BASE64_STANDARD.encode_slice(pkcs8, &mut room).unwrap_or_default();

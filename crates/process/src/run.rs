@@ -53,7 +53,7 @@ pub fn version_text(program: &Path, options: &[&str]) -> io::Result<String> {
     ended.map(|ended| ended.stdout).ok_or_else(|| io::ErrorKind::TimedOut.into())
 }
 
-/// As [`run`]; also calls `tell` with each line of output as it arrives.
+/// As [`run`]; also calls `on_line` with each line of output as it arrives.
 ///
 /// # Errors
 /// As [`run`].
@@ -62,7 +62,7 @@ pub fn run_with_lines(
     args: &[&OsStr],
     input: Option<&[u8]>,
     limit: Duration,
-    tell: &mut dyn FnMut(&str),
+    on_line: &mut dyn FnMut(&str),
 ) -> io::Result<Option<Ended>> {
     let mut child = Command::new(program)
         .args(args)
@@ -78,13 +78,14 @@ pub fn run_with_lines(
     }
     let (lines, heard) = channel();
     let (stdout, stderr) = (collect(child.stdout.take(), Some(lines)), collect(child.stderr.take(), None));
-    let Some(status) = wait(&mut child, limit, &mut || heard.try_iter().for_each(|line: String| tell(&line)))? else {
+    let Some(status) = wait(&mut child, limit, &mut || heard.try_iter().for_each(|line: String| on_line(&line)))?
+    else {
         child.kill()?;
         child.wait()?;
         return Ok(None);
     };
     let ended = Ended { code: status.code(), stdout: text(stdout), stderr: text(stderr) };
-    heard.try_iter().for_each(|line| tell(&line));
+    heard.try_iter().for_each(|line| on_line(&line));
     Ok(Some(ended))
 }
 

@@ -7,16 +7,16 @@ mod copies;
 mod document;
 mod error;
 pub mod fingerprint;
-mod ledger;
 mod location;
+mod register_file;
 
 pub use self::{
     copies::{CopyRecord, CopyState, sha256_of},
     document::{BackupRecord, KeyRecord, Register, Unfinished, Written},
     error::Error,
     fingerprint::{Fingerprints, mariadb_name},
-    ledger::{Ledger, path},
     location::{DEFAULT_STATE_DIR, server_name, state_dir},
+    register_file::{RegisterFile, path},
 };
 
 /// Name and version of the document.

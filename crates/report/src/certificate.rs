@@ -6,7 +6,7 @@ use change::{Outcome, tls::InstallReport};
 use pki::Certificate;
 use pki::{
     Level,
-    check::{Checked, Described, Report as Checks},
+    check::{Checked, FileCertificates, Report as Checks},
 };
 
 use crate::{Error, json, text::visible};
@@ -112,7 +112,7 @@ const fn level_name(level: Option<Level>) -> &'static str {
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_certs_json(files: &[Described], out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_certs_json(files: &[FileCertificates], out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(files, out)
 }
 
@@ -120,7 +120,7 @@ pub fn write_certs_json(files: &[Described], out: &mut dyn Write) -> Result<(), 
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_certs_text(files: &[Described], out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_certs_text(files: &[FileCertificates], out: &mut dyn Write) -> Result<(), Error> {
     for described in files {
         for certificate in &described.certificates {
             writeln!(out, "{}", described.file.display())?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use luks::backup::{Check, Manifest};
 use luks::boot::Checked;
-use luks::device::{Guard, Mounted, Opened};
+use luks::device::{MountPointGuard, Mounted, Opened};
 use luks::diff::Difference;
 use luks::plan::{Plan, Protection};
 use luks::{Finding, Report};
@@ -177,8 +177,8 @@ pub fn write_luks_opened(name: &str, opened: &Opened, out: &mut dyn Write) -> Re
 pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: &mut dyn Write) -> Result<(), Error> {
     let state = match mounted {
         Mounted::Before { .. } => "is mounted already",
-        Mounted::Now(Guard::Immutable) => "mounted; the directory below is immutable",
-        Mounted::Now(Guard::Permissions) => "mounted; the directory below is closed to all but root",
+        Mounted::Now(MountPointGuard::Immutable) => "mounted; the directory below is immutable",
+        Mounted::Now(MountPointGuard::Permissions) => "mounted; the directory below is closed to all but root",
     };
     Ok(writeln!(out, "{}: /dev/mapper/{name} {state}", directory.display())?)
 }
@@ -188,8 +188,8 @@ pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: 
 pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> {
     let directory = directory.display();
     match mounted {
-        Mounted::Now(Guard::Immutable) | Mounted::Before { hidden: None } => Vec::new(),
-        Mounted::Now(Guard::Permissions) => vec![Message::warning(format!(
+        Mounted::Now(MountPointGuard::Immutable) | Mounted::Before { hidden: None } => Vec::new(),
+        Mounted::Now(MountPointGuard::Permissions) => vec![Message::warning(format!(
             "{directory}: its file system has no immutable flag; as root, a server could still write there in plaintext"
         ))],
         Mounted::Before { hidden: Some(name) } => vec![

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use snapshot::{Estimate, Found, SnapshotCopy, State};
+use snapshot::{Estimate, FoundCopy, SnapshotCopy, State};
 use verify::size;
 
 use crate::{Error, json};
@@ -34,8 +34,8 @@ pub fn write_snapshot_table(unchanged: &SnapshotCopy, out: &mut dyn Write) -> Re
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshots_json(found: &[Found], out: &mut dyn Write) -> Result<(), Error> {
-    let copy = |found: &Found| {
+pub fn write_snapshots_json(found: &[FoundCopy], out: &mut dyn Write) -> Result<(), Error> {
+    let copy = |found: &FoundCopy| {
         json!({
             "name": found.name,
             "root": found.root,
@@ -52,7 +52,7 @@ pub fn write_snapshots_json(found: &[Found], out: &mut dyn Write) -> Result<(), 
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshots_table(found: &[Found], out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_snapshots_table(found: &[FoundCopy], out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{:<20}  {:<8}  {:<6}  NAME", "CREATED", "PROVIDER", "STATE")?;
     for copy in found {
         let state = match copy.state {
@@ -66,7 +66,7 @@ pub fn write_snapshots_table(found: &[Found], out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-fn created(found: &Found) -> String {
+fn created(found: &FoundCopy) -> String {
     found.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

@@ -76,7 +76,7 @@ pub enum Error {
         pid: Pid,
     },
     /// A table is outside the data directory.
-    #[error("{}: a table outside the data directory, which a copy cannot hold in its place", path.display())]
+    #[error("{}: is a table outside the data directory, where a copy cannot put it", path.display())]
     TablespaceOutside {
         /// Path of its file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A server is running, but the provider requires a stopped one.
-    #[error("{}: its server runs, as process {pid}", path.display())]
+    #[error("{}: its server is running, as process {pid}", path.display())]
     Runs {
         /// Process id of the server.
         pid: Pid,
@@ -96,7 +96,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No server is running, and some files are outside of the data directory.
-    #[error("{}: {missing} is not in it, and no server runs that could tell where it is", path.display())]
+    #[error("{}: {missing} is not in it, and no running server tells where it is", path.display())]
     Incomplete {
         /// The data directory.
         path: PathBuf,
@@ -104,7 +104,7 @@ pub enum Error {
         missing: &'static str,
     },
     /// Another program has already stopped the server.
-    #[error("process {pid}: is stopped already, by someone else")]
+    #[error("process {pid}: is already stopped, by another program")]
     AlreadyStopped {
         /// Process id of the server.
         pid: Pid,
@@ -124,7 +124,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another program resumed the server during the copy.
-    #[error("process {pid}: something resumed the server while it was copied, so the copy is invalid")]
+    #[error("process {pid}: another program resumed the server during the copy, so the copy is invalid")]
     Resumed {
         /// Process id of the server.
         pid: Pid,
@@ -222,7 +222,7 @@ pub enum Error {
         kind: String,
     },
     /// The provider needs root.
-    #[error("only root may take a snapshot by {provider}")]
+    #[error("only root may take a snapshot with {provider}")]
     NeedsRoot {
         /// Name of the provider.
         provider: &'static str,
@@ -291,7 +291,7 @@ pub enum Error {
         name: String,
     },
     /// The snapshot to remove was not made by this program.
-    #[error("{name}: is none of the snapshots that sealant makes, and is left alone")]
+    #[error("{name}: is not a snapshot that sealant made, and is not touched")]
     NotOurs {
         /// Name of the snapshot.
         name: String,

@@ -27,11 +27,11 @@ mod record;
 mod sending;
 mod snapshot_copy;
 mod snapshot_guard;
-mod stall;
 #[allow(unsafe_code, reason = "extents, dirty pages and subvolumes have no safe call")]
 mod sys;
 mod tools;
 pub mod watchdog;
+mod write_latency;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -41,8 +41,8 @@ pub use crate::{
     estimate::Estimate,
     listing::{EXCLUDED, Excluded},
     process::mapped_for_writing,
-    provider::{Choice, Provider},
-    record::{Found, State, discard, list, select},
+    provider::{Provider, ProviderChoice},
+    record::{FoundCopy, State, discard, list, select},
     snapshot_copy::{Keep, SnapshotCopy},
     snapshot_guard::{Listener, SnapshotGuard},
     watchdog::Watchdog,
@@ -55,7 +55,7 @@ pub const MAX_FREEZE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Provider to use.
-    pub provider: Choice,
+    pub provider: ProviderChoice,
     /// Longest time for which the server may be stopped.
     pub max_freeze: Duration,
     /// Directory for the copy, on the file system of the data. By default next to the data
@@ -77,7 +77,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            provider: Choice::Auto,
+            provider: ProviderChoice::Auto,
             max_freeze: MAX_FREEZE,
             location: None,
             watchdog: Watchdog::default(),

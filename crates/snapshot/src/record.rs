@@ -45,7 +45,7 @@ pub(crate) struct Record {
 
 /// A copy found on disk.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundCopy {
     /// Name of the copy.
     pub name: String,
     /// Root of its files.
@@ -70,14 +70,14 @@ pub struct Found {
 /// [`Error::NoSuchCopy`] if none has one of the names.
 pub fn select<'f>(
     datadir: &DataDir,
-    found: &'f [Found],
+    found: &'f [FoundCopy],
     names: &[String],
     stale: bool,
-) -> Result<Vec<&'f Found>, Error> {
+) -> Result<Vec<&'f FoundCopy>, Error> {
     if let Some(name) = names.iter().find(|name| !found.iter().any(|copy| copy.name == **name)) {
         return Err(Error::NoSuchCopy { name: name.clone(), datadir: datadir.path().to_owned() });
     }
-    let wanted = |copy: &&Found| (stale && copy.state == State::Stale) || names.contains(&copy.name);
+    let wanted = |copy: &&FoundCopy| (stale && copy.state == State::Stale) || names.contains(&copy.name);
     Ok(found.iter().filter(wanted).collect())
 }
 
@@ -131,7 +131,7 @@ fn is_in_use(directory: &Path) -> bool {
 ///
 /// # Errors
 /// [`Error::Unreadable`] if a directory for copies cannot be read.
-pub fn list(datadir: &DataDir, location: Option<&Path>) -> Result<Vec<Found>, Error> {
+pub fn list(datadir: &DataDir, location: Option<&Path>) -> Result<Vec<FoundCopy>, Error> {
     let mut found = Vec::new();
     for directory in location::candidates(datadir.path(), location) {
         let items = match fs::read_dir(&directory) {
@@ -146,7 +146,7 @@ pub fn list(datadir: &DataDir, location: Option<&Path>) -> Result<Vec<Found>, Er
     Ok(found)
 }
 
-fn found_in(directory: &Path) -> Option<Found> {
+fn found_in(directory: &Path) -> Option<FoundCopy> {
     let record = Record::read(directory)?;
     let state = match record.freeze_ms {
         _ if is_in_use(directory) => State::InUse,
@@ -154,7 +154,7 @@ fn found_in(directory: &Path) -> Option<Found> {
         Some(_) if record.kept => State::Kept,
         _ => State::Stale,
     };
-    Some(Found {
+    Some(FoundCopy {
         name: directory.file_name()?.to_string_lossy().into_owned(),
         root: record.root,
         datadir: record.datadir,
@@ -171,7 +171,7 @@ fn found_in(directory: &Path) -> Option<Found> {
 ///
 /// # Errors
 /// [`Error::InUse`] if a program uses it; [`Error::Release`] names what could not be removed.
-pub fn discard(found: &Found) -> Result<(), Error> {
+pub fn discard(found: &FoundCopy) -> Result<(), Error> {
     if is_in_use(&found.directory) {
         return Err(Error::InUse { name: found.name.clone() });
     }

@@ -14,7 +14,7 @@ use std::{
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use server::{Endpoint, Options as Connect, Target};
 use snapshot::{
-    Choice, DataDir, Error, Keep, Options, Provider, SnapshotCopy,
+    DataDir, Error, Keep, Options, Provider, ProviderChoice, SnapshotCopy,
     follow::{Account, Checkpoint, Keys, Position},
     take,
 };
@@ -231,7 +231,7 @@ impl Case {
 
 fn options(server: &Server, case: &Case) -> Options {
     Options {
-        provider: Choice::Only(Provider::Follow),
+        provider: ProviderChoice::Only(Provider::Follow),
         keep: Keep::WhileInUse,
         account: Some(account(server)),
         keys: case.keys(),

@@ -13,8 +13,8 @@ use files::proc;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     Error as TransferError,
-    codec::{effort::Compression, page::KeyFileKeys},
-    pairing::{PairingCode, Token},
+    codec::{level::Compression, page::KeyFileKeys},
+    pairing::{PairingCode, PairingToken},
     plan::Plan,
     progress::Progress,
     sender::{Destination, SendSettings, Session, Source},
@@ -336,7 +336,7 @@ fn destination(
     auth: Option<&str>,
     report: &Report<'_>,
 ) -> Result<Destination, SstError> {
-    let token: Token = auth.and_then(|auth| auth.parse().ok()).ok_or(SstError::NoSecret)?;
+    let token: PairingToken = auth.and_then(|auth| auth.parse().ok()).ok_or(SstError::NoSecret)?;
     let address = arguments.address.split('/').next().unwrap_or_default();
     let (host, port) = crate::joiner::split(address);
     match (trust::certificates(options, report)?, token.pin) {

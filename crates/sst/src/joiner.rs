@@ -12,7 +12,7 @@ use std::{
 
 use transfer::{
     Error as TransferError,
-    pairing::{Secret, Token},
+    pairing::{PairingToken, Secret},
     progress::Progress,
     receiver::{Owner, ReceiveSettings, Received, ReceiverListener, SenderSession, Trust},
 };
@@ -61,8 +61,8 @@ pub fn run(
     };
     let listening = listen(host, port, &layout, expiry(options)?, &trust)?;
     let token = match (&trust, listening.code()) {
-        (Trust::Certificates { secret: Some(secret), .. }, _) => Token { pin: None, secret: secret.clone() },
-        (_, Some(code)) => Token { pin: Some(code.pin), secret: code.secret.clone() },
+        (Trust::Certificates { secret: Some(secret), .. }, _) => PairingToken { pin: None, secret: secret.clone() },
+        (_, Some(code)) => PairingToken { pin: Some(code.pin), secret: code.secret.clone() },
         _ => return Err(SstError::NoSecret),
     };
     let known_by = if token.pin.is_some() { "a one-time key" } else { "certificates of [sst]" };

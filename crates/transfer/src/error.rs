@@ -196,7 +196,7 @@ pub enum Error {
         ours: u16,
     },
     /// The peer violated the protocol.
-    #[error("{peer}: broke the protocol ({what})")]
+    #[error("{peer}: violated the protocol ({what})")]
     Protocol {
         /// The peer's address.
         peer: String,
@@ -204,7 +204,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The peer aborted the transfer.
-    #[error("{peer}: gave up: {reason}")]
+    #[error("{peer}: aborted: {reason}")]
     Peer {
         /// The peer's address.
         peer: String,

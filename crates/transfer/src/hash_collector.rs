@@ -8,7 +8,7 @@ use std::{
 use crate::{
     hash::{Hash, Tree, chunks_of},
     manifest::Manifest,
-    runs::Runs,
+    range_set::RangeSet,
     wire::{Entry, Kind},
 };
 
@@ -29,18 +29,18 @@ pub(crate) struct HashCollector {
 
 #[derive(Debug, Default)]
 struct State {
-    files: HashMap<usize, Read>,
+    files: HashMap<usize, ReadChunks>,
     done: HashMap<usize, Hash>,
     remembered: usize,
 }
 
 /// The chunks that were read of one file.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct ReadChunks {
     /// Hashes of all chunks known so far.
     pub(crate) tree: Tree,
     /// Chunks read in this round.
-    pub(crate) chunks: Runs,
+    pub(crate) chunks: RangeSet,
     /// Hashes of some of these chunks, in no order.
     pub(crate) hashes: Vec<(u64, Hash)>,
 }
@@ -54,7 +54,7 @@ impl HashCollector {
     /// Continues a file to which chunks are only appended.
     pub(crate) fn continue_file(&self, file: usize, tree: Tree) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.files.insert(file, Read { tree, ..Read::default() });
+        state.files.insert(file, ReadChunks { tree, ..ReadChunks::default() });
     }
 
     /// Sets the hash of a file that need not be read.
@@ -86,7 +86,7 @@ impl HashCollector {
     }
 
     /// The chunks that were read of each file.
-    pub(crate) fn into_read(self) -> HashMap<usize, Read> {
+    pub(crate) fn into_read(self) -> HashMap<usize, ReadChunks> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).files
     }
 

@@ -53,7 +53,7 @@ pub struct Pin(pub [u8; PIN_BYTES]);
 impl Pin {
     /// Computes the fingerprint of a SubjectPublicKeyInfo in DER.
     #[must_use]
-    pub fn from_spki(spki: &[u8]) -> Self {
+    pub(crate) fn from_spki(spki: &[u8]) -> Self {
         let mut pin = [0; PIN_BYTES];
         pin.iter_mut().zip(digest(&SHA256, spki).as_ref()).for_each(|(to, from)| *to = *from);
         Self(pin)
@@ -221,7 +221,7 @@ impl PairingCode {
 /// sealant1-certificate:<secret, base32>                a certificate of the site
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct PairingToken {
     /// Fingerprint of the receiver's key; `None` if it uses a certificate of the site.
     pub pin: Option<Pin>,
     /// Known to both sides, never sent; proves that the peer has the code.
@@ -230,7 +230,7 @@ pub struct Token {
 
 const CERTIFICATE: &str = "certificate";
 
-impl Token {
+impl PairingToken {
     /// The token as text.
     #[must_use]
     pub fn text(&self) -> Zeroizing<String> {
@@ -240,7 +240,7 @@ impl Token {
     }
 }
 
-impl FromStr for Token {
+impl FromStr for PairingToken {
     type Err = CodeFault;
 
     fn from_str(text: &str) -> Result<Self, CodeFault> {
@@ -349,14 +349,14 @@ mod tests {
     fn a_token_reads_back() {
         let PairingCode { pin, secret, .. } = code();
         for pin in [Some(pin), None] {
-            let token = Token { pin, secret: secret.clone() };
+            let token = PairingToken { pin, secret: secret.clone() };
             let text = token.text();
             let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == ':';
             assert!(text.chars().all(allowed) && text.matches(':').count() == 1 && text.len() < 100, "{}", *text);
             assert_eq!(text.parse(), Ok(token));
         }
         for bad in ["", "user:password", "sealant1-certificate", "sealant1-aa:aa", "sealant1-certificate:!"] {
-            assert!(bad.parse::<Token>().is_err(), "{bad}");
+            assert!(bad.parse::<PairingToken>().is_err(), "{bad}");
         }
     }
 

@@ -50,7 +50,7 @@ pub struct Plan {
     /// Root directory of the source.
     pub root: PathBuf,
     /// Entries to transfer, parents before their content. The index is the entry's number.
-    pub entries: Vec<Planned>,
+    pub entries: Vec<PlannedEntry>,
     /// Entries that cannot be transferred: sockets, devices, pipes.
     pub skipped: Vec<PathBuf>,
     /// Links whose target is outside of the source. The target is not transferred.
@@ -73,7 +73,7 @@ pub struct Plan {
 
 /// One entry, and what is needed to detect that it changed.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedEntry {
     /// The entry as it is sent.
     pub entry: Entry,
     /// Whether fewer blocks are allocated than its length needs: it has holes, or the file system
@@ -125,7 +125,7 @@ impl Identity {
     }
 }
 
-impl Planned {
+impl PlannedEntry {
     /// A file or directory of a stream. `number` identifies it; it only grows.
     pub(crate) fn streamed(entry: Entry, number: u64, chunks: Chunks) -> Self {
         let bytes = if let Kind::File { bytes } = entry.kind { bytes } else { 0 };
@@ -214,9 +214,9 @@ impl Plan {
     }
 
     /// The plan of everything that a stream has delivered so far.
-    pub(crate) fn streamed(mut entries: Vec<Planned>, root_attributes: Root, began: SystemTime) -> Self {
+    pub(crate) fn streamed(mut entries: Vec<PlannedEntry>, root_attributes: Root, began: SystemTime) -> Self {
         entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
-        let bytes = entries.iter().filter_map(Planned::file_bytes).sum();
+        let bytes = entries.iter().filter_map(PlannedEntry::file_bytes).sum();
         let root_identity = Identity { device: u64::MAX, inode: 0, bytes: 0, modified: (0, 0), changed: (0, 0) };
         Self {
             root: PathBuf::new(),
@@ -279,13 +279,13 @@ impl Plan {
 
     /// Whether a file is certainly unchanged since an earlier plan, so that it need not be read
     /// again.
-    pub(crate) fn is_unchanged_since(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
+    pub(crate) fn is_unchanged_since(planned: &PlannedEntry, before: &(Identity, SystemTime)) -> bool {
         let (identity, looked) = before;
         !planned.mtime_unreliable && planned.identity == *identity && identity.is_settled(*looked)
     }
 
     /// What [`is_unchanged_since`](Self::is_unchanged_since) needs to compare with later.
-    pub(crate) const fn identity(&self, planned: &Planned) -> (Identity, SystemTime) {
+    pub(crate) const fn identity(&self, planned: &PlannedEntry) -> (Identity, SystemTime) {
         (planned.identity, self.began)
     }
 
@@ -408,7 +408,7 @@ impl Plan {
             modified: (metadata.mtime(), u32::try_from(metadata.mtime_nsec()).unwrap_or_default()),
         };
         let sparse = metadata.blocks().saturating_mul(512) < metadata.len();
-        self.entries.push(Planned {
+        self.entries.push(PlannedEntry {
             entry,
             sparse,
             identity: Identity::from_metadata(metadata),
@@ -463,14 +463,14 @@ impl Plan {
     }
 
     /// Keeps only the entries for which `goes` returns `true`.
-    pub fn keep(&mut self, goes: impl Fn(&Planned) -> bool) {
+    pub fn keep(&mut self, goes: impl Fn(&PlannedEntry) -> bool) {
         self.entries.retain(goes);
-        self.bytes = self.entries.iter().filter_map(Planned::file_bytes).sum();
+        self.bytes = self.entries.iter().filter_map(PlannedEntry::file_bytes).sum();
     }
 
     /// Absolute path of an entry.
     #[must_use]
-    pub fn absolute(&self, planned: &Planned) -> PathBuf {
+    pub fn absolute(&self, planned: &PlannedEntry) -> PathBuf {
         let directory = planned.other.and_then(|other| self.others.get(other)).unwrap_or(&self.root);
         directory.join(planned.entry.path.as_path())
     }
@@ -657,7 +657,7 @@ mod tests {
         let path = directory.path().join("f");
         fs::write(&path, "one").unwrap();
         let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
-        let change = |planned: &Planned| planned.change(&fs::metadata(&path).unwrap());
+        let change = |planned: &PlannedEntry| planned.change(&fs::metadata(&path).unwrap());
         assert_eq!(change(&plan.entries[0]), None);
         fs::write(&path, "other").unwrap();
         assert_eq!(change(&plan.entries[0]), Some("its length changed"));

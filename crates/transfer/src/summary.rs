@@ -113,7 +113,7 @@ impl<'e> Event<'e> {
 impl Summary {
     /// Summary of a sender's transfer. `entries` and `bytes` are those of its plan or stream.
     #[must_use]
-    pub fn of_sent(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Self {
+    pub fn from_sent(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Self {
         Self {
             entries,
             bytes,
@@ -128,7 +128,7 @@ impl Summary {
 
     /// Summary of a receiver's transfer.
     #[must_use]
-    pub fn of_received(received: &Received, progress: &Progress) -> Self {
+    pub fn from_received(received: &Received, progress: &Progress) -> Self {
         let rekeyed = received.rekeyed.as_ref();
         Self {
             entries: received.entries,

@@ -13,7 +13,7 @@ use std::{
 
 use transfer::{
     Error,
-    codec::{effort::Compression, page::KeyFileKeys},
+    codec::{level::Compression, page::KeyFileKeys},
     pairing::PairingCode,
     plan::{Plan, Selection},
     progress::Progress,

@@ -18,7 +18,7 @@ pub enum AddressFault {
     #[error("port 0 cannot be connected to")]
     PortZero,
     /// A unix socket where only TCP is possible.
-    #[error("links come by TCP: give HOST:PORT")]
+    #[error("links need a TCP port: give HOST:PORT")]
     NotTcp,
 }
 
@@ -26,7 +26,7 @@ pub enum AddressFault {
 ///
 /// # Errors
 /// [`AddressFault`].
-pub fn host_and_port(text: &str) -> Result<(&str, u16), AddressFault> {
+pub(crate) fn host_and_port(text: &str) -> Result<(&str, u16), AddressFault> {
     let (host, port) = text.rsplit_once(':').ok_or(AddressFault::Form)?;
     let port = port.parse().map_err(|_| AddressFault::Port(port.to_owned()))?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::{
     Error,
     link::{Link, Message, READ_BYTES, ThreadBuffers, with_thread_buffers},
-    local::Local,
+    local_stream::LocalStream,
     memory,
     message::{Kind, MAX_PAYLOAD_BYTES},
     metrics::Counters,
@@ -97,7 +97,7 @@ enum FromLink {
 /// A session in progress.
 pub(crate) struct Copier<'p, S> {
     link: &'p mut Link,
-    local: &'p mut Local,
+    local: &'p mut LocalStream,
     counters: &'p Counters,
     side: S,
     /// Received and not yet written to the local connection: `to_local[written..]`.
@@ -117,7 +117,7 @@ impl<'p, S: Side> Copier<'p, S> {
     /// `first`: bytes for the local connection that were already received.
     pub(crate) fn new(
         link: &'p mut Link,
-        local: &'p mut Local,
+        local: &'p mut LocalStream,
         counters: &'p Counters,
         side: S,
         first: Vec<u8>,

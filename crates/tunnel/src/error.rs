@@ -75,7 +75,7 @@ pub enum Error {
         bytes: usize,
     },
     /// The path exists and is not a socket.
-    #[error("{}: is there already, and is not a socket", path.display())]
+    #[error("{}: exists, and is not a socket", path.display())]
     NotASocket {
         /// Path of the socket, as it was given.
         path: PathBuf,

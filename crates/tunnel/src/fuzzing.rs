@@ -12,8 +12,8 @@ use tokio::{
 };
 
 use crate::{
-    Credentials, copier::Copier, credentials::Reloadable, far, greeting, link::Link, local::Local, message,
-    metrics::Counters, near::ClientSession, wire::Wire,
+    Credentials, copier::Copier, credentials::Reloadable, far, greeting, link::Link, local_stream::LocalStream,
+    message, metrics::Counters, near::ClientSession, stream_socket::StreamSocket,
 };
 
 /// Parses a server's first packet, and makes text of a peer printable.
@@ -39,7 +39,7 @@ pub fn password(bytes: &[u8]) {
 }
 
 /// A hostile peer that has a valid certificate.
-pub struct Hostile {
+pub struct MaliciousPeer {
     runtime: Runtime,
     near: Credentials,
     far: Credentials,
@@ -58,7 +58,7 @@ pub enum Action<'a> {
     LocalEnds,
 }
 
-impl Hostile {
+impl MaliciousPeer {
     /// Uses these certificates for the two ends.
     #[must_use]
     pub fn new(near: Credentials, far: Credentials) -> Self {
@@ -75,7 +75,7 @@ impl Hostile {
             let (mut ours, mut theirs) = if at_near { (client, server) } else { (server, client) };
             let (local, mut outside) = UnixStream::pair().expect("a pair");
             let local = local.into_std().expect("it is open").into();
-            let mut local = Local::from(Wire::new(local).expect("it can be watched"));
+            let mut local = LocalStream::from(StreamSocket::new(local).expect("it can be watched"));
             let counters = Counters::default();
             let pumping = async {
                 if at_near {
@@ -123,7 +123,7 @@ impl Hostile {
                 heard
             };
             let served = async {
-                let Ok(mut server) = far::secure_of(ours, Arc::clone(&config)).await else { return };
+                let Ok(mut server) = far::tls_stream_of(ours, Arc::clone(&config)).await else { return };
                 let _ = server.write_all(client).await;
                 let _ = server.flush().await;
                 let mut shown = Vec::new();

@@ -20,7 +20,7 @@ pub mod fuzzing;
 mod greeting;
 mod link;
 mod listener;
-mod local;
+mod local_stream;
 mod memory;
 mod message;
 mod metrics;
@@ -30,7 +30,7 @@ mod rate_limited_log;
 mod runtime;
 mod signals;
 mod socket;
-mod wire;
+mod stream_socket;
 
 use std::time::Duration;
 

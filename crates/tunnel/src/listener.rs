@@ -27,8 +27,8 @@ use tokio::{
 
 use crate::{
     Error,
-    local::Local,
-    wire::{Wire, watched},
+    local_stream::LocalStream,
+    stream_socket::{StreamSocket, watched},
 };
 
 /// `sun_path` has 108 bytes, the last of which is a zero.
@@ -118,7 +118,7 @@ impl Listener {
     }
 
     /// Waits for the next connection.
-    pub(crate) async fn accept(&self) -> io::Result<Local> {
+    pub(crate) async fn accept(&self) -> io::Result<LocalStream> {
         match self {
             Self::Tcp(listener) => accept(listener).await,
             Self::Unix(listener, _) => accept(listener).await,
@@ -130,10 +130,10 @@ fn readable<T: AsFd + AsRawFd>(listener: T) -> io::Result<AsyncFd<T>> {
     watched(listener, Interest::READABLE)
 }
 
-async fn accept<T: AsFd + AsRawFd>(listener: &AsyncFd<T>) -> io::Result<Local> {
+async fn accept<T: AsFd + AsRawFd>(listener: &AsyncFd<T>) -> io::Result<LocalStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let accepted = listener.async_io(Interest::READABLE, |listener| Ok(accept_with(listener, flags)?)).await?;
-    Ok(Wire::new(accepted)?.into())
+    Ok(StreamSocket::new(accepted)?.into())
 }
 
 impl std::fmt::Display for Listener {

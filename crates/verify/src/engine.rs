@@ -44,7 +44,7 @@ use crate::{
     plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
     report::{FileResult, Report, Unread},
     size::size,
-    spaces::Spaces,
+    verified_tablespaces::VerifiedTablespaces,
 };
 
 /// Settings of a run.
@@ -139,7 +139,7 @@ pub(crate) struct Run<'a> {
     progress: Progress,
     open_files: OpenFiles,
     logs: Logs,
-    spaces: Spaces,
+    verified_tablespaces: VerifiedTablespaces,
     permits: Permits,
     results: Mutex<Vec<FileResult>>,
     errors: Mutex<Vec<Unread>>,
@@ -150,11 +150,11 @@ enum Task<'a> {
     /// Open a file; small ones are verified at once.
     File(usize),
     /// A run of pages of a large tablespace, from this page on.
-    Pages(Arc<Shared<'a>>, u64),
+    Pages(Arc<SharedTablespace<'a>>, u64),
 }
 
 /// A large tablespace that several threads verify.
-pub(crate) struct Shared<'a> {
+pub(crate) struct SharedTablespace<'a> {
     index: usize,
     pub(crate) reader: Reader,
     pub(crate) verifier: TablespaceVerifier<'a>,
@@ -167,7 +167,7 @@ pub(crate) struct Shared<'a> {
 /// Remaining work. A large tablespace stays at the front until its last page is taken.
 struct Queue<'a> {
     files: VecDeque<usize>,
-    shared: VecDeque<Arc<Shared<'a>>>,
+    shared: VecDeque<Arc<SharedTablespace<'a>>>,
     /// Number of files being opened, which may add pages to the queue.
     beginning: usize,
 }
@@ -187,7 +187,7 @@ impl<'a> Run<'a> {
             progress: Progress::new(plan.bytes(), as_u64(plan.files.len())),
             open_files: OpenFiles::now(),
             logs: Logs::read(plan),
-            spaces: Spaces::new(keys.has_mysql()),
+            verified_tablespaces: VerifiedTablespaces::new(keys.has_mysql()),
             permits: Permits::new(settings.jobs.get()),
             results: Mutex::default(),
             errors: Mutex::default(),
@@ -260,7 +260,12 @@ impl<'a> Run<'a> {
     }
 
     /// Opens a file, and verifies it if it is small; returns a large tablespace.
-    fn begin(&'a self, index: usize, buffer: &mut Buffer, page_buffers: &mut PageBuffers) -> Option<Arc<Shared<'a>>> {
+    fn begin(
+        &'a self,
+        index: usize,
+        buffer: &mut Buffer,
+        page_buffers: &mut PageBuffers,
+    ) -> Option<Arc<SharedTablespace<'a>>> {
         let file = self.file(index)?;
         let reader = match Reader::open(&file.path) {
             Ok(reader) => reader,
@@ -291,7 +296,8 @@ impl<'a> Run<'a> {
             Subject::Known(kind) => {
                 let live = self.open_files.has(reader.file());
                 let permit = self.permits.take();
-                let mut report = logs::verify(kind, file, &reader, self.keys, &self.logs, &self.spaces, live);
+                let mut report =
+                    logs::verify(kind, file, &reader, self.keys, &self.logs, &self.verified_tablespaces, live);
                 drop(permit);
                 if let (Ok(report), Some(detail)) = (&mut report, misplaced::why_file(kind, &file.path)) {
                     report.misplace(detail);
@@ -309,7 +315,7 @@ impl<'a> Run<'a> {
         reader: Reader,
         buffer: &mut Buffer,
         page_buffers: &mut PageBuffers,
-    ) -> Option<Arc<Shared<'a>>> {
+    ) -> Option<Arc<SharedTablespace<'a>>> {
         let shared = self.begin_tablespace(index, file, reader)?;
         if self.settings.depth == Depth::FirstPages && self.first_pages(&shared, file, buffer, page_buffers) {
             return None;
@@ -328,11 +334,18 @@ impl<'a> Run<'a> {
         index: usize,
         file: &'a PlannedFile,
         reader: Reader,
-    ) -> Option<Shared<'a>> {
+    ) -> Option<SharedTablespace<'a>> {
         match TablespaceVerifier::begin(&reader, &self.options(index, file, &reader)) {
             Ok(verifier) => {
                 let left = AtomicU64::new(verifier.pages());
-                Some(Shared { index, reader, verifier, part: Mutex::default(), left, next: AtomicU64::new(0) })
+                Some(SharedTablespace {
+                    index,
+                    reader,
+                    verifier,
+                    part: Mutex::default(),
+                    left,
+                    next: AtomicU64::new(0),
+                })
             }
             Err(error) => {
                 self.finish(file, Some(FileKind::Tablespace), None, Err(error));
@@ -344,12 +357,12 @@ impl<'a> Run<'a> {
     /// Verifies only the first pages. Returns `false` if they do not show whether the key opens the file.
     fn first_pages(
         &'a self,
-        shared: &Shared<'a>,
+        shared: &SharedTablespace<'a>,
         file: &'a PlannedFile,
         buffer: &mut Buffer,
         page_buffers: &mut PageBuffers,
     ) -> bool {
-        let Shared { reader, verifier: full, .. } = shared;
+        let SharedTablespace { reader, verifier: full, .. } = shared;
         let mut options = self.options(shared.index, file, reader);
         let Some(hidden) = full.pages().checked_sub(FIRST_PAGES).filter(|hidden| *hidden > 0) else { return false };
         let bytes = FIRST_PAGES.saturating_mul(as_u64(full.page_bytes()));
@@ -369,7 +382,7 @@ impl<'a> Run<'a> {
             return false;
         }
         let page0 = verifier.page0();
-        self.spaces.add(page0.space_id, verifier.owner());
+        self.verified_tablespaces.add(page0.space_id, verifier.owner());
         self.advance(file.bytes);
         self.finish(file, Some(FileKind::Tablespace), Some(page0.kind), Ok(report));
         true
@@ -385,7 +398,7 @@ impl<'a> Run<'a> {
             pages_in_other_files,
             checkpoint: self.logs.checkpoint(&file.path),
             live: self.open_files.has(reader.file()),
-            owners: &self.spaces,
+            owners: &self.verified_tablespaces,
         }
     }
 
@@ -411,7 +424,7 @@ impl<'a> Run<'a> {
         (Some((Continuation { page0, first_page }, bytes)), remote)
     }
 
-    fn pages(&'a self, shared: &Shared<'a>, first: u64, buffer: &mut Buffer, page_buffers: &mut PageBuffers) {
+    fn pages(&'a self, shared: &SharedTablespace<'a>, first: u64, buffer: &mut Buffer, page_buffers: &mut PageBuffers) {
         let verifier = &shared.verifier;
         let count = shared.chunk_pages().min(verifier.pages().saturating_sub(first));
         let page_bytes = as_u64(verifier.page_bytes());
@@ -448,11 +461,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(crate) fn conclude(&self, shared: &Shared<'_>) {
+    pub(crate) fn conclude(&self, shared: &SharedTablespace<'_>) {
         let Some(file) = self.file(shared.index) else { return };
         let part = shared.part.lock().map(|mut part| std::mem::take(&mut *part)).unwrap_or_default();
         let page0 = shared.verifier.page0();
-        self.spaces.add(page0.space_id, shared.verifier.owner());
+        self.verified_tablespaces.add(page0.space_id, shared.verifier.owner());
         let kind = page0.kind;
         let mut report = shared.verifier.finish([part]);
         let bytes = shared.reader.len().unwrap_or(0);
@@ -535,7 +548,7 @@ impl<'a> Work<'a> {
     }
 
     /// Records that a file was opened. The pages of a large file become tasks.
-    fn begun(&self, large: Option<Arc<Shared<'a>>>) {
+    fn begun(&self, large: Option<Arc<SharedTablespace<'a>>>) {
         if let Ok(mut queue) = self.queue.lock() {
             queue.shared.extend(large);
             queue.beginning = queue.beginning.saturating_sub(1);
@@ -559,7 +572,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-impl Shared<'_> {
+impl SharedTablespace<'_> {
     fn chunk_pages(&self) -> u64 {
         as_u64(CHUNK_BYTES.checked_div(self.verifier.page_bytes()).unwrap_or(0)).max(1)
     }

@@ -15,7 +15,7 @@ use innodb::{
 };
 
 use crate::{
-    engine::{Run, Settings, Shared},
+    engine::{Run, Settings, SharedTablespace},
     keys::Keys,
     plan::{Plan, Subject},
     report::Report,
@@ -36,7 +36,7 @@ pub struct Judge<'a> {
 
 /// A tablespace whose pages the caller reads.
 pub struct Tablespace<'a> {
-    shared: Shared<'a>,
+    shared: SharedTablespace<'a>,
 }
 
 /// Results of one thread for pages of one tablespace, with its buffers.

@@ -17,10 +17,10 @@ mod logs;
 mod misplaced;
 mod pending_redo;
 mod plan;
+mod redo_file_set;
 mod report;
-mod ring;
 mod size;
-mod spaces;
+mod verified_tablespaces;
 
 pub use engine::{Depth, Progress, Settings, run};
 pub use error::Error;

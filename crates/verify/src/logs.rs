@@ -27,7 +27,7 @@ use innodb::file_suffix;
 use crate::{
     keys::Keys,
     plan::{Plan, PlannedFile, data_directory, name as file_name},
-    ring::Ring,
+    redo_file_set::RedoFileSet,
 };
 
 /// Keys and checkpoints from the redo logs of each directory, read before everything else.
@@ -40,7 +40,7 @@ pub(crate) struct Logs {
     /// Files whose header does not give their start.
     without_start: BTreeSet<PathBuf>,
     /// Files `ib_logfileN`.
-    rings: BTreeMap<PathBuf, Ring>,
+    redo_file_sets: BTreeMap<PathBuf, RedoFileSet>,
     /// System tablespaces next to an empty file of the log.
     systems: BTreeMap<PathBuf, SystemLsns>,
 }
@@ -85,7 +85,7 @@ impl Logs {
             older_redo_number(file_name(&file.path)).filter(|_| !is_of_another_kind(&reader, file.bytes))
         {
             let checkpoint = redo::checkpoint_lsn(&head).is_some();
-            self.rings.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
+            self.redo_file_sets.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
         }
         match redo::mysql_start_lsn(&head) {
             _ if is_spare(&file.path) => {}
@@ -134,9 +134,9 @@ impl Logs {
         self.keys.get(&data_directory(redo))
     }
 
-    fn ring(&self, redo: &Path) -> Option<(&Ring, u32)> {
+    fn redo_file_set(&self, redo: &Path) -> Option<(&RedoFileSet, u32)> {
         let number = older_redo_number(file_name(redo))?;
-        Some((self.rings.get(&data_directory(redo))?, number))
+        Some((self.redo_file_sets.get(&data_directory(redo))?, number))
     }
 }
 
@@ -190,10 +190,10 @@ fn once(
 }
 
 fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result<FileReport, ScanError> {
-    let ring = logs.ring(&file.path);
+    let redo_file_set = logs.redo_file_set(&file.path);
     match redo::verify(reader, keys, logs.key(&file.path)) {
         Err(ScanError::EmptyFile) if is_spare(&file.path) => Ok(FileReport::without_units()),
-        Err(ScanError::EmptyFile) if ring.is_some_and(|(ring, _)| ring.is_one_file()) => {
+        Err(ScanError::EmptyFile) if redo_file_set.is_some_and(|(redo_file_set, _)| redo_file_set.is_one_file()) => {
             Ok(empty_log(logs.systems.get(&data_directory(&file.path)).copied()))
         }
         Err(ScanError::EmptyFile) => {
@@ -212,8 +212,8 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
             {
                 report.file = without_header();
             }
-            if let Some((ring, number)) = ring.filter(|_| !has_mini_transactions(report.format)) {
-                ring.check(number, file.bytes, &mut report.file);
+            if let Some((redo_file_set, number)) = redo_file_set.filter(|_| !has_mini_transactions(report.format)) {
+                redo_file_set.check(number, file.bytes, &mut report.file);
             }
             Ok(report.file)
         }
@@ -435,11 +435,11 @@ mod tests {
         fs::write(log(0), &tablespace).expect("written");
         fs::write(log(1), vec![0; tablespace.len() / 2]).expect("written");
         let logs = Logs::read(&Plan::scan(&[directory.path().to_owned()]));
-        let (ring, number) = logs.ring(&log(1)).expect("a log");
-        assert!(ring.is_one_file() && number == 1);
+        let (redo_file_set, number) = logs.redo_file_set(&log(1)).expect("a log");
+        assert!(redo_file_set.is_one_file() && number == 1);
         fs::write(log(0), vec![0; tablespace.len()]).expect("written");
         let logs = Logs::read(&Plan::scan(&[directory.path().to_owned()]));
-        assert!(!logs.ring(&log(1)).expect("a log").0.is_one_file());
+        assert!(!logs.redo_file_set(&log(1)).expect("a log").0.is_one_file());
     }
 
     #[test]

@@ -5,9 +5,9 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tunnel::fuzzing::{Action, Hostile};
+use tunnel::fuzzing::{Action, MaliciousPeer};
 
-static HOSTILE: LazyLock<Hostile> = LazyLock::new(fuzz::tunnel::hostile);
+static HOSTILE: LazyLock<MaliciousPeer> = LazyLock::new(fuzz::tunnel::hostile);
 
 fuzz_target!(|input: &[u8]| {
     let Some((end, mut rest)) = input.split_first() else { return };

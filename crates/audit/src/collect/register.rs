@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use register::{CopyRecord, CopyState, Fingerprints, Ledger, Register, fingerprint};
+use register::{CopyRecord, CopyState, Fingerprints, Register, RegisterFile, fingerprint};
 
 use super::view::View;
 use super::{page_proofs, proofs};
@@ -35,7 +35,7 @@ pub(super) fn read(query: Query<'_>) -> Seen<RegisterFacts> {
         why,
         remedy: "name its directory with --state-dir, as `sealant rotate` and `sealant keys` were given it".to_owned(),
     };
-    match Ledger::read_unlocked(query.state_dir, &query.server_name) {
+    match RegisterFile::read_unlocked(query.state_dir, &query.server_name) {
         Ok(Some(register)) => Ok(facts(&path, &register, query)),
         Ok(None) => Err(unseen(format!("there is no register {}", path.display()))),
         Err(error) => Err(unseen(error.to_string())),

@@ -22,7 +22,7 @@ use archive::{
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use server::Connection;
-use snapshot::{Choice, Provider, follow::Account};
+use snapshot::{Provider, ProviderChoice, follow::Account};
 
 use super::{
     chain::{Archive, newest_trusted, pruned},
@@ -178,7 +178,7 @@ fn account(config: &Config) -> Result<Account, BackupError> {
     if let Some(source) = &config.binlog_source {
         return Ok(Account::at_url(&source.url, config.server.password_file.as_deref(), &source.ca)?);
     }
-    config.server.account(Choice::Only(Provider::Follow))?.ok_or_else(|| BackupError::NoSocket)
+    config.server.account(ProviderChoice::Only(Provider::Follow))?.ok_or_else(|| BackupError::NoSocket)
 }
 
 /// Why a stream of events ended.

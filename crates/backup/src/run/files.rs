@@ -145,7 +145,7 @@ impl FilePlan {
 
 fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, BackupError> {
     let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
-    let head = |(number, planned): (usize, &'_ transfer::plan::Planned)| {
+    let head = |(number, planned): (usize, &'_ transfer::plan::PlannedEntry)| {
         Ok((number, SourceFile::open(plan, number)?.head(HEAD_BYTES)?, planned.file_bytes()))
     };
     let heads = files.map(|file| head(file).map(|(number, head, _)| (number, head)));

@@ -8,7 +8,7 @@ use archive::{
 };
 use codec::{
     hash::Hash,
-    page::{OpenMemory, SpaceCipher},
+    page::{DecryptBuffers, SpaceCipher},
 };
 use innodb::KeyVersion;
 use zeroize::Zeroizing;
@@ -34,7 +34,7 @@ pub(super) struct FrameBuilder<'r, 'j> {
     cipher: Option<(KeyVersion, SpaceCipher)>,
     extents: Vec<Extent>,
     bytes: Vec<u8>,
-    memory: OpenMemory,
+    memory: DecryptBuffers,
     marks: Vec<u8>,
     packer: Packer,
     pack: Option<PackWriter<Vec<u8>>>,
@@ -49,7 +49,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             cipher: None,
             extents: Vec::new(),
             bytes: Vec::with_capacity(MAX_FRAME_BYTES),
-            memory: OpenMemory::default(),
+            memory: DecryptBuffers::default(),
             marks: Vec::new(),
             packer: Packer::new(run.config.level)?,
             pack: None,
@@ -139,7 +139,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             self.cipher = Some((version, cipher));
         }
         let (_, cipher) = self.cipher.as_ref()?;
-        let units = cipher.open_marked(offset, bytes, &mut self.memory, &mut self.marks);
+        let units = cipher.decrypt_marked(offset, bytes, &mut self.memory, &mut self.marks);
         (units > 0).then(|| Opened {
             form: cipher.form(),
             unit_bytes: u32::try_from(cipher.unit_bytes(bytes.len())).unwrap_or(u32::MAX),

@@ -13,7 +13,7 @@ pub mod verify;
 
 use std::path::{Path, PathBuf};
 
-use pki::{Authority, KeyType, Order, Usage};
+use pki::{Authority, IssueRequest, KeyType, Usage};
 
 use crate::{
     Difference, Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, PeerVerdicts, Program, Progress,
@@ -123,8 +123,8 @@ fn authority(directory: &Path) -> Result<(PathBuf, Authority), Error> {
 /// A certificate for both sides of connections over the loopback interface.
 fn issue(authority: &Authority, name: &str, key: KeyType) -> Result<KeyPairFiles, Error> {
     let alternatives = ["localhost", "127.0.0.1"].iter().filter_map(|name| name.parse().ok()).collect();
-    let order = Order { name: name.parse()?, alternatives, key, usage: Usage::Both, days: 1, replace: false };
-    let files = authority.issue(&order)?;
+    let request = IssueRequest { name: name.parse()?, alternatives, key, usage: Usage::Both, days: 1, replace: false };
+    let files = authority.issue(&request)?;
     Ok(KeyPairFiles { certificate: files.certificate, key: files.key })
 }
 

@@ -62,7 +62,7 @@ impl FormatDescription {
 
     /// Length of the fixed part of an event of this type; `None` if the server does not know the type.
     #[must_use]
-    pub fn post_header_bytes(&self, kind: EventType) -> Option<u8> {
+    pub(crate) fn post_header_bytes(&self, kind: EventType) -> Option<u8> {
         let index = usize::from(kind.0).checked_sub(1)?;
         self.post_header_bytes.get(index).copied()
     }

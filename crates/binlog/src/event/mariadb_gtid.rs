@@ -22,8 +22,6 @@ impl<'e> MariaDbGtid<'e> {
     pub const STANDALONE: u8 = 1;
     /// The event has a [`Self::commit_id`].
     pub const GROUP_COMMIT: u8 = 2;
-    /// The transaction can be rolled back.
-    pub const TRANSACTIONAL: u8 = 4;
     /// DDL.
     pub const DEFINITION: u8 = 32;
     /// `XA PREPARE`.
@@ -42,7 +40,7 @@ impl<'e> MariaDbGtid<'e> {
 
     /// Whether the transaction consists of one statement, without a commit after it.
     #[must_use]
-    pub const fn is_standalone(&self) -> bool {
+    pub(crate) const fn is_standalone(&self) -> bool {
         self.flags & Self::STANDALONE != 0
     }
 }

@@ -61,12 +61,6 @@ impl<'e> Payload<'e> {
         Ok(Self { compression, uncompressed_bytes, compressed })
     }
 
-    /// Length of the decompressed events, as stated in the log.
-    #[must_use]
-    pub const fn uncompressed_bytes(&self) -> u64 {
-        self.uncompressed_bytes
-    }
-
     /// The events, decompressed one at a time to limit memory.
     ///
     /// # Errors

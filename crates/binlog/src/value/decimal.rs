@@ -54,7 +54,7 @@ impl<'r> Decimal<'r> {
 
     /// Whether the value is below zero.
     #[must_use]
-    pub fn is_negative(&self) -> bool {
+    pub(crate) fn is_negative(&self) -> bool {
         self.stored.first().is_some_and(|first| first & 0x80 == 0)
     }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use register::{BackupRecord, Ledger, Register};
+use register::{BackupRecord, Register, RegisterFile};
 use serde::Serialize;
 use server::{Options, Target};
 use verify::Unread;
@@ -113,7 +113,8 @@ pub fn inspect(
     let available = AvailableKeys::query(&mut session, request.keyring.as_deref(), &datadir)?;
     show("reading the headers of the server's files");
     let needs = KeyNeeds::by_server(&mut session, &directories, &available)?;
-    let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
+    let mut register =
+        RegisterFile::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
     let (mut unread, mut damaged) = (needs.unread.clone(), needs.damaged.clone());
     for backup in &request.backups {
         show(&format!("reading the headers of {}", backup.display()));
@@ -184,7 +185,7 @@ fn record(
     available: &AvailableKeys,
     needs: &KeyNeeds,
 ) -> Result<Register, Error> {
-    let mut ledger = Ledger::open(&request.state_dir, known)?;
+    let mut ledger = RegisterFile::open(&request.state_dir, known)?;
     server.clone_into(&mut ledger.register.server);
     ledger.register.backups = seen.backups;
     let held = available.held.clone().unwrap_or_else(|| ledger.register.in_keyring());

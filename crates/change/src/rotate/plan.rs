@@ -1,6 +1,6 @@
 //! The steps of a rotation.
 
-use register::Ledger;
+use register::RegisterFile;
 use server::{
     Options, Target,
     dialect::statement::{CHECKPOINT, NOT_ON_REPLICAS, ROTATE_BINLOG_KEY, ROTATE_MASTER_KEY},
@@ -58,7 +58,7 @@ pub fn plan(
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
     let rotation_target = RotationTarget::query(&mut session, &server, request)?;
-    let register = Ledger::read_unlocked(&request.state_dir, &rotation_target.server_uuid)?;
+    let register = RegisterFile::read_unlocked(&request.state_dir, &rotation_target.server_uuid)?;
     if let Some(copies) = copies {
         backup::resumed(register.as_ref().and_then(|register| register.unfinished.as_ref()), &copies.file)?;
         backup::may_write_beside(&copies.file)?;

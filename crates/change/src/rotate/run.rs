@@ -10,7 +10,7 @@ use std::{
 use files::sha256_hex;
 use innodb::tablespace::TablespaceKind;
 use jiff::Timestamp;
-use register::{CopyRecord, Ledger, Unfinished, Written, mariadb_name, sha256_of};
+use register::{CopyRecord, RegisterFile, Unfinished, Written, mariadb_name, sha256_of};
 use server::{Options, Target};
 use verify::FileResult;
 
@@ -89,7 +89,7 @@ struct Run<'r, 'l> {
     copies: &'r Copies,
     session: Session<'l>,
     target: RotationTarget,
-    ledger: Ledger,
+    ledger: RegisterFile,
     work: Work,
     /// Set if a table could not be rebuilt, so that waiting for its new key is useless.
     failed: bool,
@@ -118,7 +118,7 @@ impl<'r, 'l> Run<'r, 'l> {
         session.query(KEEP_SESSION)?;
         let rotation_target = RotationTarget::query(&mut session, &server, request)?;
         backup::check_writable(&copies.file)?;
-        let mut ledger = Ledger::open(&request.state_dir, &rotation_target.server_uuid)?;
+        let mut ledger = RegisterFile::open(&request.state_dir, &rotation_target.server_uuid)?;
         ledger.register.server.clone_from(&rotation_target.server);
         let resumed = backup::resumed(ledger.register.unfinished.as_ref(), &copies.file)?;
         let work = plan::work(&mut session, &rotation_target, request)?;

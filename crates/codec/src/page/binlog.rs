@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
     use crate::page::{
-        KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+        InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
         samples::{WrongKeys, keys, open_and_seal, sample},
     };
 
@@ -129,10 +129,10 @@ mod tests {
         assert_eq!(seal(&sound, log.len()), Ok(()));
         assert_eq!(seal(&payload([0, 7, 0, 1, 0]), log.len()), Ok(()));
         for odd in [[0, 7, 0, 0, 0x80], [0, 7, 0, 2, 0x80], [0, 7, 0, 1, 0xc0], [0, 7, 0xff, 0xff, 0xff]] {
-            assert_eq!(seal(&payload(odd), log.len()), Err(Undecodable), "{odd:?}");
+            assert_eq!(seal(&payload(odd), log.len()), Err(InvalidPayload), "{odd:?}");
         }
         for length in [0, 1, log.len() - 1, log.len() + 1] {
-            assert_eq!(seal(&sound, length), Err(Undecodable), "{length}");
+            assert_eq!(seal(&sound, length), Err(InvalidPayload), "{length}");
         }
         let key = cipher.encode();
         for length in 0..key.len() {

@@ -97,7 +97,7 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
             samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
         },
     };
@@ -263,10 +263,10 @@ mod tests {
         assert_eq!(seal(1, sealed_from(&log), all, all), Ok(()));
         assert_eq!(seal(1, 0, 0, all), Ok(()));
         for (units, from, end) in [(0, 0, 0), (2, 0, 0), (1, 5, 5), (1, 6, 5), (1, 0, all + 1), (1, all, usize::MAX)] {
-            assert_eq!(seal(units, from, end, all), Err(Undecodable), "{units}, {from} to {end}");
+            assert_eq!(seal(units, from, end, all), Err(InvalidPayload), "{units}, {from} to {end}");
         }
         for length in [0, 1, all - 1, all + 1] {
-            assert_eq!(seal(1, 0, 0, length), Err(Undecodable), "{length}");
+            assert_eq!(seal(1, 0, 0, length), Err(InvalidPayload), "{length}");
         }
         let key = cipher.encode();
         for length in (0..key.len()).filter(|length| ![30, 38].contains(length)) {

@@ -141,7 +141,7 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
             samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
         },
     };
@@ -199,6 +199,6 @@ mod tests {
         }
         let payload = [&[0, 7, 0, 2, 0b0110_0000][..], &log[..1024]].concat();
         let sealed = OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut [0; 1024]);
-        assert_eq!(sealed, Err(Undecodable));
+        assert_eq!(sealed, Err(InvalidPayload));
     }
 }

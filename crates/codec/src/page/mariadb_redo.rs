@@ -104,7 +104,7 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
             samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
         },
     };
@@ -227,7 +227,7 @@ mod tests {
             assert_eq!(seal(1, from, end), Ok(()));
         }
         for (units, from, end) in [(0, 0, 0), (2, 0, 0), (1, 6, 5), (1, 0, 20_001)] {
-            assert_eq!(seal(units, from, end), Err(Undecodable), "{units}, {from} to {end}");
+            assert_eq!(seal(units, from, end), Err(InvalidPayload), "{units}, {from} to {end}");
         }
         let key = cipher.encode();
         for length in 0..key.len() {

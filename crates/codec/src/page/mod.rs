@@ -54,7 +54,7 @@ use crate::{Fields, Malformed, hash::CHUNK_BYTES};
 /// A payload does not decode to what its message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a payload that cannot be decoded")]
-pub struct Undecodable;
+pub struct InvalidPayload;
 
 /// The smallest page of any tablespace: ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=1.
 const MIN_PAGE_BYTES: usize = 1024;
@@ -95,7 +95,7 @@ trait Scheme: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Appends the encoding that [`Read`] reads.
+    /// Appends the encoding that [`DecodeScheme`] reads.
     fn encode(&self, out: &mut Vec<u8>);
 
     /// Decrypts units in place as far as possible, and returns a mark for each. There is at least one; the first starts
@@ -108,10 +108,10 @@ trait Scheme: fmt::Debug + Send + Sync {
 }
 
 /// Decodes one kind of key; [`Malformed`] if the fields are invalid.
-type Read = fn(&mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed>;
+type DecodeScheme = fn(&mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed>;
 
 /// Kinds of keys by number.
-const KINDS: [(u8, Read); 7] = [
+const KINDS: [(u8, DecodeScheme); 7] = [
     (MySqlPages::KIND, MySqlPages::read),
     (MariaDbPages::KIND, MariaDbPages::read),
     (BinlogStream::KIND, BinlogStream::read),
@@ -195,8 +195,8 @@ impl SpaceCipher {
 
     /// As [`open`](Self::open), but with marks and bytes separate in `memory`. Returns the number
     /// of decrypted units.
-    pub fn open_marked(&self, offset: u64, chunk: &[u8], memory: &mut OpenMemory, marks: &mut Vec<u8>) -> usize {
-        let OpenMemory { out, check } = memory;
+    pub fn decrypt_marked(&self, offset: u64, chunk: &[u8], memory: &mut DecryptBuffers, marks: &mut Vec<u8>) -> usize {
+        let DecryptBuffers { out, check } = memory;
         out.clear();
         out.extend(chunk);
         let units = self.open_in_place(offset, chunk, out, check);
@@ -210,14 +210,14 @@ impl SpaceCipher {
     /// Encrypts the units of a chunk in place, each as its mark says.
     ///
     /// # Errors
-    /// [`Undecodable`] if the marks do not fit the cipher or the chunk; nothing is changed then.
-    pub fn seal(&self, offset: u64, marks: &[u8], chunk: &mut [u8]) -> Result<(), Undecodable> {
+    /// [`InvalidPayload`] if the marks do not fit the cipher or the chunk; nothing is changed then.
+    pub fn seal(&self, offset: u64, marks: &[u8], chunk: &mut [u8]) -> Result<(), InvalidPayload> {
         let unit_bytes = self.scheme.unit_bytes(chunk.len());
         let mut fields = Fields(marks);
-        let marks = self.scheme.form().read(&mut fields, chunk.len() / unit_bytes).map_err(|_| Undecodable)?;
-        fields.end().map_err(|_| Undecodable)?;
+        let marks = self.scheme.form().read(&mut fields, chunk.len() / unit_bytes).map_err(|_| InvalidPayload)?;
+        fields.end().map_err(|_| InvalidPayload)?;
         if !marks.iter().all(|mark| self.scheme.accepts(*mark, unit_bytes)) {
-            return Err(Undecodable);
+            return Err(InvalidPayload);
         }
         self.scheme.seal(offset, &marks, chunk);
         Ok(())
@@ -264,12 +264,12 @@ impl SpaceCipher {
 
 /// Reusable buffers for decrypting chunks. They contain pages in clear text.
 #[derive(Default)]
-pub struct OpenMemory {
+pub struct DecryptBuffers {
     out: Zeroizing<Vec<u8>>,
     check: Zeroizing<Vec<u8>>,
 }
 
-impl OpenMemory {
+impl DecryptBuffers {
     /// The bytes that were decrypted last.
     #[must_use]
     pub fn opened(&self) -> &[u8] {
@@ -277,7 +277,7 @@ impl OpenMemory {
     }
 }
 
-impl fmt::Debug for OpenMemory {
+impl fmt::Debug for DecryptBuffers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OpenMemory")
     }
@@ -310,19 +310,19 @@ impl<'p> OpenedChunk<'p> {
     /// Encrypts the bytes after the description into `chunk`, which starts at `offset` of its file.
     ///
     /// # Errors
-    /// [`Undecodable`] if the description does not fit the cipher or the chunk.
-    pub fn seal(&self, cipher: &SpaceCipher, offset: u64, chunk: &mut [u8]) -> Result<(), Undecodable> {
+    /// [`InvalidPayload`] if the description does not fit the cipher or the chunk.
+    pub fn seal(&self, cipher: &SpaceCipher, offset: u64, chunk: &mut [u8]) -> Result<(), InvalidPayload> {
         let scheme = &cipher.scheme;
         let units = chunk.len() / scheme.unit_bytes(chunk.len());
         if usize::from(self.units) != units {
-            return Err(Undecodable);
+            return Err(InvalidPayload);
         }
         let mut fields = Fields(self.rest);
-        let marks = scheme.form().read(&mut fields, units).map_err(|_| Undecodable)?;
+        let marks = scheme.form().read(&mut fields, units).map_err(|_| InvalidPayload)?;
         let opened = fields.rest();
         let unit_bytes = scheme.unit_bytes(chunk.len());
         if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.accepts(*mark, unit_bytes)) {
-            return Err(Undecodable);
+            return Err(InvalidPayload);
         }
         chunk.copy_from_slice(opened);
         scheme.seal(offset, &marks, chunk);

@@ -97,7 +97,7 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            KeyFileKeys, MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys, Undecodable,
+            InvalidPayload, KeyFileKeys, MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys,
             samples::{WrongKeys, keys, open_and_seal, sample},
         },
     };
@@ -200,10 +200,10 @@ mod tests {
         };
         assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], log.len()), Ok(()));
         for odd in [[0, 7, 0, 10, 0xff, 0xe0], [0, 7, 0, 9, 0xff, 0x80], [0, 7, 0xff, 0xff, 0xff, 0xff]] {
-            assert_eq!(seal(odd, log.len()), Err(Undecodable), "{odd:?}");
+            assert_eq!(seal(odd, log.len()), Err(InvalidPayload), "{odd:?}");
         }
         for bytes in [0, log.len() - 1, log.len() + 1, log.len() - BLOCK_BYTES] {
-            assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], bytes), Err(Undecodable), "{bytes}");
+            assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], bytes), Err(InvalidPayload), "{bytes}");
         }
         let key = cipher.encode();
         for length in 0..key.len() {

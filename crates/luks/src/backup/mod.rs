@@ -94,7 +94,7 @@ impl Header {
 impl Header {
     /// Whether `other` holds the same bytes.
     #[must_use]
-    pub fn has_same_bytes(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_bytes(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
 

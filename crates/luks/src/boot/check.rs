@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::names::{check_name, check_unit};
 use super::options as table_options;
-use super::table::{Lines, line_of};
+use super::table::{LineSelector, line_of};
 use super::write::read;
 use super::{UNITS, drop_in_path, key_link, key_unit_names, socket_path};
 use crate::Error;
@@ -70,7 +70,7 @@ pub fn check(
     units.iter().try_for_each(|unit| check_unit(unit))?;
     let (crypttab, fstab) = (root.join("etc/crypttab"), root.join("etc/fstab"));
     let text = read(&crypttab)?;
-    let Some(volume) = line_of(&text, Lines::Crypttab(name)) else {
+    let Some(volume) = line_of(&text, LineSelector::Crypttab(name)) else {
         return Err(Error::refused(
             &crypttab,
             format!("has no line for {name}; `sealant luks boot install` writes it"),
@@ -81,7 +81,7 @@ pub fn check(
     let mut found = Checked::default();
     options(&mut found, "crypttab", field(3), &table_options::CRYPTTAB_NEEDED);
     let text = read(&fstab)?;
-    let mount = line_of(&text, Lines::Fstab(name));
+    let mount = line_of(&text, LineSelector::Fstab(name));
     found.note("boot-fstab", mount.is_some(), "fstab mounts it", format!("{}: no line for {name}", fstab.display()));
     let directory = mount.and_then(|line| line.split_whitespace().nth(1));
     let directory: Option<PathBuf> = directory.map(|current| Path::new(current).components().collect());

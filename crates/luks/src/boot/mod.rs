@@ -17,12 +17,12 @@ pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 
 use crate::Error;
-use crate::device::{Block, FileSystem, Guard, Host, guard, reload, stop};
+use crate::device::{Block, FileSystem, Host, MountPointGuard, guard, reload, stop};
 use check::escaped;
 use names::{
     check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
 };
-use table::{Lines, RemovedLines, with_line, without_lines};
+use table::{LineSelector, RemovedLines, with_line, without_lines};
 
 /// Directory of the administrator's units, relative to the root.
 const UNITS: &str = "etc/systemd/system";
@@ -138,7 +138,7 @@ impl Boot {
 
     /// Name and text of the socket and service units that provide the key; `None` if the key is in a file.
     #[must_use]
-    pub fn key_units(&self) -> Option<[(String, String); 2]> {
+    pub(crate) fn key_units(&self) -> Option<[(String, String); 2]> {
         let KeySource::Service { program, arguments } = &self.key else { return None };
         let (name, instance) = (&self.name, escaped(&self.name));
         let listener = format!(
@@ -184,8 +184,8 @@ impl Boot {
         self.check()?;
         let directory = self.mount_point();
         let mut edits = vec![
-            edit_table(root, "etc/crypttab", Lines::Crypttab(&self.name), &self.crypttab())?,
-            edit_table(root, "etc/fstab", Lines::FstabAt(&self.name, &directory), &self.fstab())?,
+            edit_table(root, "etc/crypttab", LineSelector::Crypttab(&self.name), &self.crypttab())?,
+            edit_table(root, "etc/fstab", LineSelector::FstabAt(&self.name, &directory), &self.fstab())?,
         ];
         for unit in &self.units {
             edits.push(edit_file(root, &drop_in_path(root, unit, &self.name), &self.drop_in())?);
@@ -222,7 +222,7 @@ impl Boot {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn install(&self, root: &Path, host: &Host, edits: &[Edit]) -> Result<Option<Guard>, Error> {
+    pub fn install(&self, root: &Path, host: &Host, edits: &[Edit]) -> Result<Option<MountPointGuard>, Error> {
         if !is_this_system(root) {
             return apply(edits).map(|()| None);
         }
@@ -246,7 +246,7 @@ impl Boot {
     ///
     /// # Errors
     /// As [`guard`]; [`Error::NotProven`] if a file was created between the check and the flag.
-    pub fn guard(&self, host: &Host) -> Result<Guard, Error> {
+    pub fn guard(&self, host: &Host) -> Result<MountPointGuard, Error> {
         let directory = self.mount_point();
         let guarded = guard(host, &directory)?;
         check_empty(&directory)?;
@@ -292,7 +292,7 @@ fn check_empty(directory: &Path) -> Result<(), Error> {
 pub fn removal(root: &Path, name: &str) -> Result<Removal, Error> {
     check_name(name)?;
     let mut removal = Removal::default();
-    for (file, lines) in [("etc/crypttab", Lines::Crypttab(name)), ("etc/fstab", Lines::Fstab(name))] {
+    for (file, lines) in [("etc/crypttab", LineSelector::Crypttab(name)), ("etc/fstab", LineSelector::Fstab(name))] {
         let path = root.join(file);
         let mut foreign = Vec::new();
         let edit = Edit::text(root, &path, |text| {
@@ -327,7 +327,7 @@ pub fn removal(root: &Path, name: &str) -> Result<Removal, Error> {
 ///
 /// # Errors
 /// [`Error::Program`]; [`Error::Io`].
-pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), Error> {
+pub(crate) fn stop_listening(removal: &Removal, name: &str) -> Result<(), Error> {
     let [socket, _] = key_unit_names(name);
     let was_ours = removal.edits.iter().any(|edit| edit.path.ends_with(&socket) && edit.after.is_none());
     if !was_ours {
@@ -351,7 +351,7 @@ fn drop_in_path(root: &Path, unit: &str, name: &str) -> PathBuf {
     root.join(UNITS).join(format!("{unit}.d")).join(drop_in_name(name))
 }
 
-fn edit_table(root: &Path, file: &str, lines: Lines<'_>, line: &str) -> Result<Edit, Error> {
+fn edit_table(root: &Path, file: &str, lines: LineSelector<'_>, line: &str) -> Result<Edit, Error> {
     let path = root.join(file);
     Edit::text(root, &path, |text| match with_line(text, lines, line) {
         Ok(None) => Ok((text.to_owned(), Vec::new())),

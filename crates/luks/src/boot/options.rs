@@ -5,9 +5,9 @@
 pub(crate) const CRYPTTAB: &str = "luks,nofail,headless";
 /// The options without which a host can hang while it boots.
 pub(super) const CRYPTTAB_NEEDED: [&str; 2] = ["nofail", "headless"];
-/// More options: the volume is read and written without the queues of dm-crypt.
+/// Options to read and write the volume without the work queues of dm-crypt.
 pub(super) const NO_QUEUES: &str = "no-read-workqueue,no-write-workqueue";
-/// One more option: freed blocks are passed on to the disk.
+/// Option to pass freed blocks on to the disk (TRIM).
 pub(super) const DISCARD: &str = "discard";
 /// Options of the line in `fstab`; the number of seconds follows.
 pub(super) const FSTAB: &str = "noatime,nofail,x-systemd.device-timeout=";

@@ -16,7 +16,7 @@ pub struct Conflict {
 
 /// Which lines are selected.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Lines<'a> {
+pub(super) enum LineSelector<'a> {
     /// Lines of `crypttab` with this name.
     Crypttab(&'a str),
     /// Lines of `fstab` that mount the volume of this name, at any directory.
@@ -25,7 +25,7 @@ pub(super) enum Lines<'a> {
     FstabAt(&'a str, &'a Path),
 }
 
-impl Lines<'_> {
+impl LineSelector<'_> {
     fn matches(self, line: &str) -> bool {
         if line.trim_start().starts_with('#') {
             return false;
@@ -37,7 +37,7 @@ impl Lines<'_> {
             Self::Fstab(name) => first.and_then(|device| device.strip_prefix("/dev/mapper/")) == Some(name),
             // A trailing slash makes no difference.
             Self::FstabAt(name, directory) => {
-                Lines::Fstab(name).matches(line) || second.is_some_and(|second| Path::new(second) == directory)
+                LineSelector::Fstab(name).matches(line) || second.is_some_and(|second| Path::new(second) == directory)
             }
         }
     }
@@ -52,7 +52,7 @@ impl Lines<'_> {
             }
             (Self::Fstab(name) | Self::FstabAt(name, _), [_, _, kind, options, "0", "2"]) => {
                 let seconds = options.strip_prefix(options::FSTAB);
-                Lines::Fstab(name).matches(line)
+                LineSelector::Fstab(name).matches(line)
                     && FileSystem::ALL.iter().any(|known| known.as_str() == *kind)
                     && seconds.is_some_and(|seconds| seconds.parse::<u32>().is_ok())
             }
@@ -62,12 +62,12 @@ impl Lines<'_> {
 }
 
 /// The first selected line.
-pub(super) fn line_of<'t>(text: &'t str, lines: Lines<'_>) -> Option<&'t str> {
+pub(super) fn line_of<'t>(text: &'t str, lines: LineSelector<'_>) -> Option<&'t str> {
     text.lines().find(|line| lines.matches(line))
 }
 
 /// The text with `line` added; `None` if `line` is there already and no other line is selected.
-pub(super) fn with_line(text: &str, lines: Lines<'_>, line: &str) -> Result<Option<String>, Conflict> {
+pub(super) fn with_line(text: &str, lines: LineSelector<'_>, line: &str) -> Result<Option<String>, Conflict> {
     let is_it = |there: &str| there.split_whitespace().eq(line.split_whitespace());
     let mut there = text.lines().filter(|there| lines.matches(there)).peekable();
     if there.peek().is_none() {
@@ -91,7 +91,7 @@ pub(super) struct RemovedLines {
 }
 
 /// Removes the selected lines that are ours.
-pub(super) fn without_lines(text: &str, lines: Lines<'_>) -> RemovedLines {
+pub(super) fn without_lines(text: &str, lines: LineSelector<'_>) -> RemovedLines {
     let mut removed_lines = RemovedLines { text: String::new(), removed: Vec::new(), foreign: Vec::new() };
     for line in text.split_inclusive('\n') {
         let bare = || line.trim_end_matches('\n').to_owned();
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn comments_and_other_lines_stay() {
         let text = "# data is a name\nother /dev/sda none\n";
-        let data = Lines::Crypttab("data");
+        let data = LineSelector::Crypttab("data");
         let with = with_line(text, data, OURS).unwrap().unwrap();
         assert_eq!(with, format!("{text}{OURS}\n"));
         assert_eq!(with_line(&with, data, &OURS.replace(' ', "   ")).unwrap(), None);
@@ -130,19 +130,20 @@ mod tests {
         let other = "data UUID=1-2 /key luks,nofail,headless,discard";
         let foreign = "data /dev/sdb none luks";
         let changed = "data UUID=1-2 /key luks,nofail,headless,tries=1";
-        let removed_lines = without_lines(&format!("{OURS}\n{foreign}\n{other}\n{changed}"), Lines::Crypttab("data"));
+        let removed_lines =
+            without_lines(&format!("{OURS}\n{foreign}\n{other}\n{changed}"), LineSelector::Crypttab("data"));
         assert_eq!(removed_lines.removed, [OURS, other]);
         assert_eq!(removed_lines.foreign, [foreign, changed]);
         assert_eq!(removed_lines.text, format!("{foreign}\n{changed}"));
         let ours = "/dev/mapper/data /srv/data ext4 noatime,nofail,x-systemd.device-timeout=60 0 2";
         let foreign = "/dev/mapper/data /mnt ext4 noatime 0 2";
-        let removed_lines = without_lines(&format!("{ours}\n{foreign}\n"), Lines::Fstab("data"));
+        let removed_lines = without_lines(&format!("{ours}\n{foreign}\n"), LineSelector::Fstab("data"));
         assert_eq!((removed_lines.removed, removed_lines.foreign), (vec![ours.to_owned()], vec![foreign.to_owned()]));
     }
 
     #[test]
     fn a_trailing_slash_makes_no_difference() {
-        let lines = Lines::FstabAt("data", Path::new("/srv/data"));
+        let lines = LineSelector::FstabAt("data", Path::new("/srv/data"));
         let line = "/dev/mapper/data /srv/data ext4 noatime,nofail,x-systemd.device-timeout=60 0 2";
         for text in ["/dev/sdb /srv/data/ xfs defaults 0 0\n", "/dev/sdb /srv//data xfs defaults 0 0"] {
             assert!(!with_line(text, lines, line).unwrap_err().ours, "{text}");

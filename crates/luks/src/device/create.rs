@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Host, Use, header_path, system, uses};
+use super::{Host, UsageSign, header_path, system, usage_signs};
 use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Mapping, NewVolume};
@@ -86,7 +86,7 @@ impl Creation<'_> {
     /// # Errors
     /// [`Error::Used`] with every sign of use; others.
     pub fn check(&self) -> Result<(), Error> {
-        let uses = uses(self.host, self.device, !self.over_unknown_data)?;
+        let uses = usage_signs(self.host, self.device, !self.over_unknown_data)?;
         if !uses.is_empty() {
             return Err(Error::Used { device: self.device.to_owned(), uses });
         }
@@ -186,14 +186,14 @@ impl Creation<'_> {
         let name = format!("sealant-{uuid}");
         let inner = Path::new("/dev/mapper").join(&name);
         self.cryptsetup.map(self.device, &name, key, &Mapping::default())?;
-        let made = system.make(&inner).and_then(|()| uses(self.host, &inner, false));
+        let made = system.make(&inner).and_then(|()| usage_signs(self.host, &inner, false));
         self.cryptsetup.unmap(&name)?;
         let inside = format!("a {} signature", system.as_str());
-        if !made?.contains(&Use::Signature(inside)) {
+        if !made?.contains(&UsageSign::Signature(inside)) {
             return Err(Error::not_proven(self.device, format!("there is no {} in it", system.as_str())));
         }
-        let outside = uses(self.host, self.device, false)?;
-        if !outside.contains(&Use::Signature("a crypto_LUKS signature".to_owned())) {
+        let outside = usage_signs(self.host, self.device, false)?;
+        if !outside.contains(&UsageSign::Signature("a crypto_LUKS signature".to_owned())) {
             return Err(Error::not_proven(self.device, "something other than the LUKS volume is visible"));
         }
         Ok(())

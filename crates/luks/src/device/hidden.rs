@@ -15,7 +15,7 @@ use rustix::mount::{OpenTreeFlags, open_tree};
 ///
 /// # Errors
 /// Error of the operating system.
-pub fn hidden_below(directory: &Path) -> io::Result<Option<OsString>> {
+pub(crate) fn hidden_below(directory: &Path) -> io::Result<Option<OsString>> {
     let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { return Ok(None) };
     // Without AT_RECURSIVE, the clone does not contain mounts further down.
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;

@@ -30,7 +30,7 @@ impl Host {
 
     /// The mount at exactly this path.
     #[must_use]
-    pub fn mounted_at(&self, path: &Path) -> Option<Mount> {
+    pub(crate) fn mounted_at(&self, path: &Path) -> Option<Mount> {
         self.mounts().at(path).cloned()
     }
 }

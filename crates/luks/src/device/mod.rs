@@ -5,20 +5,21 @@ mod block;
 mod create;
 mod hidden;
 mod host;
+mod in_use;
 mod mapping;
 mod mount;
-mod vacancy;
 
 use std::path::{Path, PathBuf};
 
 pub use block::{Block, cryptsetup_format};
 pub use create::{Created, Creation, FileSystem};
-pub use hidden::hidden_below;
+pub(crate) use hidden::hidden_below;
 pub use host::Host;
+pub(crate) use in_use::usage_signs_of_file;
+pub use in_use::{UsageSign, usage_signs};
 pub(crate) use mapping::check_name;
 pub use mapping::{Opened, Opening, close};
-pub use mount::{Guard, Mounted, Mounting, guard, unguard, unmount};
-pub use vacancy::{Use, uses, uses_of_file};
+pub use mount::{MountPointGuard, Mounted, Mounting, guard, unmount};
 
 use crate::Error;
 use process::{find_admin, run};

@@ -16,7 +16,7 @@ use crate::Error;
 
 /// How an empty mount point is protected against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard {
+pub enum MountPointGuard {
     /// By the immutable flag: nobody, not even root, can create a file.
     Immutable,
     /// By permissions only, because the file system has no such flag: root can still write.
@@ -27,7 +27,7 @@ pub enum Guard {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Mounted {
     /// It was mounted just now. Nothing can be below it: its directory was empty.
-    Now(Guard),
+    Now(MountPointGuard),
     /// It was mounted before.
     Before {
         /// Name of one of the files that lie in plaintext below it; `None` also where the kernel does not show them.
@@ -92,7 +92,7 @@ impl Mounting<'_> {
 ///
 /// # Errors
 /// [`Error::Refused`] if the directory is not empty or is a mount point.
-pub fn guard(host: &Host, directory: &Path) -> Result<Guard, Error> {
+pub fn guard(host: &Host, directory: &Path) -> Result<MountPointGuard, Error> {
     let io = || Error::io(directory);
     if !directory.is_absolute() || fs::canonicalize(directory).is_ok_and(|real| real != directory) {
         return Err(Error::refused(directory, "must be an absolute path without links"));
@@ -121,35 +121,18 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, Error> {
     };
     match guarded {
         Ok(()) => {}
-        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => return Ok(Guard::Permissions),
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => return Ok(MountPointGuard::Permissions),
         Err(error) => return Err(io()(error.into())),
     }
     let probe = ".sealant-trial";
     match mkdirat(&handle, probe, Mode::RWXU) {
-        Err(Errno::PERM | Errno::ACCESS) => Ok(Guard::Immutable),
+        Err(Errno::PERM | Errno::ACCESS) => Ok(MountPointGuard::Immutable),
         Err(error) => Err(io()(error.into())),
         Ok(()) => {
             let _ = unlinkat(&handle, probe, AtFlags::REMOVEDIR);
             Err(Error::not_proven(directory, "is immutable, but a directory could be created in it"))
         }
     }
-}
-
-/// Removes the guard. Only root may enter the directory afterwards, too.
-///
-/// # Errors
-/// Error of the operating system.
-pub fn unguard(directory: &Path) -> Result<(), Error> {
-    let io = || Error::io(directory);
-    let handle = open_directory(directory).map_err(io())?;
-    match ioctl_getflags(&handle) {
-        Ok(flags) => {
-            ioctl_setflags(&handle, flags.difference(IFlags::IMMUTABLE)).map_err(|error| io()(error.into()))?
-        }
-        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {}
-        Err(error) => return Err(io()(error.into())),
-    }
-    handle.set_permissions(fs::Permissions::from_mode(0o700)).map_err(io())
 }
 
 /// Opens the directory itself: later operations use the descriptor, so that a replaced path does no harm.

@@ -40,7 +40,7 @@ pub struct DeviceInfo {
 impl DeviceInfo {
     /// Asks the system about an open device. For a regular file nothing useful is known.
     #[must_use]
-    pub fn of_file(file: &File) -> Self {
+    pub(crate) fn for_file(file: &File) -> Self {
         let Some(metadata) = file.metadata().ok().filter(|metadata| metadata.file_type().is_block_device()) else {
             return Self::default();
         };
@@ -124,7 +124,7 @@ pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn Re
 pub fn audit_path(path: &Path, reported: &DeviceInfo, backup_of: Option<&Path>) -> Result<Report, Error> {
     let file = open(path)?;
     let volume = backup_of.map(open).transpose()?;
-    let known = DeviceInfo::of_file(&file);
+    let known = DeviceInfo::for_file(&file);
     let device = DeviceInfo {
         device_bytes: reported.device_bytes.or(known.device_bytes),
         physical_block_bytes: reported.physical_block_bytes.or(known.physical_block_bytes),

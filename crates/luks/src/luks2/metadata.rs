@@ -61,8 +61,8 @@ impl TryFrom<String> for Size {
 pub(super) struct Metadata {
     pub(super) keyslots: BTreeMap<Id, Keyslot>,
     pub(super) tokens: BTreeMap<Id, Token>,
-    pub(super) segments: BTreeMap<Id, Segment>,
-    pub(super) digests: BTreeMap<Id, Digest>,
+    pub(super) segments: BTreeMap<Id, SegmentJson>,
+    pub(super) digests: BTreeMap<Id, DigestJson>,
     pub(super) config: Config,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Token {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Segment {
+pub(super) struct SegmentJson {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) offset: Decimal,
@@ -126,20 +126,20 @@ pub(super) struct Segment {
     pub(super) iv_tweak: Option<Decimal>,
     pub(super) encryption: Option<String>,
     pub(super) sector_size: Option<u32>,
-    pub(super) integrity: Option<Integrity>,
+    pub(super) integrity: Option<IntegrityJson>,
     #[serde(default)]
     pub(super) flags: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Integrity {
+pub(super) struct IntegrityJson {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) key_size: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Digest {
+pub(super) struct DigestJson {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) keyslots: Vec<Id>,
@@ -166,7 +166,7 @@ pub(super) struct Requirements {
     pub(super) mandatory: Vec<String>,
 }
 
-impl Segment {
+impl SegmentJson {
     pub(super) fn is_backup(&self) -> bool {
         self.flags.iter().any(|flag| flag.starts_with("backup-"))
     }
@@ -231,7 +231,7 @@ fn short(error: &serde_json::Error) -> String {
     error.to_string().chars().take(160).collect()
 }
 
-impl Segment {
+impl SegmentJson {
     fn read(&self, id: Id) -> volume::Segment {
         volume::Segment {
             id: id.0,
@@ -292,7 +292,7 @@ impl KeyDerivation {
     }
 }
 
-impl Digest {
+impl DigestJson {
     fn read(&self, id: Id) -> volume::Digest {
         let ids = |ids: &[Id]| ids.iter().map(|id| id.0).collect();
         let proof = |text: &Option<String>| text.as_deref().map(decode).unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! Source: LUKS2 specification, section 3, and what cryptsetup 2.6.1 refuses (seen with damaged headers).
 
-use super::metadata::{Id, Keyslot, Metadata, Segment, Size};
+use super::metadata::{Id, Keyslot, Metadata, SegmentJson, Size};
 use super::{COPY_BYTES, MAX_OBJECTS};
 use crate::luks2::copy::BINARY_BYTES;
 use crate::volume::is_reencryption;
@@ -85,7 +85,7 @@ fn check_segments(metadata: &Metadata) -> Validity {
         seen_backup |= segment.is_backup();
     }
     let live = metadata.segments.iter().filter(|(_, segment)| !segment.is_backup());
-    let live: Vec<(u32, &Segment)> = live.map(|(id, segment)| (id.0, segment)).collect();
+    let live: Vec<(u32, &SegmentJson)> = live.map(|(id, segment)| (id.0, segment)).collect();
     ensure(!live.is_empty(), || "it has no segment of data".to_owned())?;
     check_apart(live)
 }
@@ -94,7 +94,7 @@ fn check_segments(metadata: &Metadata) -> Validity {
 /// so they do not count. Segments need not be in the order of the device: for data that is encrypted or decrypted in
 /// place with a shift, the first part is stored elsewhere, mostly after all others, until it is processed. Source:
 /// `validate_segment_intervals` of cryptsetup; seen with 2.6.1 (`backup-moved-segment`).
-fn check_apart(mut live: Vec<(u32, &Segment)>) -> Validity {
+fn check_apart(mut live: Vec<(u32, &SegmentJson)>) -> Validity {
     let last = live.last().map(|(id, _)| *id);
     let open_end = live.iter().find(|(id, segment)| segment.size == Size::Dynamic && Some(*id) != last);
     ensure(open_end.is_none(), || "a segment before the last one has no end".to_owned())?;
@@ -110,7 +110,7 @@ fn check_apart(mut live: Vec<(u32, &Segment)>) -> Validity {
     Ok(())
 }
 
-fn check_segment(metadata: &Metadata, id: u32, segment: &Segment) -> Validity {
+fn check_segment(metadata: &Metadata, id: u32, segment: &SegmentJson) -> Validity {
     let size = match segment.size {
         Size::Dynamic => 512,
         Size::Bytes(bytes) => bytes,

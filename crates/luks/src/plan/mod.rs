@@ -1,7 +1,7 @@
 //! Plans how to move a server's files to an encrypted disk, with reasons. Pure: depends only on what was read about
 //! paths, disk, processor and programs.
 
-mod choices;
+mod parameters;
 mod steps;
 
 use files::proc::{self, Processor};
@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::cryptsetup::Cryptsetup;
-use crate::device::{Block, Host, uses};
+use crate::device::{Block, Host, usage_signs};
 
-pub use choices::{Choice, choices};
+pub use parameters::{Parameter, parameters};
 pub use steps::{Step, steps};
 
 /// How the disk of a path protects its data today.
@@ -83,7 +83,7 @@ impl Disk {
     /// # Errors
     /// [`Error`] if it cannot be examined.
     pub fn read(host: &Host, device: &std::path::Path) -> Result<Self, Error> {
-        let obstacles = uses(host, device, true)?.iter().map(ToString::to_string).collect();
+        let obstacles = usage_signs(host, device, true)?.iter().map(ToString::to_string).collect();
         let block = Block::find(host, device).ok().flatten();
         let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));
         let file_bytes = || std::fs::metadata(device).map(|metadata| metadata.len()).unwrap_or_default();
@@ -136,7 +136,7 @@ pub struct Plan {
     #[serde(flatten)]
     pub input: PlanInput,
     /// Parameters, each with its reason.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<Parameter>,
     /// Steps in order; empty if the data directory is already encrypted.
     pub steps: Vec<Step>,
     /// Minimum size of the new disk.
@@ -156,7 +156,7 @@ impl Plan {
         let bytes = plain.iter().filter_map(|path| path.bytes).fold(0_u64, u64::saturating_add);
         // A tenth for the file system itself, and a quarter for growth.
         let needed_bytes = bytes.saturating_add(bytes / 10).saturating_add(bytes / 4).saturating_add(SPARE_BYTES);
-        let (choices, remarks) = (choices(&input), remarks(&input, needed_bytes));
+        let (choices, remarks) = (parameters(&input), remarks(&input, needed_bytes));
         let steps = if plain.is_empty() { Vec::new() } else { steps(&input) };
         Self { choices, steps, needed_bytes, remarks, input }
     }
@@ -176,12 +176,12 @@ impl PlanInput {
 
     /// Whether the data directory is a mount point, which cannot be moved.
     #[must_use]
-    pub fn is_mount_point(&self) -> bool {
+    pub(crate) fn is_mount_point(&self) -> bool {
         self.paths.iter().any(|path| path.path == self.datadir && path.mount == self.datadir)
     }
 
     /// Swap areas in plaintext, and those whose state is unknown.
-    pub fn plain_swaps(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn plain_swaps(&self) -> impl Iterator<Item = &Path> {
         self.swaps.iter().filter(|path| is_open(&path.state))
     }
 }

@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use pki::{AUTHORITY_DAYS, AlternativeName, Authority, Due, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
+use pki::{
+    AUTHORITY_DAYS, AlternativeName, Authority, Error, Files, IssueRequest, KeyType, LEAF_DAYS, Name, RenewalSelector,
+    Usage,
+};
 
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -196,7 +199,7 @@ impl Issue {
     fn run(&self) -> Result<Exit, Failure> {
         let name: Name = self.name.parse().map_err(Failure::bad_argument)?;
         let alternatives: Result<Vec<AlternativeName>, _> = self.san.iter().map(|name| name.parse()).collect();
-        let order = Order {
+        let request = IssueRequest {
             name,
             alternatives: alternatives.map_err(Failure::bad_argument)?,
             key: self.key_type.into(),
@@ -205,16 +208,16 @@ impl Issue {
             replace: self.replace,
         };
         let authority = Authority::open(&self.dir)?;
-        say(&[authority.issue(&order)?])
+        say(&[authority.issue(&request)?])
     }
 }
 
 impl Renew {
     fn run(&self) -> Result<Exit, Failure> {
         let due = match &self.name {
-            _ if self.ca => Due::Authority,
-            Some(name) => Due::Name(name.parse().map_err(|error: Error| Failure::bad_argument(error))?),
-            None => Due::Within(self.within.unwrap_or(0)),
+            _ if self.ca => RenewalSelector::Authority,
+            Some(name) => RenewalSelector::Name(name.parse().map_err(|error: Error| Failure::bad_argument(error))?),
+            None => RenewalSelector::Within(self.within.unwrap_or(0)),
         };
         let (renewed, failed) = Authority::renew_in(&self.dir, &due, self.days, self.new_key)?;
         let said = say(&renewed)?;

@@ -104,7 +104,7 @@ impl Receive {
         let progress = Progress::default();
         let received = self.following.follow(&progress, || receiver.run(&progress));
         let received = received.inspect_err(|error| self.following.over(Err(error)))?;
-        self.tell(&received, &Summary::of_received(&received, &progress));
+        self.tell(&received, &Summary::from_received(&received, &progress));
         self.preparing.prepare(&self.into, &received, self.owner)
     }
 

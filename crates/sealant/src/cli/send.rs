@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
-use ::transfer::codec::effort::Compression;
+use ::transfer::codec::level::Compression;
 use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};

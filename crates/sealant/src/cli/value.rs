@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ::audit::finding::Severity;
-use ::transfer::codec::effort::Compression;
+use ::transfer::codec::level::Compression;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use files::quantity::number;
 use glob::{Pattern, PatternError};

@@ -24,14 +24,14 @@ use super::{
     Checkpoint, Followed, Job, Position,
     copy::{Copier, Counts, Item, PagesOf},
     ddl_log::{self, ChangedTables},
+    live_server::{Copied, LiveServer, THREADS, remove_deleted},
     log::{self, End},
     session::{FLUSH_LOGS, Privilege, Session},
-    source::{Copied, Source, THREADS, remove_deleted},
 };
 use crate::{error::Error, external::is_tablespace};
 
 /// Copies a server's data directory.
-pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Error> {
+pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let root = job.root;
     server.session.run_with(Privilege::Reload, "BACKUP STAGE START")?;
     let items = server.items()?;
@@ -95,7 +95,7 @@ struct Waits {
     position: Position,
 }
 
-impl Source<'_> {
+impl LiveServer<'_> {
     /// Copies everything but the redo log, which has to reach the last commit.
     fn copy_files(
         &mut self,

@@ -11,13 +11,13 @@
 
 mod copy;
 mod ddl_log;
+mod live_server;
 mod log;
 mod mariadb;
 mod mysql;
 mod pages;
 mod redo_files;
 mod session;
-mod source;
 
 use std::{
     fmt,
@@ -147,7 +147,7 @@ pub(crate) struct Job<'a> {
 
 /// Copies the data directory of a running server into an empty directory.
 pub(crate) fn copy(job: &Job<'_>) -> Result<Followed, Error> {
-    let source = source::Source::open(job)?;
+    let source = live_server::LiveServer::open(job)?;
     match source.session.identity.version.flavor.is_mysql_like() {
         true => mysql::copy(source, job),
         false => mariadb::copy(source, job),

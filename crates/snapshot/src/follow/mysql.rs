@@ -30,10 +30,10 @@ use server::quote;
 use super::{
     Checkpoint, Followed, Job, Position,
     copy::{Copier, Counts, Item, PagesOf},
+    live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::End,
     redo_files::RedoFiles,
     session::{FLUSH_LOGS, Privilege, Session},
-    source::{Copied, CopiedLog, Source, THREADS, remove_deleted},
 };
 use crate::error::Error;
 
@@ -44,7 +44,7 @@ const LSN: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 
 /// Copies a server's data directory.
-pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Error> {
+pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let (root, keys): (_, &dyn KeySource) = (job.root, &*job.keys.0);
     check_settings(&mut server)?;
     server.session.run_with(Privilege::Backup, "LOCK INSTANCE FOR BACKUP")?;
@@ -132,7 +132,7 @@ struct LogStatus {
     waited: Duration,
 }
 
-impl Source<'_> {
+impl LiveServer<'_> {
     /// Copies everything but the redo log, and determines its end.
     fn copy_up_to_cut(&mut self, copier: &Copier<'_>, items: &[Item], recover_from: Checkpoint) -> Result<Cut, Error> {
         let copied = self.copy_first(copier, items)?;
@@ -215,9 +215,9 @@ impl Source<'_> {
 }
 
 /// Rejects settings that make a copy impossible.
-fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
+fn check_settings(server: &mut LiveServer<'_>) -> Result<(), Error> {
     check_redo_enabled(&mut server.session)?;
-    let unsupported = |server: &Source<'_>, reason: &str| {
+    let unsupported = |server: &LiveServer<'_>, reason: &str| {
         let version = server.session.identity.version.text.clone();
         Err(Error::Unsupported { version, reason: reason.to_owned() })
     };

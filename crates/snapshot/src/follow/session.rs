@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use server::dialect::capability::{Capability, dotted_version};
 
 use crate::Error;
-use crate::provider::{Choice, Provider};
+use crate::provider::{Provider, ProviderChoice};
 
 /// How to connect to the server.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl Account {
     /// # Errors
     /// [`Error::Server`] if a file cannot be read and an account is requested or needed.
     pub fn for_choice(
-        choice: Choice,
+        choice: ProviderChoice,
         socket: Option<&Path>,
         user: Option<&str>,
         password_file: Option<&Path>,
@@ -37,10 +37,10 @@ impl Account {
         let Some(socket) = socket else { return Ok(None) };
         let account = Self::at_socket(socket, user, password_file);
         match choice {
-            Choice::Only(Provider::Follow) => account.map(Some),
+            ProviderChoice::Only(Provider::Follow) => account.map(Some),
             _ if user.is_some() || password_file.is_some() => account.map(Some),
-            Choice::Auto => Ok(account.ok()),
-            Choice::Only(_) | Choice::Stream(_) => Ok(None),
+            ProviderChoice::Auto => Ok(account.ok()),
+            ProviderChoice::Only(_) | ProviderChoice::Stream(_) => Ok(None),
         }
     }
 

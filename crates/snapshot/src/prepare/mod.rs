@@ -39,7 +39,7 @@ pub struct Preparation<'a> {
 #[non_exhaustive]
 pub enum PrepareFault {
     /// A link in the backup points out of it.
-    #[error("{} leads out of it, as nothing in such a backup does", .0.display())]
+    #[error("{} leads out of the backup, which no link in it may do", .0.display())]
     LeadsOut(PathBuf),
     /// The program would run as root.
     #[error("root does not run the program as root, and --owner is root")]
@@ -72,7 +72,7 @@ pub enum PrepareFault {
         said: String,
     },
     /// The program succeeded but did not mark the backup as prepared.
-    #[error("{}: it ended well, but the backup does not say that it is prepared", path.display())]
+    #[error("{}: it reported success, but the backup is not marked as prepared", path.display())]
     NotPrepared {
         /// Path of the program.
         path: PathBuf,
@@ -203,7 +203,7 @@ mod tests {
     fn a_backup_with_a_link_is_not_prepared() {
         let preparation = preparation(Path::new("/b"), Path::new("mariadb-backup"));
         let error = preparation.check(&[PathBuf::from("db/t.isl")]).unwrap_err();
-        let text = "/b: received, but not prepared: db/t.isl leads out of it, as nothing in such a backup does";
+        let text = "/b: received, but not prepared: db/t.isl leads out of the backup, which no link in it may do";
         assert_eq!(error.to_string(), text);
         assert!(error.hint().is_some_and(|hint| hint.starts_with("do not run the program")));
         assert!(preparation.check(&[]).is_ok());

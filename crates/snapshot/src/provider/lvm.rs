@@ -23,8 +23,8 @@ use crate::{
     error::Error,
     location,
     snapshot_copy::{PendingCopy, SnapshotCopy},
-    stall::Stall,
     tools::Tools,
+    write_latency::WriteLatencyProbe,
 };
 
 pub(super) struct Lvm;
@@ -60,9 +60,9 @@ impl Driver for Lvm {
         pending.record_volumes(vec![name.clone()])?;
         // Dirty pages written now need not be written during the freeze.
         super::write_out(datadir, &prepared.source.listing);
-        let stall = Stall::watch(datadir);
+        let probe = WriteLatencyProbe::watch(datadir);
         let made = tools.run("lvcreate", origin.arguments(pending.volume_name())?);
-        let waited = stall.end();
+        let waited = probe.end();
         made?;
         let snapshot = Volume::named(&tools, &name)?.ok_or_else(|| Error::SnapshotGone { name: name.clone() })?;
         let option = mount_option(&device.kind).unwrap_or_default();

@@ -68,7 +68,7 @@ pub enum Provider {
 
 /// Which provider to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ProviderChoice {
     /// The best suitable one whose estimated freeze is short enough.
     Auto,
     /// This provider.
@@ -141,7 +141,7 @@ impl Provider {
 
     /// Whether the server process is stopped during the copy; else only its writes wait.
     #[must_use]
-    pub const fn stops_the_server(self) -> bool {
+    pub(crate) const fn stops_the_server(self) -> bool {
         matches!(self, Self::Btrfs | Self::Reflink)
     }
 }
@@ -152,7 +152,7 @@ impl fmt::Display for Provider {
     }
 }
 
-impl Choice {
+impl ProviderChoice {
     /// Every value that [`FromStr`] accepts, separated by commas.
     #[must_use]
     pub fn names() -> String {
@@ -161,7 +161,7 @@ impl Choice {
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for ProviderChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -195,13 +195,13 @@ pub(crate) struct Prepared<'d> {
 /// Selects the provider.
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
     let tried = match options.provider {
-        Choice::Only(provider) => vec![provider],
+        ProviderChoice::Only(provider) => vec![provider],
         // Without an account the server cannot be queried, so it cannot be followed.
-        Choice::Auto => {
+        ProviderChoice::Auto => {
             let possible = |provider: &Provider| *provider != Provider::Follow || options.account.is_some();
             Provider::ALL.into_iter().filter(possible).collect()
         }
-        Choice::Stream(program) => return Err(Error::OnlyAStream { program }),
+        ProviderChoice::Stream(program) => return Err(Error::OnlyAStream { program }),
     };
     let server = datadir.server()?;
     if server.is_none() {
@@ -232,7 +232,7 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
             Ok((location, estimate)) => return Ok(Prepared { source, provider, estimate, location }),
             // Only relevant if this provider was requested.
             Err(Error::Runs { .. } | Error::NotBtrfs { .. } | Error::NotZfs { .. } | Error::NotLvm { .. })
-                if options.provider == Choice::Auto => {}
+                if options.provider == ProviderChoice::Auto => {}
             Err(error) => refused.push((provider, error)),
         }
     }

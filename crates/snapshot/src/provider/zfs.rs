@@ -19,8 +19,8 @@ use crate::{
     listing::Listing,
     location::{self, ZFS},
     snapshot_copy::{PendingCopy, SnapshotCopy},
-    stall::Stall,
     tools::Tools,
+    write_latency::WriteLatencyProbe,
 };
 
 pub(super) struct Zfs;
@@ -47,9 +47,9 @@ impl Driver for Zfs {
         let names: Vec<String> = sets.iter().map(|set| format!("{}@{}", set.name, pending.volume_name())).collect();
         pending.record_volumes(names.clone())?;
         super::write_out(datadir, &prepared.source.listing);
-        let stall = Stall::watch(datadir);
+        let probe = WriteLatencyProbe::watch(datadir);
         let made = snapshot(&tools, &names);
-        let waited = stall.end();
+        let waited = probe.end();
         made?;
         mount_all(&tools, &sets, &names, pending.mount_point())?;
         check_mounts(datadir, pending.root(), &prepared.source.listing.directories)?;

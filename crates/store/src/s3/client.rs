@@ -340,7 +340,9 @@ impl Client {
     /// The store rejects this host's time. From now on, times are corrected by the difference.
     fn clock(&self, date: Option<&str>, now: Timestamp) -> Failed {
         let Some(theirs) = date.and_then(|date| rfc2822::parse(date).ok()).map(|zoned| zoned.timestamp()) else {
-            return Failed::Final(S3Fault::Answer("it finds the clock wrong, and does not say the time".to_owned()));
+            return Failed::Final(S3Fault::Answer(
+                "it rejects the time of this host without stating its own".to_owned(),
+            ));
         };
         let fault = S3Fault::Clock { ours: Timestamp::now(), theirs };
         if theirs.duration_since(now).abs() < SignedDuration::from_mins(1) {

@@ -1,8 +1,8 @@
 //! Compression and encoding of a chunk's bytes.
 
-pub mod effort;
+pub mod level;
 
-pub use ::codec::{Undecodable, page};
+pub use ::codec::{InvalidPayload, page};
 use files::all_zero;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use zeroize::Zeroizing;
@@ -11,7 +11,7 @@ use zstd::{
     zstd_safe::CParameter,
 };
 
-pub use self::effort::Effort;
+pub use self::level::CompressionLevel;
 use crate::{
     hash::CHUNK_BYTES,
     wire::{Codec, Segment},
@@ -39,24 +39,24 @@ impl std::fmt::Debug for Encoder {
 impl Encoder {
     /// Compresses `data` if that makes it at least a sixteenth smaller, otherwise returns `None`. `opened`: the data is
     /// a description of pages followed by the decrypted pages.
-    pub(crate) fn smaller(&mut self, data: &[u8], effort: Effort, opened: bool) -> Option<(Codec, &[u8])> {
+    pub(crate) fn smaller(&mut self, data: &[u8], level: CompressionLevel, opened: bool) -> Option<(Codec, &[u8])> {
         if !opened && all_zero(data) {
             return Some((Codec::Zeros, &[]));
         }
-        if effort == Effort::None || data.len() < 64 {
+        if level == CompressionLevel::None || data.len() < 64 {
             return None;
         }
         self.out.resize(get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES), 0);
-        if !self.seems_compressible(data, effort) {
+        if !self.seems_compressible(data, level) {
             return None;
         }
-        let (codec, bytes) = match effort {
-            Effort::None => return None,
-            Effort::Lz4 => {
+        let (codec, bytes) = match level {
+            CompressionLevel::None => return None,
+            CompressionLevel::Lz4 => {
                 let codec = if opened { Codec::PagesLz4 } else { Codec::Lz4 };
                 (codec, compress_into(data, &mut self.out).ok())
             }
-            Effort::Zstd(level) => {
+            CompressionLevel::Zstd(level) => {
                 let codec = if opened { Codec::PagesZstd } else { Codec::Zstd };
                 (codec, self.zstd(data, level))
             }
@@ -67,15 +67,15 @@ impl Encoder {
 
     /// Whether samples of the data get smaller. They are compressed with the requested algorithm, since zstd compresses
     /// some data in which LZ4 finds no match.
-    fn seems_compressible(&mut self, data: &[u8], effort: Effort) -> bool {
+    fn seems_compressible(&mut self, data: &[u8], level: CompressionLevel) -> bool {
         if data.len() <= 4 * SAMPLE_BYTES {
             return true;
         }
         let middle = data.get(data.len() / 2..).and_then(|rest| rest.get(..SAMPLE_BYTES)).unwrap_or_default();
         let head = data.get(..SAMPLE_BYTES).unwrap_or_default();
         [middle, head].iter().any(|sample| {
-            let bytes = match effort {
-                Effort::Zstd(_) => self.zstd_sample(sample),
+            let bytes = match level {
+                CompressionLevel::Zstd(_) => self.zstd_sample(sample),
                 _ => compress_into(sample, &mut self.out).ok(),
             };
             bytes.is_some_and(|bytes| pays(bytes, sample.len()))
@@ -102,9 +102,14 @@ impl Encoder {
     /// As [`smaller`](Self::smaller), but returns the data unchanged if it does not compress.
     /// Decrypted pages are always encoded.
     #[cfg(test)]
-    pub(crate) fn encode<'e>(&'e mut self, data: &'e [u8], effort: Effort, opened: bool) -> Option<(Codec, &'e [u8])> {
+    pub(crate) fn encode<'e>(
+        &'e mut self,
+        data: &'e [u8],
+        level: CompressionLevel,
+        opened: bool,
+    ) -> Option<(Codec, &'e [u8])> {
         let raw = if opened { None } else { Some((Codec::Raw, data)) };
-        self.smaller(data, effort, opened).or(raw)
+        self.smaller(data, level, opened).or(raw)
     }
 
     /// Bytes of the allocated contexts.
@@ -143,34 +148,39 @@ impl Decoder {
     /// Decompresses a payload into `into`, which it must fill exactly.
     ///
     /// # Errors
-    /// [`Undecodable`] if it does not.
-    pub fn decode(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<(), Undecodable> {
+    /// [`InvalidPayload`] if it does not.
+    pub fn decode(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<(), InvalidPayload> {
         let bytes = self.decode_up_to(codec, payload, into)?;
-        if bytes == into.len() { Ok(()) } else { Err(Undecodable) }
+        if bytes == into.len() { Ok(()) } else { Err(InvalidPayload) }
     }
 
     /// Decompresses a payload into the front of `into`; returns the number of bytes.
     ///
     /// # Errors
-    /// [`Undecodable`] if the payload is invalid or too long.
-    pub fn decode_up_to(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<usize, Undecodable> {
+    /// [`InvalidPayload`] if the payload is invalid or too long.
+    pub(crate) fn decode_up_to(
+        &mut self,
+        codec: Codec,
+        payload: &[u8],
+        into: &mut [u8],
+    ) -> Result<usize, InvalidPayload> {
         match codec {
             Codec::Raw => {
-                into.get_mut(..payload.len()).ok_or(Undecodable)?.copy_from_slice(payload);
+                into.get_mut(..payload.len()).ok_or(InvalidPayload)?.copy_from_slice(payload);
                 Ok(payload.len())
             }
             Codec::Zeros if payload.is_empty() => {
                 into.fill(0);
                 Ok(into.len())
             }
-            Codec::Zeros => Err(Undecodable),
-            Codec::Lz4 | Codec::PagesLz4 => decompress_into(payload, into).map_err(|_| Undecodable),
+            Codec::Zeros => Err(InvalidPayload),
+            Codec::Lz4 | Codec::PagesLz4 => decompress_into(payload, into).map_err(|_| InvalidPayload),
             Codec::Zstd | Codec::PagesZstd => {
                 if self.zstd.is_none() {
                     self.zstd = Decompressor::new().ok();
                 }
-                let zstd = self.zstd.as_mut().ok_or(Undecodable)?;
-                zstd.decompress_to_buffer(payload, into).map_err(|_| Undecodable)
+                let zstd = self.zstd.as_mut().ok_or(InvalidPayload)?;
+                zstd.decompress_to_buffer(payload, into).map_err(|_| InvalidPayload)
             }
         }
     }
@@ -210,11 +220,13 @@ mod tests {
         ];
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
         for (data, codecs) in cases {
-            for (effort, expected) in
-                [Effort::None, Effort::Lz4, Effort::Zstd(1), Effort::Zstd(5)].into_iter().zip(codecs)
+            for (level, expected) in
+                [CompressionLevel::None, CompressionLevel::Lz4, CompressionLevel::Zstd(1), CompressionLevel::Zstd(5)]
+                    .into_iter()
+                    .zip(codecs)
             {
-                let (codec, payload) = encoder.encode(data, effort, false).unwrap();
-                assert_eq!(codec, *expected, "{effort:?}");
+                let (codec, payload) = encoder.encode(data, level, false).unwrap();
+                assert_eq!(codec, *expected, "{level:?}");
                 let mut back = vec![7; data.len()];
                 decoder.decode(codec, payload, &mut back).unwrap();
                 assert!(back == data);
@@ -228,13 +240,13 @@ mod tests {
         let base64: Vec<u8> = noise(CHUNK_BYTES).iter().map(|byte| letters[usize::from(byte % 64)]).collect();
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
         for level in [1, 3, 19] {
-            let (codec, payload) = encoder.encode(&base64, Effort::Zstd(level), false).unwrap();
+            let (codec, payload) = encoder.encode(&base64, CompressionLevel::Zstd(level), false).unwrap();
             assert!(codec == Codec::Zstd && payload.len() < CHUNK_BYTES * 4 / 5, "{codec:?}, {} bytes", payload.len());
             let mut back = vec![0; CHUNK_BYTES];
             decoder.decode(codec, payload, &mut back).unwrap();
             assert!(back == base64);
         }
-        assert_eq!(encoder.encode(&base64, Effort::Lz4, false).unwrap().0, Codec::Raw);
+        assert_eq!(encoder.encode(&base64, CompressionLevel::Lz4, false).unwrap().0, Codec::Raw);
     }
 
     #[test]
@@ -244,9 +256,9 @@ mod tests {
             .collect();
         for level in 1..=19 {
             let mut encoder = Encoder::default();
-            encoder.smaller(&text, Effort::Zstd(level), true).unwrap();
+            encoder.smaller(&text, CompressionLevel::Zstd(level), true).unwrap();
             let bytes = encoder.context_bytes();
-            let counted = Effort::Zstd(level).context_bytes();
+            let counted = CompressionLevel::Zstd(level).context_bytes();
             assert!(bytes <= counted && counted < 2 * bytes + (1 << 20), "level {level}: {bytes} of {counted}");
         }
     }
@@ -254,23 +266,23 @@ mod tests {
     #[test]
     fn opened_pages_that_do_not_compress_are_not_encoded() {
         let mut encoder = Encoder::default();
-        assert!(encoder.encode(&noise(CHUNK_BYTES), Effort::Zstd(1), true).is_none());
-        assert!(encoder.encode(&[0; 4096], Effort::None, true).is_none());
-        assert_eq!(encoder.encode(&[0; 4096], Effort::Lz4, true).unwrap().0, Codec::PagesLz4);
+        assert!(encoder.encode(&noise(CHUNK_BYTES), CompressionLevel::Zstd(1), true).is_none());
+        assert!(encoder.encode(&[0; 4096], CompressionLevel::None, true).is_none());
+        assert_eq!(encoder.encode(&[0; 4096], CompressionLevel::Lz4, true).unwrap().0, Codec::PagesLz4);
     }
 
     #[test]
     fn a_payload_of_another_length_is_refused() {
         let mut decoder = Decoder::default();
         let (mut encoder, data) = (Encoder::default(), vec![1; 5000]);
-        for effort in [Effort::None, Effort::Lz4, Effort::Zstd(1)] {
-            let (codec, payload) = encoder.encode(&data, effort, false).unwrap();
+        for level in [CompressionLevel::None, CompressionLevel::Lz4, CompressionLevel::Zstd(1)] {
+            let (codec, payload) = encoder.encode(&data, level, false).unwrap();
             for length in [4999, 5001] {
-                assert_eq!(decoder.decode(codec, payload, &mut vec![0; length]), Err(Undecodable), "{effort:?}");
+                assert_eq!(decoder.decode(codec, payload, &mut vec![0; length]), Err(InvalidPayload), "{level:?}");
             }
             let cut = &payload[..payload.len() - 1];
-            assert_eq!(decoder.decode(codec, cut, &mut vec![0; 5000]), Err(Undecodable), "{effort:?}");
+            assert_eq!(decoder.decode(codec, cut, &mut vec![0; 5000]), Err(InvalidPayload), "{level:?}");
         }
-        assert_eq!(decoder.decode(Codec::Zeros, b"x", &mut [0; 10]), Err(Undecodable));
+        assert_eq!(decoder.decode(Codec::Zeros, b"x", &mut [0; 10]), Err(InvalidPayload));
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     hash::{HASH_BYTES, Hash, Tree, chunks_of, same_chunks},
     manifest::Manifest,
     path::RelativePath,
-    runs::Runs,
+    range_set::RangeSet,
     wire::{Entry, Kind},
 };
 
@@ -49,9 +49,9 @@ struct FileChunks {
     from: u64,
     capacity: u64,
     /// Chunks that are present.
-    present: Runs,
+    present: RangeSet,
     /// Chunks of these that were received for the current list.
-    received: Runs,
+    received: RangeSet,
 }
 
 impl FileChunks {
@@ -242,7 +242,7 @@ impl ChunkIndex {
         let (Kind::File { bytes: before }, Kind::File { bytes: now }) = (&before.kind, &now.kind) else {
             return Ok(file_chunks);
         };
-        file_chunks.received = Runs::default();
+        file_chunks.received = RangeSet::default();
         file_chunks.present.remove(same_chunks(*before, *now)..u64::MAX);
         if chunks_of(*now) <= file_chunks.capacity {
             return Ok(file_chunks);

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::round::List;
+use super::round::EntryList;
 use crate::{
     error::Error,
     plan::first_invalid,
@@ -24,7 +24,7 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Receives the list of files and checks that it can be created inside the target. Also returns the
 /// bytes of the files without holes.
-pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, Error> {
+pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<EntryList, Error> {
     let (mut entries, mut bytes) = (Vec::new(), 0_usize);
     let (allocated_bytes, more, root) = loop {
         let message = match first.take() {
@@ -58,7 +58,7 @@ pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> 
     if first_invalid(&entries).is_some() {
         return Err(Error::protocol(control.peer(), "an invalid path in the list of files"));
     }
-    Ok(List { entries, allocated_bytes, more, root })
+    Ok(EntryList { entries, allocated_bytes, more, root })
 }
 
 /// Runs a long operation while keepalives are sent. The outer error is that of the connection; the

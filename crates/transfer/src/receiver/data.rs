@@ -19,7 +19,7 @@ use super::{
     Receiver,
     control::{POLL_INTERVAL, alive},
     round::{Receiving, complete_manifest},
-    stream::Stream,
+    stream::ChunkReceiver,
     unauthenticated::{self, UnauthenticatedPeers},
 };
 use crate::{
@@ -99,7 +99,7 @@ impl Receiver {
 fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), Error> {
     receiving.stop.watch(channel.handle()?);
     receiving.progress.streams.fetch_add(1, Ordering::Relaxed);
-    Stream::new(receiving, channel).run()
+    ChunkReceiver::new(receiving, channel).run()
 }
 
 /// Authenticates a data connection as belonging to the sender of the control connection.

@@ -11,7 +11,7 @@ use std::{
 
 use super::*;
 use crate::{
-    codec::{Effort, Encoder},
+    codec::{CompressionLevel, Encoder},
     pairing::Pin,
     path::RelativePath,
     receiver::{chunk_index::ChunkIndex, staging::Staging},
@@ -78,13 +78,13 @@ fn frames_of(file: usize) -> Vec<Vec<u8>> {
         Some(segments) => segments.iter().flat_map(part).collect(),
         None => bytes,
     };
-    let frame = |effort| {
+    let frame = |level| {
         let mut encoder = Encoder::default();
-        let (codec, payload) = encoder.encode(&parts, effort, false).unwrap();
+        let (codec, payload) = encoder.encode(&parts, level, false).unwrap();
         let (number, segments) = (number_of(file), segments.clone());
         framed(&Data::Chunk(Chunk { file: file as u32, number, hash, codec, segments, payload: &[] }), payload)
     };
-    [Effort::None, Effort::Lz4, Effort::Zstd(1)].map(frame).to_vec()
+    [CompressionLevel::None, CompressionLevel::Lz4, CompressionLevel::Zstd(1)].map(frame).to_vec()
 }
 
 /// Slot, kind and length of keys, and what they decrypt of a chunk: number of units, and bytes of
@@ -111,7 +111,7 @@ fn opened(file: usize, (slot, _, _, marks): Key) -> Vec<u8> {
     described.extend(vec![0; mark_bytes]);
     described.extend(&bytes);
     let mut encoder = Encoder::default();
-    let (codec, payload) = encoder.encode(&described, Effort::Lz4, true).unwrap();
+    let (codec, payload) = encoder.encode(&described, CompressionLevel::Lz4, true).unwrap();
     let hash = chunk_hash(FILES[file] as u64, number_of(file), &bytes);
     let chunk = Chunk { file: file as u32, number: 0, hash, codec, segments: holes(file), payload: &[] };
     framed(&Data::Chunk(chunk), payload)
@@ -262,7 +262,7 @@ fn overwrite_chunks(root: &Path) {
 
 /// Passes one frame to a stream as its connection would; returns whether a chunk was accepted, and
 /// which.
-fn feed(stream: &mut Stream<'_>, frame: &[u8]) -> Option<(usize, u64, crate::hash::Hash)> {
+fn feed(stream: &mut ChunkReceiver<'_>, frame: &[u8]) -> Option<(usize, u64, crate::hash::Hash)> {
     let (kind, length) = frame::parse_header(*frame.first_chunk()?).ok()?;
     let body = frame.get(5..)?.get(..length)?;
     let _ = Control::decode(kind, body);
@@ -311,7 +311,7 @@ fn no_changed_frame_writes_wrong_bytes() {
         };
         // Buffers are reused: allocating them for each frame would dominate the run time.
         let parents = receiving.staging.parents();
-        let mut stream = Stream { receiving: &receiving, round: None, channel, worker, parents, open: None };
+        let mut stream = ChunkReceiver { receiving: &receiving, round: None, channel, worker, parents, open: None };
         // The first frames are unchanged, so that the test is known to detect accepted chunks.
         let frame = match frames.get(round) {
             Some(frame) => frame.clone(),
@@ -329,7 +329,7 @@ fn no_changed_frame_writes_wrong_bytes() {
             let spoilt = vec![0x55; length];
             overwrite_chunk(&root, file, number, &spoilt);
         }
-        Stream { channel, worker, .. } = stream;
+        ChunkReceiver { channel, worker, .. } = stream;
     }
     // Accepted changed frames: other encodings of the same bytes, and parts combined to another
     // complete frame.
@@ -364,7 +364,7 @@ fn nothing_is_written_after_the_list_was_compared() {
         round: RwLock::new(Arc::new(round)),
     };
     let (channel, _client) = channel();
-    let mut stream = Stream::new(&receiving, channel);
+    let mut stream = ChunkReceiver::new(&receiving, channel);
     let tree = crate::manifest::Manifest { entries: vec![(receiving.round().entries[0].clone(), Some(hash))] }.tree();
     crate::receiver::round::complete_manifest("peer", &receiving, tree).unwrap();
     let other = vec![7; FILES[0]];

@@ -57,7 +57,7 @@ pub(super) struct Outcome {
 }
 
 /// A received list.
-pub(super) struct List {
+pub(super) struct EntryList {
     pub(super) entries: Vec<Entry>,
     /// Bytes of all files, holes excluded.
     pub(super) allocated_bytes: u64,

@@ -13,7 +13,7 @@ use super::{
     keyring_config::write_configuration,
     rekey::{self, Rekeying},
     resume,
-    round::{List, Outcome, Receiving, Round, check_drained, note},
+    round::{EntryList, Outcome, Receiving, Round, check_drained, note},
 };
 use crate::{
     error::Error,
@@ -38,7 +38,7 @@ impl Receiver {
         data: Arc<rustls::ServerConfig>,
         progress: &Progress,
     ) -> Result<Outcome, Error> {
-        let List { entries, allocated_bytes, more, root } = list(control, None)?;
+        let EntryList { entries, allocated_bytes, more, root } = list(control, None)?;
         if more && self.settings.rekey.is_some() {
             return Err(Error::RekeyInUse);
         }
@@ -127,7 +127,7 @@ impl Receiver {
     }
 
     /// Continues with the next list: received chunks stay if they are still part of a file.
-    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), Error> {
+    fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: EntryList) -> Result<(), Error> {
         let before = receiving.round();
         self.staging.change(&before.entries, &list.entries)?;
         let chunk_index =

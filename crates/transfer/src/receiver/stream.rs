@@ -29,7 +29,7 @@ use crate::{
 const DECODED_BYTES: usize = CHUNK_BYTES + MAX_DESCRIPTION_BYTES;
 
 /// State of one connection; buffers are reused for each chunk.
-pub(super) struct Stream<'r> {
+pub(super) struct ChunkReceiver<'r> {
     receiving: &'r Receiving<'r>,
     /// The list that chunks belong to, from its first chunk to its end.
     round: Option<Arc<Round>>,
@@ -54,7 +54,7 @@ impl Drop for Worker {
     }
 }
 
-impl<'r> Stream<'r> {
+impl<'r> ChunkReceiver<'r> {
     pub(super) fn new(receiving: &'r Receiving<'r>, channel: DataChannel) -> Self {
         let worker = Worker {
             decoder: Decoder::default(),

@@ -10,7 +10,7 @@ use std::{
 use zeroize::Zeroizing;
 
 use crate::{
-    codec::{Effort, Encoder, page::MAX_DESCRIPTION_BYTES},
+    codec::{CompressionLevel, Encoder, page::MAX_DESCRIPTION_BYTES},
     error::Error,
     hash::CHUNK_BYTES,
 };
@@ -63,12 +63,12 @@ pub(super) struct EncoderGuard<'e> {
 
 impl Encoders {
     /// For this many connections, with a level of at most `highest`.
-    pub(super) fn new(streams: usize, highest: Effort) -> Self {
+    pub(super) fn new(streams: usize, highest: CompressionLevel) -> Self {
         let remaining = Self::count(streams, highest);
         Self { state: Mutex::new(State { idle: Vec::new(), remaining }), returned: Condvar::new() }
     }
 
-    fn count(streams: usize, highest: Effort) -> usize {
+    fn count(streams: usize, highest: CompressionLevel) -> usize {
         let left = SHARED_BYTES.saturating_sub(streams.saturating_mul(CONNECTION_BYTES));
         (left / (ENCODER_BYTES + highest.context_bytes())).clamp(1, streams.max(1))
     }
@@ -131,21 +131,21 @@ mod tests {
 
     #[test]
     fn no_combination_of_options_exceeds_the_memory_limit() {
-        let efforts = (1..=19).map(Effort::Zstd).chain([Effort::None, Effort::Lz4]);
-        for effort in efforts {
+        let levels = (1..=19).map(CompressionLevel::Zstd).chain([CompressionLevel::None, CompressionLevel::Lz4]);
+        for level in levels {
             for streams in 1..=64 {
-                let count = Encoders::count(streams, effort);
-                let bytes = streams * CONNECTION_BYTES + count * (ENCODER_BYTES + effort.context_bytes());
-                assert!((1..=streams).contains(&count) && bytes <= SHARED_BYTES, "{effort:?}, {streams}: {count}");
+                let count = Encoders::count(streams, level);
+                let bytes = streams * CONNECTION_BYTES + count * (ENCODER_BYTES + level.context_bytes());
+                assert!((1..=streams).contains(&count) && bytes <= SHARED_BYTES, "{level:?}, {streams}: {count}");
             }
         }
-        assert_eq!(Encoders::count(4, Effort::Zstd(19)), 4);
-        assert!(Encoders::count(16, Effort::Zstd(9)) > 8);
+        assert_eq!(Encoders::count(4, CompressionLevel::Zstd(19)), 4);
+        assert!(Encoders::count(16, CompressionLevel::Zstd(9)) > 8);
     }
 
     #[test]
     fn a_waiting_thread_gets_the_returned_encoder_and_sends_keepalives() {
-        let encoders = Encoders::new(1, Effort::Lz4);
+        let encoders = Encoders::new(1, CompressionLevel::Lz4);
         let first = encoders.acquire(Duration::from_millis(1), || Ok(())).unwrap();
         let mut signs = 0;
         let given_up = encoders.acquire(Duration::from_millis(1), || {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    codec::effort::{Pressure, Throughput},
+    codec::level::{LoadSample, Throughput},
     progress::{Progress, load},
 };
 
@@ -33,7 +33,7 @@ pub(super) struct Load {
 /// One sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    pub(super) pressure: Pressure,
+    pub(super) load: LoadSample,
     /// Share of the time spent reading files.
     pub(super) reading: f64,
     /// Throughput since the last sample.
@@ -114,7 +114,7 @@ impl Load {
         let idle = now.zip(self.processors).and_then(|(now, before)| now.idle_since(before)).unwrap_or(0.5);
         self.processors = now;
         Some(Seen {
-            pressure: Pressure { blocked, starving: self.starving, idle, processors: self.count },
+            load: LoadSample { blocked, starving: self.starving, idle, processors: self.count },
             reading,
             throughput,
         })

@@ -20,11 +20,11 @@ use innodb::keys::KeySource;
 
 pub use self::{
     outgoing::Outgoing,
-    session::{Round, Session},
+    session::{SentRound, Session},
     source::SourceFile,
 };
 use crate::{
-    codec::{effort::Compression, page::KeyFileKeys},
+    codec::{level::Compression, page::KeyFileKeys},
     error::Error,
     hash::Hash,
     pairing::{PairingCode, Secret},
@@ -133,7 +133,7 @@ pub fn send(
 ///
 /// # Errors
 /// As [`send`], and the errors of `prove`.
-pub fn send_proven(
+pub(crate) fn send_proven(
     plan: &Plan,
     destination: &Destination,
     keys: Option<&dyn KeySource>,

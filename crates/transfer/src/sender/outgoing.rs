@@ -64,7 +64,7 @@ impl Outgoing {
     ) -> Result<Summary, Error> {
         let keys = self.keys.as_ref().map(|keys| keys as &dyn KeySource);
         let sent = send_proven(&self.plan, destination, keys, settings, progress, prove)?;
-        Ok(Summary::of_sent(self.plan.entries.len(), self.plan.bytes, &sent, progress))
+        Ok(Summary::from_sent(self.plan.entries.len(), self.plan.bytes, &sent, progress))
     }
 }
 

@@ -7,10 +7,10 @@ use std::{collections::HashMap, ops::Range, time::SystemTime};
 
 use crate::{
     hash::{Hash, Tree, chunks_of, is_same_chunk, same_chunks},
-    hash_collector::Read,
+    hash_collector::ReadChunks,
     path::RelativePath,
-    plan::{Identity, Plan, Planned},
-    runs::Runs,
+    plan::{Identity, Plan, PlannedEntry},
+    range_set::RangeSet,
 };
 
 /// Maximum number of hashes in memory, of 40 bytes each. Few in tests, so that the receiver is
@@ -34,14 +34,14 @@ pub(super) struct PeerFile {
     /// Hashes of what was read, if the receiver has the same.
     tree: Tree,
     /// Chunks that the receiver has.
-    chunks: Runs,
+    chunks: RangeSet,
     /// Hashes of some of these, in ascending order.
     hashes: Vec<(u64, Hash)>,
 }
 
 impl PeerFile {
     fn new(bytes: u64) -> Self {
-        Self { bytes, seen: None, tree: Tree::default(), chunks: Runs::default(), hashes: Vec::new() }
+        Self { bytes, seen: None, tree: Tree::default(), chunks: RangeSet::default(), hashes: Vec::new() }
     }
 
     /// Hash of the receiver's chunk, if known.
@@ -56,8 +56,8 @@ impl PeerFile {
     }
 
     /// Chunks of a range that the receiver has, but whose hashes have to be queried.
-    pub(super) fn unknown(&self, bytes: u64, chunks: Range<u64>) -> Runs {
-        let mut unknown = Runs::default();
+    pub(super) fn unknown(&self, bytes: u64, chunks: Range<u64>) -> RangeSet {
+        let mut unknown = RangeSet::default();
         for chunk in self.chunks.within(chunks).flatten() {
             if is_same_chunk(self.bytes, bytes, chunk) && self.hash(chunk).is_none() {
                 unknown.insert(chunk);
@@ -67,7 +67,7 @@ impl PeerFile {
     }
 
     /// Whether the receiver has the current file, so that it need not be read.
-    pub(super) fn is_current(&self, planned: &Planned) -> bool {
+    pub(super) fn is_current(&self, planned: &PlannedEntry) -> bool {
         self.seen.as_ref().is_some_and(|seen| Plan::is_unchanged_since(planned, seen))
     }
 
@@ -77,7 +77,7 @@ impl PeerFile {
     }
 
     /// The state after this part of the current file was read and sent.
-    fn after(before: Option<Self>, bytes: u64, mut read: Read) -> Self {
+    fn after(before: Option<Self>, bytes: u64, mut read: ReadChunks) -> Self {
         read.hashes.sort_unstable_by_key(|(chunk, _)| *chunk);
         let mut now = Self { bytes, seen: None, tree: read.tree, chunks: read.chunks, hashes: read.hashes };
         let Some(before) = before else { return now };
@@ -94,7 +94,7 @@ impl PeerFile {
 }
 
 impl PeerFiles {
-    pub(super) fn file(&self, planned: &Planned) -> Option<&PeerFile> {
+    pub(super) fn file(&self, planned: &PlannedEntry) -> Option<&PeerFile> {
         self.files.get(&planned.entry.path)
     }
 
@@ -104,7 +104,7 @@ impl PeerFiles {
     }
 
     /// Adds chunks that the receiver has from an earlier attempt, in ascending order.
-    pub(super) fn add(&mut self, planned: &Planned, first: u64, hashes: &[Hash]) {
+    pub(super) fn add(&mut self, planned: &PlannedEntry, first: u64, hashes: &[Hash]) {
         let Some(bytes) = planned.file_bytes() else { return };
         let room = self.room();
         let file = self.files.entry(planned.entry.path.clone()).or_insert_with(|| PeerFile::new(bytes));
@@ -118,13 +118,13 @@ impl PeerFiles {
     }
 
     /// Hashes of a file of a stream, which only grows.
-    pub(super) fn take_tree(&mut self, planned: &Planned) -> Option<Tree> {
+    pub(super) fn take_tree(&mut self, planned: &PlannedEntry) -> Option<Tree> {
         planned.chunks.as_ref()?;
         self.files.get_mut(&planned.entry.path).map(|file| std::mem::take(&mut file.tree))
     }
 
     /// The receiver's state after a round that read these chunks.
-    pub(super) fn after(mut self, plan: &Plan, mut read: HashMap<usize, Read>, current: &[bool]) -> Self {
+    pub(super) fn after(mut self, plan: &Plan, mut read: HashMap<usize, ReadChunks>, current: &[bool]) -> Self {
         let mut now = Self::default();
         for (number, planned) in plan.entries.iter().enumerate() {
             let Some(bytes) = planned.file_bytes() else { continue };
@@ -157,13 +157,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        codec::{Effort, effort::Compression},
+        codec::{CompressionLevel, level::Compression},
         hash::{CHUNK_BYTES, chunk_bytes, chunk_hash},
         journal::Journal,
         plan::Selection,
         progress::{Progress, load},
         receiver::{ReceiveSettings, Receiver, Trust},
-        sender::{Destination, Round, SendSettings, Session, Source},
+        sender::{Destination, SendSettings, SentRound, Session, Source},
     };
 
     const MIB: u64 = CHUNK_BYTES as u64;
@@ -174,7 +174,7 @@ mod tests {
 
     /// Sends several rounds, with changes by `change` in between, to a receiver that commits at the
     /// end.
-    fn sent(root: &Path, into: &Path, rounds: usize, change: impl Fn(usize)) -> (Vec<Round>, u64) {
+    fn sent(root: &Path, into: &Path, rounds: usize, change: impl Fn(usize)) -> (Vec<SentRound>, u64) {
         let (listen, timeout) = (SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), Duration::from_secs(20));
         let settings = ReceiveSettings {
             into: into.to_owned(),
@@ -192,7 +192,7 @@ mod tests {
         let destination = Destination::Paired(receiver.code().unwrap().clone());
         let settings = SendSettings {
             streams: 2,
-            compression: Compression::Fixed(Effort::None),
+            compression: Compression::Fixed(CompressionLevel::None),
             bandwidth: None,
             suite: None,
             key_file_keys: crate::sender::KeyFileKeys::Keep,

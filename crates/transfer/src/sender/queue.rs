@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Mutex};
 
 use crate::{
     hash::chunks_of,
-    plan::{Plan, Planned},
+    plan::{Plan, PlannedEntry},
 };
 
 /// Chunks per range: enough for sequential reads, few enough to split a file.
@@ -54,7 +54,7 @@ impl Queue {
 }
 
 /// Chunks of a file to send: for a stream the consecutive ones that arrived last.
-fn chunks(planned: &Planned) -> Option<Range<u64>> {
+fn chunks(planned: &PlannedEntry) -> Option<Range<u64>> {
     let all = 0..chunks_of(planned.file_bytes()?);
     match &planned.chunks {
         None => Some(all),

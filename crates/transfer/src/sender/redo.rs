@@ -12,7 +12,7 @@ use innodb::{
 };
 
 use crate::{
-    plan::{Plan, Planned},
+    plan::{Plan, PlannedEntry},
     sender::source::SourceFile,
 };
 
@@ -22,7 +22,7 @@ pub(super) struct RedoKeys(OnceLock<BTreeMap<PathBuf, RedoKeyInfo>>);
 
 impl RedoKeys {
     /// Key information of the log that a file belongs to; `None` if no file of the log has any.
-    pub(super) fn of_log(&self, plan: &Plan, file: usize) -> Option<RedoKeyInfo> {
+    pub(super) fn for_log(&self, plan: &Plan, file: usize) -> Option<RedoKeyInfo> {
         let known = self.0.get_or_init(|| read_keys(plan));
         known.get(directory(plan.entries.get(file)?)?).cloned()
     }
@@ -43,11 +43,11 @@ fn read_keys(plan: &Plan) -> BTreeMap<PathBuf, RedoKeyInfo> {
     newest
 }
 
-fn directory(planned: &Planned) -> Option<&Path> {
+fn directory(planned: &PlannedEntry) -> Option<&Path> {
     planned.entry.path.as_path().parent()
 }
 
-fn is_redo(planned: &Planned) -> bool {
+fn is_redo(planned: &PlannedEntry) -> bool {
     planned.file_bytes().is_some() && planned.entry.path.as_path().file_name().is_some_and(server_file::is_redo)
 }
 
@@ -89,7 +89,7 @@ mod tests {
         let keys = RedoKeys::default();
         let of = |name: &str| {
             let file = plan.entries.iter().position(|planned| planned.entry.path.to_string() == name).unwrap();
-            keys.of_log(&plan, file)
+            keys.for_log(&plan, file)
         };
         for name in ["a/#ib_redo1", "a/#ib_redo2", "a/#ib_redo3", "ib_logfile1"] {
             assert_eq!(of(name).as_ref(), Some(&info), "{name}");

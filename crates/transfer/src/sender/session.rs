@@ -18,11 +18,11 @@ use super::{
     queue::Queue,
     redo::RedoKeys,
     rekey,
-    stream::Stream,
+    stream::ChunkSender,
 };
 use crate::{
     codec::{
-        effort::{Governor, Pressure},
+        level::{CompressionController, LoadSample},
         page::KeyFileKeys,
     },
     error::Error,
@@ -52,7 +52,7 @@ pub(super) struct Sending<'s> {
     pub(super) redo: RedoKeys,
     pub(super) queue: Queue,
     pub(super) hash_collector: HashCollector,
-    pub(super) governor: &'s Governor,
+    pub(super) controller: &'s CompressionController,
     pub(super) encoders: Encoders,
     pub(super) limiter: Option<&'s Limiter>,
     pub(super) progress: &'s Progress,
@@ -73,7 +73,7 @@ impl Sending<'_> {
 /// What a round sent. A round is one list of files with its chunks: a static source takes one, a source in use several,
 /// each with what has changed since the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Round {
+pub struct SentRound {
     /// Bytes of files that were read.
     pub read_bytes: u64,
     /// Bytes of chunks that the receiver did not have.
@@ -87,7 +87,7 @@ pub struct Session<'s> {
     control: ControlChannel,
     negotiated: Negotiated,
     channels: Vec<DataChannel>,
-    governor: Governor,
+    controller: CompressionController,
     limiter: Option<Limiter>,
     key_file_keys: KeyFileKeys,
     known: PeerFiles,
@@ -115,7 +115,7 @@ impl<'s> Session<'s> {
         let (connector, mut control) = Connector::reach(destination, settings)?;
         let negotiated = connector.hello(&mut control, settings)?;
         Ok(Self {
-            governor: Governor::new(settings.compression),
+            controller: CompressionController::new(settings.compression),
             limiter: settings.bandwidth.map(Limiter::new),
             key_file_keys: settings.key_file_keys,
             progress,
@@ -160,7 +160,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// [`Error`]: the first error of any thread.
-    pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, Error> {
+    pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<SentRound, Error> {
         let done = self.try_round(plan, keys, source);
         self.with_peer_reason(done)
     }
@@ -173,7 +173,7 @@ impl<'s> Session<'s> {
             .entries
             .iter()
             .filter(|planned| !self.known.file(planned).is_some_and(|known| known.is_current(planned)));
-        stale.filter_map(crate::plan::Planned::file_bytes).sum()
+        stale.filter_map(crate::plan::PlannedEntry::file_bytes).sum()
     }
 
     /// Changes the timeout of the control connection, on which the receiver reports its progress
@@ -220,7 +220,7 @@ impl<'s> Session<'s> {
         result.map_err(|error| explain(error, &mut self.control))
     }
 
-    fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, Error> {
+    fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<SentRound, Error> {
         let unchanged = source == Source::Static;
         self.begin_round(plan, keys, !unchanged)?;
         let mut known = std::mem::take(&mut self.known);
@@ -249,8 +249,8 @@ impl<'s> Session<'s> {
             redo: RedoKeys::default(),
             queue,
             hash_collector,
-            governor: &self.governor,
-            encoders: Encoders::new(self.channels.len(), self.governor.highest()),
+            controller: &self.controller,
+            encoders: Encoders::new(self.channels.len(), self.controller.highest()),
             limiter: self.limiter.as_ref(),
             progress: self.progress,
             stop: &stop,
@@ -259,7 +259,7 @@ impl<'s> Session<'s> {
         };
         let channels = std::mem::take(&mut self.channels);
         self.channels = send_all(&sending, channels, &mut self.control)?;
-        let round = Round { read_bytes, sent_bytes: sending.sent_bytes.load(Ordering::Relaxed) };
+        let round = SentRound { read_bytes, sent_bytes: sending.sent_bytes.load(Ordering::Relaxed) };
         if unchanged {
             let entries = plan.entries.iter().map(|planned| planned.entry.clone());
             self.manifest = Some(sending.hash_collector.manifest(entries).ok_or(Error::Stopped)?);
@@ -306,7 +306,7 @@ impl<'s> Session<'s> {
             match control.expect()? {
                 Control::Have { file, first, hashes } if self.rounds == 0 => {
                     let planned = usize::try_from(file).ok().and_then(|file| plan.entries.get(file));
-                    let bytes = planned.and_then(crate::plan::Planned::file_bytes);
+                    let bytes = planned.and_then(crate::plan::PlannedEntry::file_bytes);
                     let chunks = bytes.map_or(0, crate::hash::chunks_of);
                     let Some(planned) = planned.filter(|_| first.saturating_add(hashes.len() as u64) <= chunks) else {
                         return Err(Error::protocol(control.peer(), "chunks of no file"));
@@ -375,7 +375,7 @@ fn send_all(
         let workers: Vec<_> = channels
             .into_iter()
             .map(|channel| {
-                let stream = Stream::new(sending, channel);
+                let stream = ChunkSender::new(sending, channel);
                 scope.spawn(|| stream.run().map_err(|error| stop.fail(error)).ok())
             })
             .collect();
@@ -428,19 +428,19 @@ fn monitor(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load)
     }
     if let Some(seen) = load.sample(sending.progress) {
         control.send(&Control::Ping)?;
-        sending.governor.adjust(seen.pressure, seen.throughput);
+        sending.controller.adjust(seen.load, seen.throughput);
         let is_throttled = sending.limiter.is_some_and(Limiter::has_waiting);
-        let limit = if is_throttled { Limit::Bandwidth } else { limit_of(&seen.pressure, seen.reading) };
+        let limit = if is_throttled { Limit::Bandwidth } else { limit_of(&seen.load, seen.reading) };
         sending.progress.set_limit(limit);
     }
     Ok(())
 }
 
-fn limit_of(pressure: &Pressure, reading: f64) -> Limit {
-    if pressure.idle < 0.1 {
+fn limit_of(load: &LoadSample, reading: f64) -> Limit {
+    if load.idle < 0.1 {
         Limit::Processor
-    } else if pressure.blocked > 0.5 {
-        if pressure.starving > 0.3 { Limit::Network } else { Limit::Receiver }
+    } else if load.blocked > 0.5 {
+        if load.starving > 0.3 { Limit::Network } else { Limit::Receiver }
     } else if reading > 0.5 {
         Limit::Source
     } else {
@@ -454,7 +454,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        codec::{Effort, effort::Compression},
+        codec::{CompressionLevel, level::Compression},
         pairing::{PairingCode, Secret, Side},
         plan::Selection,
         tls::{
@@ -502,7 +502,7 @@ mod tests {
         let code = PairingCode { addresses: vec![localhost], port, pin: pin_of(&identity).unwrap(), secret };
         let settings = SendSettings {
             streams: 1,
-            compression: Compression::Fixed(Effort::None),
+            compression: Compression::Fixed(CompressionLevel::None),
             bandwidth: None,
             suite: None,
             key_file_keys: KeyFileKeys::Keep,

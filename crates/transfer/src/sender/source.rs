@@ -13,7 +13,7 @@ use rustix::{
 use crate::{
     error::Error,
     hash::{CHUNK_BYTES, ChunkHasher, Hash, UnitHasher, chunk_bytes},
-    plan::{OTHER_FILE, Plan, Planned},
+    plan::{OTHER_FILE, Plan, PlannedEntry},
     sender::file_stream::Chunks,
     wire::Segment,
 };
@@ -26,7 +26,7 @@ const PIECE_BYTES: usize = 128 << 10;
 /// A file of the source. Data that is not in the page cache is read directly from disk.
 #[derive(Debug)]
 pub struct SourceFile<'p> {
-    planned: &'p Planned,
+    planned: &'p PlannedEntry,
     path: PathBuf,
     from: From<'p>,
     bytes: u64,

@@ -12,7 +12,7 @@ use innodb::KeyVersion;
 
 use crate::{
     codec::{
-        Effort, holes_are_zero,
+        CompressionLevel, holes_are_zero,
         page::{HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
     },
     error::Error,
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// State of one connection; buffers are reused for each chunk.
-pub(super) struct Stream<'s> {
+pub(super) struct ChunkSender<'s> {
     sending: &'s Sending<'s>,
     channel: DataChannel,
     buffer: Buffer,
@@ -47,7 +47,7 @@ struct FileKeys {
     withheld: Option<SpaceKeys>,
 }
 
-impl<'s> Stream<'s> {
+impl<'s> ChunkSender<'s> {
     pub(super) fn new(sending: &'s Sending<'s>, channel: DataChannel) -> Self {
         let buffer = Buffer::new(CHUNK_BYTES);
         Self { sending, channel, buffer, keys: None, next_slot: 0, peer_hashes: Vec::new(), last_sent: Instant::now() }
@@ -173,9 +173,9 @@ impl<'s> Stream<'s> {
         bytes: &mut [u8],
     ) -> Result<(), Error> {
         let file_number = u32::try_from(file).unwrap_or(u32::MAX);
-        let effort = self.sending.governor.effort();
+        let level = self.sending.controller.level();
         let mut chunk = Chunk { file: file_number, number, hash, codec: Codec::Raw, segments, payload: &[] };
-        let payload_bytes = self.encode(source, effort, &mut chunk, bytes)?;
+        let payload_bytes = self.encode(source, level, &mut chunk, bytes)?;
         let payload = bytes.get(..payload_bytes).unwrap_or_default();
         send(self.sending, &mut self.channel, chunk, payload)
     }
@@ -185,13 +185,13 @@ impl<'s> Stream<'s> {
     fn encode(
         &mut self,
         source: &SourceFile<'_>,
-        effort: Effort,
+        level: CompressionLevel,
         chunk: &mut Chunk<'_>,
         bytes: &mut [u8],
     ) -> Result<usize, Error> {
         let sending = self.sending;
-        let mut guard = match effort {
-            Effort::None => None,
+        let mut guard = match level {
+            CompressionLevel::None => None,
             _ => Some(sending.encoders.acquire(KEEPALIVE_INTERVAL, || {
                 sending.stop.check()?;
                 self.channel.send(&Data::Ping)
@@ -199,7 +199,7 @@ impl<'s> Stream<'s> {
         };
         if let Some(Encoding { encoder, pages, check }) = guard.as_deref_mut()
             && self.open_pages(source, chunk, bytes, pages, check)?
-            && let Some((codec, encoded)) = encoder.smaller(pages, effort, true)
+            && let Some((codec, encoded)) = encoder.smaller(pages, level, true)
             && let Some(room) = bytes.get_mut(..encoded.len())
         {
             Progress::add(&sending.progress.opened_bytes, chunk_bytes(source.bytes(), chunk.number) as u64);
@@ -210,7 +210,7 @@ impl<'s> Stream<'s> {
         let kept = chunk.segments.as_ref().map_or(bytes.len(), |segments| compact(bytes, segments));
         let data = bytes.get(..kept).unwrap_or_default();
         let smaller = match &mut guard {
-            Some(guard) => guard.encoder.smaller(data, effort, false),
+            Some(guard) => guard.encoder.smaller(data, level, false),
             None => all_zero(data).then_some((Codec::Zeros, &[][..])),
         };
         let Some((codec, encoded)) = smaller else { return Ok(kept) };
@@ -234,7 +234,7 @@ impl<'s> Stream<'s> {
         let Some(keys) = self.sending.keys else { return Ok(false) };
         let file = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
-            let redo = || self.sending.redo.of_log(self.sending.plan, file);
+            let redo = || self.sending.redo.for_log(self.sending.plan, file);
             let (head, travel) = (source.head(HEAD_BYTES)?, KeyFileKeys::Send);
             let space = SpaceKeys::from_head(&head, keys, self.sending.key_file_keys, redo);
             let withheld = if space.is_none() { SpaceKeys::from_head(&head, keys, travel, || None) } else { None };

@@ -25,7 +25,7 @@ pub fn prepare() {
 
 /// Rates of this host, measured once.
 #[must_use]
-pub fn suite_rates() -> [u32; SUITES] {
+pub(crate) fn suite_rates() -> [u32; SUITES] {
     static SPEEDS: OnceLock<[u32; SUITES]> = OnceLock::new();
     *SPEEDS.get_or_init(measure)
 }
@@ -53,7 +53,7 @@ fn speed(algorithm: &'static Algorithm) -> Option<u32> {
 /// The suite with which both sides together spend the least time per byte. Suites within a tenth of
 /// each other count as equal; the one with the longer key is preferred.
 #[must_use]
-pub fn fastest_suite(ours: [u32; SUITES], theirs: [u32; SUITES]) -> usize {
+pub(crate) fn fastest_suite(ours: [u32; SUITES], theirs: [u32; SUITES]) -> usize {
     let cost = |suite: usize| {
         let of = |speeds: [u32; SUITES]| 1.0 / f64::from(speeds.get(suite).copied().unwrap_or(1).max(1));
         of(ours) + of(theirs)

@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use ::codec::{entry::Entry, put_counted};
+use ::codec::{entry::Entry, put_length_prefixed};
 
 use crate::{
     hash::{CHUNK_BYTES, HASH_BYTES, Hash},
@@ -249,7 +249,7 @@ impl Codec {
 
     /// Whether the payload is decrypted pages, which must be encrypted again.
     #[must_use]
-    pub const fn has_opened_pages(self) -> bool {
+    pub(crate) const fn has_opened_pages(self) -> bool {
         match self {
             Self::Raw | Self::Zeros | Self::Lz4 | Self::Zstd => false,
             Self::PagesLz4 | Self::PagesZstd => true,
@@ -352,7 +352,7 @@ impl Control {
                 out.extend(starving.to_be_bytes());
             }
             Self::Ping => {}
-            Self::Failed { reason: text } | Self::Note { text } => put_counted(out, text.as_bytes()),
+            Self::Failed { reason: text } | Self::Note { text } => put_length_prefixed(out, text.as_bytes()),
         }
     }
 
@@ -404,8 +404,8 @@ impl Control {
             kind::COMMITTED => Self::Committed { tree: Hash(fields.array()?) },
             kind::PROGRESS => Self::Progress { bytes: fields.u64()?, starving: fields.u16()? },
             kind::PING => Self::Ping,
-            kind::FAILED => Self::Failed { reason: String::from_utf8_lossy(fields.counted()?).into_owned() },
-            kind::NOTE => Self::Note { text: String::from_utf8_lossy(fields.counted()?).into_owned() },
+            kind::FAILED => Self::Failed { reason: String::from_utf8_lossy(fields.length_prefixed()?).into_owned() },
+            kind::NOTE => Self::Note { text: String::from_utf8_lossy(fields.length_prefixed()?).into_owned() },
             _ => return Err(Malformed),
         };
         fields.end()?;

@@ -4,10 +4,10 @@ mod admission;
 mod compressed;
 mod login;
 mod password;
-mod secure;
 mod server_session;
 mod session;
-mod socket;
+mod socket_server_stream;
+mod tls_server_stream;
 mod watcher;
 
 use std::os::unix::fs::MetadataExt;
@@ -27,8 +27,10 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::{admission::Admission, password::PasswordKey};
 #[cfg(feature = "fuzzing")]
-pub(crate) use self::{login::login_of, secure::secure_of, server_session::ServerSession, watcher::watch_of};
-pub(crate) use self::{secure::Secure, socket::AtSocket};
+pub(crate) use self::{
+    login::login_of, server_session::ServerSession, tls_server_stream::tls_stream_of, watcher::watch_of,
+};
+pub(crate) use self::{socket_server_stream::SocketServerStream, tls_server_stream::TlsServerStream};
 use crate::{
     Credentials, Error, FIRST_CONNECT_TIMEOUT, Log, ProxyVersion,
     credentials::Reloadable,
@@ -120,14 +122,14 @@ pub struct FarOptions {
 /// A listening far end.
 pub struct Far {
     listeners: Vec<TcpListener>,
-    shared: Arc<Shared>,
+    shared: Arc<FarShared>,
     signals: Signals,
     metrics: Option<std::net::TcpListener>,
     log: Arc<Log>,
 }
 
 /// Shared by all links.
-pub(crate) struct Shared {
+pub(crate) struct FarShared {
     options: FarOptions,
     config: Reloadable<ServerConfig>,
     to_server: Option<Reloadable<ClientConfig>>,
@@ -174,7 +176,7 @@ impl Far {
         if let ServerAddress::Socket(_) = options.server {
             prepare(&password_key);
         }
-        let shared = Shared {
+        let shared = FarShared {
             options,
             config,
             to_server,
@@ -235,7 +237,7 @@ fn prepare(key: &Arc<PasswordKey>) {
     let _ = std::thread::Builder::new().spawn(move || _ = key.get());
 }
 
-impl Shared {
+impl FarShared {
     fn reload(&self) {
         // Reloads both or neither: a partial reload would be reported as a failed one.
         let read = self
@@ -321,7 +323,7 @@ fn listeners(options: &FarOptions) -> Result<Vec<TcpListener>, Error> {
     found.into_iter().map(|listener| TcpListener::from_std(listener).map_err(system)).collect()
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<FarShared>) {
     loop {
         match listener.accept().await {
             Ok((socket, address)) => match shared.admission.admit(address.ip()) {

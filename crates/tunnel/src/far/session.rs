@@ -24,22 +24,22 @@ use tokio::{
 };
 
 use super::{
-    ServerAddress, Shared,
+    FarShared, ServerAddress,
     admission::Admitted,
-    secure::{self, Secure, Security},
     server_session::ServerSession,
-    socket::AtSocket,
+    socket_server_stream::SocketServerStream,
+    tls_server_stream::{self, Security, TlsServerStream},
 };
 use crate::{
     Error,
     copier::Copier,
     link::{self, Link},
-    local::Local,
+    local_stream::LocalStream,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
     proxy,
     socket::enable_keepalive,
-    wire::Wire,
+    stream_socket::StreamSocket,
 };
 
 /// Time without any message after which an unused link counts as dead: near ends send pings.
@@ -49,7 +49,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(180);
 const USUAL_GREETING_DELAY: Duration = Duration::from_millis(3);
 
 /// Serves one link until it closes.
-pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: SocketAddr, mut admitted: Admitted) {
+pub(super) async fn link(shared: Arc<FarShared>, mut socket: TcpStream, address: SocketAddr, mut admitted: Admitted) {
     enable_keepalive(&socket);
     let limit = shared.options.handshake_timeout;
     let Some(began) = first_record(&mut socket, &address.to_string(), &mut admitted, limit).await else {
@@ -123,7 +123,7 @@ impl Peer {
 }
 
 /// Handshake, name check and Hello; each within the time limit of a handshake.
-async fn authenticate(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
+async fn authenticate(shared: &FarShared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
     let name = peer.address.to_string();
     let limit = shared.options.handshake_timeout;
     let tls = UnbufferedServerConnection::new(shared.config.get());
@@ -147,7 +147,7 @@ async fn authenticate(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: 
     Ok(link)
 }
 
-async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), Error> {
+async fn serve(shared: &FarShared, link: &mut Link, peer: &mut Peer) -> Result<(), Error> {
     let mut stop = shared.stop.clone();
     loop {
         link.release_buffers();
@@ -176,7 +176,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// Serves one server connection. Returns whether the next one was already requested.
-async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, Error> {
+async fn session(shared: &FarShared, link: &mut Link, peer: &Peer) -> Result<bool, Error> {
     let mut server = match flush_if_slow(link, fetch(shared, peer.address, peer.local_address)).await? {
         Ok(server) => server,
         Err(error) => {
@@ -235,9 +235,9 @@ async fn flush_if_slow<T>(link: &mut Link, connecting: impl Future<Output = T>) 
 
 /// If many connections wait at the server's unix socket, connecting blocks, which a non-blocking
 /// socket reports as an error.
-async fn connect_socket(path: &Path) -> io::Result<Wire> {
+async fn connect_socket(path: &Path) -> io::Result<StreamSocket> {
     loop {
-        match Wire::connect(path) {
+        match StreamSocket::connect(path) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(Duration::from_millis(2)).await,
             other => return other,
         }
@@ -246,7 +246,7 @@ async fn connect_socket(path: &Path) -> io::Result<Wire> {
 
 /// Connects to the server for a client. TLS starts only with the client's login. After a failed handshake it is tested
 /// in advance, so that near ends learn of the failure and use another far end.
-async fn fetch(shared: &Shared, address: SocketAddr, local_address: SocketAddr) -> io::Result<Local> {
+async fn fetch(shared: &FarShared, address: SocketAddr, local_address: SocketAddr) -> io::Result<LocalStream> {
     if shared.to_server.is_some() && shared.handshake_failed.load(Relaxed) {
         try_server(shared).await.map_err(io::Error::other)?;
         shared.handshake_failed.store(false, Relaxed);
@@ -254,13 +254,13 @@ async fn fetch(shared: &Shared, address: SocketAddr, local_address: SocketAddr) 
     connect(shared, address, local_address).await
 }
 
-async fn connect(shared: &Shared, address: SocketAddr, local_address: SocketAddr) -> io::Result<Local> {
+async fn connect(shared: &FarShared, address: SocketAddr, local_address: SocketAddr) -> io::Result<LocalStream> {
     let connecting = async {
-        Ok::<Local, io::Error>(match &shared.options.server {
+        Ok::<LocalStream, io::Error>(match &shared.options.server {
             ServerAddress::Socket(path) => {
                 let mut wire = connect_socket(path).await?;
                 send_proxy_header(shared, &mut wire, address, local_address).await?;
-                AtSocket::new(wire, &shared.password_key).into()
+                SocketServerStream::new(wire, &shared.password_key).into()
             }
             ServerAddress::Port(server) => {
                 let mut stream = TcpStream::connect(server).await?;
@@ -276,7 +276,7 @@ async fn connect(shared: &Shared, address: SocketAddr, local_address: SocketAddr
                     Some(security) => {
                         let _ = stream.set_nodelay(true);
                         enable_keepalive(&stream);
-                        Secure::greeted(stream, security).await?.into()
+                        TlsServerStream::greeted(stream, security).await?.into()
                     }
                     None => {
                         enable_keepalive(&stream);
@@ -293,7 +293,7 @@ async fn connect(shared: &Shared, address: SocketAddr, local_address: SocketAddr
 
 /// Sends the client's address to the server, if configured.
 async fn send_proxy_header(
-    shared: &Shared,
+    shared: &FarShared,
     server: &mut (impl AsyncWrite + Unpin),
     address: SocketAddr,
     local_address: SocketAddr,
@@ -304,7 +304,7 @@ async fn send_proxy_header(
     }
 }
 
-fn security(shared: &Shared, address: &str) -> Option<Security> {
+fn security(shared: &FarShared, address: &str) -> Option<Security> {
     let (config, tls) = (shared.to_server.as_ref()?, shared.options.server_tls.as_ref()?);
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     Some(Security {
@@ -319,8 +319,8 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
 
 /// Tests whether the server can be reached, including TLS. A plaintext server is not connected to:
 /// it would count an aborted connection, and there is no certificate to check.
-pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
-    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, secure::describe(error));
+pub(super) async fn try_server(shared: &FarShared) -> Result<(), String> {
+    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, tls_server_stream::describe(error));
     if let ServerAddress::Socket(path) = &shared.options.server {
         return std::fs::metadata(path).map(drop).map_err(|error| failed(&error));
     }
@@ -330,7 +330,7 @@ pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     // To the server this is a connection from this host that sends nothing.
     let local_address = SocketAddr::from(([127, 0, 0, 1], 0));
     match connect(shared, local_address, local_address).await.map_err(|error| failed(&error))? {
-        Local::Secure(secure) => secure.test_handshake().await.map_err(|error| failed(&error)),
-        Local::Socket(_) | Local::Tcp(_) | Local::Wire(_) => Ok(()),
+        LocalStream::Tls(secure) => secure.test_handshake().await.map_err(|error| failed(&error)),
+        LocalStream::Socket(_) | LocalStream::Tcp(_) | LocalStream::Plain(_) => Ok(()),
     }
 }

@@ -81,7 +81,7 @@ pub struct Near {
 }
 
 /// Shared by all links and clients.
-pub(crate) struct Shared {
+pub(crate) struct NearShared {
     options: NearOptions,
     config: Reloadable<ClientConfig>,
     names: Vec<ServerName<'static>>,
@@ -104,7 +104,7 @@ impl Near {
         let metrics = options.metrics.map(listener::metrics).transpose()?;
         let signals = Signals::new()?;
         let counters = Arc::new(Counters::default());
-        let pool = Pool::new(Shared { options, config, names, counters, log });
+        let pool = Pool::new(NearShared { options, config, names, counters, log });
         Ok(Self { listeners, pool, signals, metrics })
     }
 
@@ -115,10 +115,10 @@ impl Near {
     }
 
     /// Tries all far ends once, simultaneously; returns the result of each.
-    pub async fn try_fars(&self) -> Vec<(FarAddress, Result<(), Error>)> {
+    pub async fn try_far_ends(&self) -> Vec<(FarAddress, Result<(), Error>)> {
         let options = &self.pool.shared().options;
         let limit = options.connect_timeout.min(FIRST_CONNECT_TIMEOUT);
-        let trying = |number| tokio::spawn(task::try_far(Arc::clone(&self.pool), number, limit));
+        let trying = |number| tokio::spawn(task::try_far_end(Arc::clone(&self.pool), number, limit));
         let checks: Vec<_> = (0..options.fars.len()).map(trying).collect();
         let mut test_handshake = Vec::new();
         for (number, (far, check)) in options.fars.iter().zip(checks).enumerate() {

@@ -11,10 +11,10 @@ use std::{
 
 use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
 
-use super::{NearOptions, Shared, demand::Demand, task};
+use super::{NearOptions, NearShared, demand::Demand, task};
 use crate::{
     Error, greeting,
-    local::Local,
+    local_stream::LocalStream,
     metrics::{Counters, count},
 };
 
@@ -33,10 +33,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of doublings.
 const MAX_DOUBLINGS: u32 = 4;
 
-/// Order for an idle link.
-pub(super) enum Order {
+/// What an idle link is told to do.
+pub(super) enum LinkCommand {
     /// Serve this client.
-    Serve(Local),
+    Serve(LocalStream),
     /// Fetch a server connection.
     Attach,
     /// Close the link.
@@ -44,16 +44,16 @@ pub(super) enum Order {
 }
 
 /// Next step of a link without a server connection.
-pub(super) enum Next {
+pub(super) enum IdleLinkStep {
     Attach,
-    Rest(oneshot::Receiver<Order>),
+    Wait(oneshot::Receiver<LinkCommand>),
     Close,
 }
 
 /// Next step of a link whose server connection is ready.
-pub(super) enum Ready {
-    Serve(Local),
-    Rest(oneshot::Receiver<Order>),
+pub(super) enum ReadyLinkStep {
+    Serve(LocalStream),
+    Wait(oneshot::Receiver<LinkCommand>),
     Recycle,
 }
 
@@ -68,11 +68,11 @@ pub(super) struct LinkOrigin {
 
 struct Waiting {
     far: usize,
-    tell: oneshot::Sender<Order>,
+    commands: oneshot::Sender<LinkCommand>,
 }
 
 struct Client {
-    stream: Local,
+    stream: LocalStream,
     deadline: Instant,
 }
 
@@ -115,12 +115,12 @@ struct State {
 
 /// All links of a near end, and the clients that wait for one.
 pub(super) struct Pool {
-    shared: Shared,
+    shared: NearShared,
     state: Mutex<State>,
 }
 
 impl Pool {
-    pub(super) fn new(shared: Shared) -> Arc<Self> {
+    pub(super) fn new(shared: NearShared) -> Arc<Self> {
         let now = Instant::now();
         let state = State {
             fars: vec![FarState::default(); shared.options.fars.len()],
@@ -144,7 +144,7 @@ impl Pool {
         Arc::new(Self { shared, state: Mutex::new(state) })
     }
 
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &NearShared {
         &self.shared
     }
 
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     /// Serves a new client.
-    pub(super) fn serve(pool: &Arc<Self>, client: Local) {
+    pub(super) fn serve(pool: &Arc<Self>, client: LocalStream) {
         count(&pool.counters().clients_total);
         let mut state = pool.lock();
         let now = Instant::now();
@@ -181,7 +181,7 @@ impl Pool {
     }
 
     /// Takes back a client whose link failed before it was served.
-    pub(super) fn take_back(pool: &Arc<Self>, client: Local) {
+    pub(super) fn take_back(pool: &Arc<Self>, client: LocalStream) {
         let mut state = pool.lock();
         if state.stopping {
             drop(state);
@@ -194,7 +194,7 @@ impl Pool {
         pool.supply(&mut state, now);
     }
 
-    fn refuse(&self, mut client: Local, reason: &str) {
+    fn refuse(&self, mut client: LocalStream, reason: &str) {
         count(&self.counters().clients_refused_total);
         let packet = greeting::refusal(0, &format!("sealant tunnel: {reason}"));
         tokio::spawn(async move {
@@ -261,30 +261,30 @@ impl Pool {
     }
 
     /// Next step of a link without a server connection.
-    pub(super) fn next(pool: &Arc<Self>, origin: LinkOrigin) -> Next {
+    pub(super) fn next(pool: &Arc<Self>, origin: LinkOrigin) -> IdleLinkStep {
         let mut state = pool.lock();
         if !state.wants(origin) {
-            return Next::Close;
+            return IdleLinkStep::Close;
         }
         let now = Instant::now();
         let ahead = pool.ahead(&mut state, now);
         if state.warm.len() + state.attaching < ahead + state.clients.len() {
             state.attaching += 1;
-            return Next::Attach;
+            return IdleLinkStep::Attach;
         }
         let keep = state.demand.peak(now).max(ahead).max(MIN_IDLE);
         let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
         if have >= keep {
-            return Next::Close;
+            return IdleLinkStep::Close;
         }
-        let (tell, announced) = oneshot::channel();
-        state.idle.push(Waiting { far: origin.far, tell });
+        let (commands, receiver) = oneshot::channel();
+        state.idle.push(Waiting { far: origin.far, commands });
         pool.update_gauges(&state);
-        Next::Rest(announced)
+        IdleLinkStep::Wait(receiver)
     }
 
     /// Records that a server connection is ready.
-    pub(super) fn attached(pool: &Arc<Self>, origin: LinkOrigin, took: Duration) -> Ready {
+    pub(super) fn attached(pool: &Arc<Self>, origin: LinkOrigin, took: Duration) -> ReadyLinkStep {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
         state.demand.fetched(took);
@@ -292,19 +292,19 @@ impl Pool {
         state.refused_until = None;
         if let Some(client) = state.next_client() {
             state.in_session += 1;
-            return Ready::Serve(client);
+            return ReadyLinkStep::Serve(client);
         }
         if !state.wants(origin) {
-            return Ready::Recycle;
+            return ReadyLinkStep::Recycle;
         }
-        let (tell, announced) = oneshot::channel();
-        state.warm.push_back(Waiting { far: origin.far, tell });
+        let (commands, receiver) = oneshot::channel();
+        state.warm.push_back(Waiting { far: origin.far, commands });
         pool.update_gauges(&state);
-        Ready::Rest(announced)
+        ReadyLinkStep::Wait(receiver)
     }
 
     /// Records that the server sent an error instead of its greeting. Returns the client that gets it.
-    pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<Local> {
+    pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<LocalStream> {
         count(&pool.counters().server_refusals_total);
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
@@ -495,12 +495,12 @@ impl Pool {
         let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
         for _ in keep..have {
             match state.idle.pop() {
-                Some(waiting) => drop(waiting.tell.send(Order::Close)),
+                Some(waiting) => drop(waiting.commands.send(LinkCommand::Close)),
                 None => break,
             }
         }
-        state.idle.retain(|waiting| !waiting.tell.is_closed());
-        state.warm.retain(|waiting| !waiting.tell.is_closed());
+        state.idle.retain(|waiting| !waiting.commands.is_closed());
+        state.warm.retain(|waiting| !waiting.commands.is_closed());
         self.update_gauges(state);
     }
 
@@ -556,7 +556,7 @@ impl State {
 
     /// The client that has waited longest and is still connected: serving another one would waste a
     /// server connection.
-    fn next_client(&mut self) -> Option<Local> {
+    fn next_client(&mut self) -> Option<LocalStream> {
         let connected = std::iter::from_fn(|| self.clients.pop_front());
         connected.map(|client| client.stream).find(|client| !client.has_disconnected())
     }
@@ -600,14 +600,14 @@ impl State {
     }
 
     /// Passes the client to a waiting link; returns it if there is none.
-    fn hand_over(&mut self, mut client: Local) -> Option<Local> {
+    fn hand_over(&mut self, mut client: LocalStream) -> Option<LocalStream> {
         while let Some(waiting) = self.warm.pop_front() {
-            match waiting.tell.send(Order::Serve(client)) {
+            match waiting.commands.send(LinkCommand::Serve(client)) {
                 Ok(()) => {
                     self.in_session += 1;
                     return None;
                 }
-                Err(Order::Serve(back)) => client = back,
+                Err(LinkCommand::Serve(back)) => client = back,
                 Err(_) => return None,
             }
         }
@@ -617,7 +617,7 @@ impl State {
     /// Orders an idle link to open a server connection.
     fn send_idle(&mut self, far: usize) -> bool {
         while let Some(waiting) = self.idle.pop() {
-            if waiting.far == far && waiting.tell.send(Order::Attach).is_ok() {
+            if waiting.far == far && waiting.commands.send(LinkCommand::Attach).is_ok() {
                 self.attaching += 1;
                 return true;
             }
@@ -633,7 +633,7 @@ impl State {
         let (stay, also): (Vec<_>, Vec<_>) = warm.into_iter().partition(|waiting| Some(waiting.far) == but);
         self.warm = stay.into();
         for waiting in go.into_iter().chain(also) {
-            let _ = waiting.tell.send(Order::Close);
+            let _ = waiting.commands.send(LinkCommand::Close);
         }
     }
 }

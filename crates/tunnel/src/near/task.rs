@@ -15,14 +15,14 @@ use tokio::{
 
 use super::{
     client_session::ClientSession,
-    pool::{LinkOrigin, Next, Order, Pool, Ready},
+    pool::{IdleLinkStep, LinkCommand, LinkOrigin, Pool, ReadyLinkStep},
 };
 use crate::{
     Error,
     copier::Copier,
     greeting,
     link::{Link, Message},
-    local::Local,
+    local_stream::LocalStream,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
     socket::enable_keepalive,
@@ -71,7 +71,7 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
 }
 
 /// Tests whether a link can be opened within the time limit.
-pub(super) async fn try_far(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
+pub(super) async fn try_far_end(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
     let test_handshake = timeout(limit, open(&pool, far)).await;
     let test_handshake = test_handshake.unwrap_or_else(|_| Err(pool.silent(far, limit)));
     match test_handshake {
@@ -132,14 +132,14 @@ async fn serve(pool: &Arc<Pool>, origin: LinkOrigin, link: &mut Link) -> Result<
             None => {
                 link.release_buffers();
                 match Pool::next(pool, origin) {
-                    Next::Close => return Ok(()),
-                    Next::Attach => {}
-                    Next::Rest(order_receiver) => {
+                    IdleLinkStep::Close => return Ok(()),
+                    IdleLinkStep::Attach => {}
+                    IdleLinkStep::Wait(command_receiver) => {
                         used = true;
-                        match wait_for_order(link, order_receiver).await? {
-                            Order::Attach => {}
-                            Order::Serve(client) => Pool::take_back(pool, client),
-                            Order::Close => return Ok(()),
+                        match wait_for_command(link, command_receiver).await? {
+                            LinkCommand::Attach => {}
+                            LinkCommand::Serve(client) => Pool::take_back(pool, client),
+                            LinkCommand::Close => return Ok(()),
                         }
                     }
                 }
@@ -169,13 +169,16 @@ async fn serve(pool: &Arc<Pool>, origin: LinkOrigin, link: &mut Link) -> Result<
     }
 }
 
-/// Waits for an order, and checks with pings that the far end is alive.
-async fn wait_for_order(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> Result<Order, Error> {
+/// Waits for a command, and checks with pings that the far end is alive.
+async fn wait_for_command(
+    link: &mut Link,
+    mut command_receiver: oneshot::Receiver<LinkCommand>,
+) -> Result<LinkCommand, Error> {
     let mut asked = false;
     loop {
         let message = tokio::select! {
             biased;
-            order = &mut order_receiver => return Ok(order.unwrap_or(Order::Close)),
+            command = &mut command_receiver => return Ok(command.unwrap_or(LinkCommand::Close)),
             message = link.receive() => message,
             () = sleep(PING_EVERY) => {
                 if asked {
@@ -183,9 +186,9 @@ async fn wait_for_order(link: &mut Link, mut order_receiver: oneshot::Receiver<O
                 } else {
                     asked = true;
                     if let Err(error) = link.send(Kind::Ping, &[]).await {
-                        order_receiver.close();
-                        // An order that arrives now fails together with the link; the caller counts it.
-                        return order_receiver.try_recv().map_err(|_| error);
+                        command_receiver.close();
+                        // A command that arrives now fails together with the link; the caller counts it.
+                        return command_receiver.try_recv().map_err(|_| error);
                     }
                     continue;
                 }
@@ -194,12 +197,12 @@ async fn wait_for_order(link: &mut Link, mut order_receiver: oneshot::Receiver<O
         match message.map(|message| message.kind) {
             Ok(Kind::Pong) => asked = false,
             other => {
-                order_receiver.close();
-                // Pick up an order that arrived at the same time.
-                return match (order_receiver.try_recv(), other) {
-                    (Ok(order), _) => Ok(order),
+                command_receiver.close();
+                // Pick up a command that arrived at the same time.
+                return match (command_receiver.try_recv(), other) {
+                    (Ok(command), _) => Ok(command),
                     (_, Err(error)) => Err(error),
-                    (_, Ok(_)) => Ok(Order::Close),
+                    (_, Ok(_)) => Ok(LinkCommand::Close),
                 };
             }
         }
@@ -288,18 +291,18 @@ async fn session(
         greeting::hide_tls(&mut first);
     }
     match Pool::attached(pool, origin, took) {
-        Ready::Serve(client) => relay(pool, origin, link, client, first).await,
-        Ready::Recycle => recycle(pool, link).await,
-        Ready::Rest(mut order_receiver) => {
+        ReadyLinkStep::Serve(client) => relay(pool, origin, link, client, first).await,
+        ReadyLinkStep::Recycle => recycle(pool, link).await,
+        ReadyLinkStep::Wait(mut command_receiver) => {
             link.release_buffers();
-            let order = tokio::select! {
+            let command = tokio::select! {
                 biased;
-                order = &mut order_receiver => order.unwrap_or(Order::Close),
+                command = &mut command_receiver => command.unwrap_or(LinkCommand::Close),
                 // The server or the far end has closed the connection.
                 message = link.receive() => {
-                    order_receiver.close();
-                    match (order_receiver.try_recv(), message) {
-                        (Ok(Order::Serve(client)), message) => {
+                    command_receiver.close();
+                    match (command_receiver.try_recv(), message) {
+                        (Ok(LinkCommand::Serve(client)), message) => {
                             pool.ended(false);
                             Pool::take_back(pool, client);
                             message?;
@@ -311,16 +314,16 @@ async fn session(
                         }
                         (_, message) => drop(message?),
                     }
-                    Order::Close
+                    LinkCommand::Close
                 }
                 () = sleep(pool.shared().options.warm_age) => {
-                    order_receiver.close();
-                    order_receiver.try_recv().unwrap_or(Order::Close)
+                    command_receiver.close();
+                    command_receiver.try_recv().unwrap_or(LinkCommand::Close)
                 }
             };
-            match order {
-                Order::Serve(client) => relay(pool, origin, link, client, first).await,
-                Order::Attach | Order::Close => recycle(pool, link).await,
+            match command {
+                LinkCommand::Serve(client) => relay(pool, origin, link, client, first).await,
+                LinkCommand::Attach | LinkCommand::Close => recycle(pool, link).await,
             }
         }
     }
@@ -336,7 +339,7 @@ async fn relay(
     pool: &Arc<Pool>,
     origin: LinkOrigin,
     link: &mut Link,
-    mut client: Local,
+    mut client: LocalStream,
     first: Vec<u8>,
 ) -> Result<Option<Instant>, Error> {
     let counters = pool.counters();

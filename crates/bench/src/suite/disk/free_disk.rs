@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use luks::device::{Block, Host, uses};
+use luks::device::{Block, Host, usage_signs};
 
 use crate::{
     Error,
@@ -33,7 +33,7 @@ impl FreeDisk {
     /// [`Error::NoProgram`].
     pub fn find(named: &Path, fio: Option<&OsStr>, span: Duration, destroys_unknown_data: bool) -> Result<Self, Error> {
         let host = Host::this();
-        let found = uses(&host, named, !destroys_unknown_data)?;
+        let found = usage_signs(&host, named, !destroys_unknown_data)?;
         if !found.is_empty() {
             return Err(Error::Luks(luks::Error::Used { device: named.to_owned(), uses: found }));
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ::backup::config::provider;
 use ::backup::report::RunReport;
 use ::backup::run::{RunProgress, Scope, plan, run, take};
-use ::snapshot::Choice;
+use ::snapshot::ProviderChoice;
 use clap::Args;
 use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress, store_messages};
 
@@ -35,7 +35,7 @@ pub(crate) struct Run {
     again: Option<PathBuf>,
     /// How to take the copy of a running server, instead of as the configuration says
     #[arg(long, value_name = "NAME", value_parser = provider)]
-    provider: Option<Choice>,
+    provider: Option<ProviderChoice>,
     /// End with 4 if pages could not be proven because their key is not available
     #[arg(long)]
     require_complete: bool,

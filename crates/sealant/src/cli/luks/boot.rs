@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use luks::boot::{Boot as Wanted, Edit, KeySource, check, removal};
 use luks::cryptsetup::Cryptsetup;
-use luks::device::{FileSystem, Guard, Host};
+use luks::device::{FileSystem, Host, MountPointGuard};
 use report::{write_luks_boot_json, write_luks_boot_table};
 
 use super::header::volume;
@@ -122,7 +122,7 @@ impl Install {
         if !go(&edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        if wanted.install(&self.target.root, &host, &edits)? == Some(Guard::Permissions) {
+        if wanted.install(&self.target.root, &host, &edits)? == Some(MountPointGuard::Permissions) {
             warning(&format!(
                 "{}: its file system has no immutable flag; as root, a server could still write there in plaintext",
                 self.directory.display()

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
-use ::snapshot::{Choice, Error, Keep, Listener, Options, SnapshotCopy, SnapshotGuard, take};
+use ::snapshot::{Error, Keep, Listener, Options, ProviderChoice, SnapshotCopy, SnapshotGuard, take};
 use clap::Args;
 use report::backup_copy_message;
 
@@ -45,7 +45,7 @@ pub(crate) struct Live {
 impl Live {
     /// The program whose stream is sent instead of a copy, if requested.
     pub(crate) fn stream(&self) -> Result<Option<Streamed>, Failure> {
-        let Choice::Stream(program) = self.freezing.provider else { return Ok(None) };
+        let ProviderChoice::Stream(program) = self.freezing.provider else { return Ok(None) };
         let settings = Settings {
             program,
             path: self.backup_program.clone(),

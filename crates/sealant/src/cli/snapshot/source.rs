@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::snapshot::follow::{Account, Keys};
-use ::snapshot::{Choice, DataDir, Error, Keep, Options};
+use ::snapshot::{DataDir, Error, Keep, Options, ProviderChoice};
 use ::verify::KeyStores;
 use clap::Args;
 
@@ -44,7 +44,7 @@ pub(crate) struct Freezing {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = value::short_time)]
     pub(crate) max_freeze: Duration,
     #[arg(long, value_name = "HOW", default_value = "auto", help = provider_help())]
-    pub(crate) provider: Choice,
+    pub(crate) provider: ProviderChoice,
     #[arg(long, value_name = "NAME", requires = "socket", help = account_help())]
     pub(crate) user: Option<String>,
     /// Read the account's password from this file
@@ -55,7 +55,7 @@ pub(crate) struct Freezing {
 fn provider_help() -> String {
     format!(
         "{}; auto takes the best method that is safe here, the backup programs only send (sealant send --live)",
-        Choice::names()
+        ProviderChoice::names()
     )
 }
 

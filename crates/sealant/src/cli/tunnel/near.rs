@@ -72,7 +72,7 @@ impl Near {
         let options = self.options();
         self.running.run(async {
             let near = ::tunnel::Near::open(options, log())?;
-            for (far, tried) in near.try_fars().await {
+            for (far, tried) in near.try_far_ends().await {
                 match tried {
                     Ok(()) => info(&format!("far end {}:{} answers", far.host, far.port)),
                     // The far end may come up later.

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     hash::CHUNK_BYTES,
     path::RelativePath,
-    plan::{MANIFEST, Plan, Planned, STAGING},
+    plan::{MANIFEST, Plan, PlannedEntry, STAGING},
     wire::{Entry, Kind, Root},
 };
 
@@ -182,11 +182,11 @@ impl Inventory {
         }
         let files = self.files.iter().map(|(path, file)| {
             let entry = self.entry(path, Kind::File { bytes: file.bytes }, self.attributes.file_mode);
-            Planned::streamed(entry, file.number, chunks.remove(path).unwrap_or_default())
+            PlannedEntry::streamed(entry, file.number, chunks.remove(path).unwrap_or_default())
         });
         let directories = self.directories.iter().map(|path| {
             let entry = self.entry(path, Kind::Directory, self.attributes.directory_mode);
-            Planned::streamed(entry, 0, Chunks::new())
+            PlannedEntry::streamed(entry, 0, Chunks::new())
         });
         let FileAttributes { uid, gid, directory_mode, .. } = self.attributes;
         let root = Root { mode: directory_mode, uid, gid };

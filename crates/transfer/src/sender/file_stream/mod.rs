@@ -80,7 +80,7 @@ pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 ///
 /// # Errors
 /// [`Error`]: the first error of any thread. The receiver has been notified.
-pub fn send_stream(
+pub(crate) fn send_stream(
     session: &mut Session<'_>,
     stream: &mut dyn FileStream,
     attributes: FileAttributes,

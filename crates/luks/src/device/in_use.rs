@@ -25,7 +25,7 @@ const SAMPLE_BYTES: usize = 4096;
 /// A sign that a disk is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Use {
+pub enum UsageSign {
     /// The path is neither a block device nor a file.
     NotADisk,
     /// The disk has fewer bytes than a volume needs.
@@ -67,7 +67,7 @@ pub enum Use {
     },
 }
 
-impl fmt::Display for Use {
+impl fmt::Display for UsageSign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotADisk => f.write_str("is neither a block device nor a file"),
@@ -94,11 +94,11 @@ impl fmt::Display for Use {
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be read, [`Error::Program`] if `blkid` fails.
-pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, Error> {
+pub fn usage_signs(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<UsageSign>, Error> {
     let io = || Error::io(path);
     let kind = fs::metadata(path).map_err(io())?.file_type();
     if !kind.is_block_device() && !kind.is_file() {
-        return Ok(vec![Use::NotADisk]);
+        return Ok(vec![UsageSign::NotADisk]);
     }
     let mut found = Vec::new();
     if let Some(block) = Block::find(host, path).map_err(io())? {
@@ -106,21 +106,25 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, Er
         // With O_EXCL, the kernel refuses a device that is in use: mounted, swap, part of an array or a volume.
         let exclusive = i32::try_from((OFlags::EXCL | OFlags::NONBLOCK).bits()).unwrap_or_default();
         match OpenOptions::new().read(true).custom_flags(exclusive).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && found.is_empty() => found.push(Use::Claimed),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && found.is_empty() => {
+                found.push(UsageSign::Claimed)
+            }
             Err(error) if error.kind() != io::ErrorKind::ResourceBusy => return Err(io()(error)),
             _ => {}
         }
     }
-    found.extend(uses_of_file(host, path));
+    found.extend(usage_signs_of_file(host, path));
     found.extend(named(host, path));
     let file = File::open(path).map_err(io())?;
     let bytes = seek(&file, SeekFrom::End(0)).map_err(|error| io()(error.into()))?;
     if bytes < MIN_BYTES {
-        found.push(Use::TooSmall(bytes));
+        found.push(UsageSign::TooSmall(bytes));
     }
     match signature(path)? {
-        Some(kind) => found.push(Use::Signature(kind)),
-        None if unknown_data => found.extend(data(&file, bytes).map_err(io())?.map(|offset| Use::Data { offset })),
+        Some(kind) => found.push(UsageSign::Signature(kind)),
+        None if unknown_data => {
+            found.extend(data(&file, bytes).map_err(io())?.map(|offset| UsageSign::Data { offset }))
+        }
         None => {}
     }
     Ok(found)
@@ -129,7 +133,7 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, Er
 /// Uses that the kernel does not prevent: processes that have it open, as far as we may see them, and, for a file, the
 /// loop devices backed by it, which may carry an open volume.
 #[must_use]
-pub fn uses_of_file(host: &Host, path: &Path) -> Vec<Use> {
+pub(crate) fn usage_signs_of_file(host: &Host, path: &Path) -> Vec<UsageSign> {
     let Ok(current) = fs::metadata(path) else { return Vec::new() };
     let mut found = open_by(host, &current);
     if current.file_type().is_file() {
@@ -139,7 +143,7 @@ pub fn uses_of_file(host: &Host, path: &Path) -> Vec<Use> {
             fs::metadata(backing.trim_end_matches('\n')).is_ok_and(|backing| is_same(&current, &backing))
         };
         let ours = loops.filter(|entry| is_ours(&entry.path()));
-        found.extend(ours.map(|entry| Use::Loop(entry.file_name().to_string_lossy().into_owned())));
+        found.extend(ours.map(|entry| UsageSign::Loop(entry.file_name().to_string_lossy().into_owned())));
     }
     found
 }
@@ -153,14 +157,14 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     }
 }
 
-fn in_use(host: &Host, block: &Block) -> Vec<Use> {
+fn in_use(host: &Host, block: &Block) -> Vec<UsageSign> {
     let mut found = Vec::new();
     let partitions = block.partitions();
     let parts = partitions.iter().filter_map(|name| Block::by_name(host, name));
     let numbers: Vec<Block> = std::iter::once(block.clone()).chain(parts).collect();
     let mounts = host.mounts();
     let of_disk = mounts.iter().filter(|mount| numbers.iter().any(|current| current.number == mount.device));
-    found.extend(of_disk.map(|mount| Use::Mounted(mount.point.clone())));
+    found.extend(of_disk.map(|mount| UsageSign::Mounted(mount.point.clone())));
     let swaps = fs::read_to_string(host.proc.join("swaps")).unwrap_or_default();
     let swap = |line: &str| {
         let name = line.split_whitespace().next().and_then(|path| fs::canonicalize(path).ok());
@@ -168,20 +172,20 @@ fn in_use(host: &Host, block: &Block) -> Vec<Use> {
         numbers.iter().any(|current| Some(&current.name) == name.as_ref())
     };
     if swaps.lines().skip(1).any(swap) {
-        found.push(Use::Swap);
+        found.push(UsageSign::Swap);
     }
-    found.extend(numbers.iter().flat_map(Block::holders).map(Use::Holder));
+    found.extend(numbers.iter().flat_map(Block::holders).map(UsageSign::Holder));
     if block.is_read_only() {
-        found.push(Use::ReadOnly);
+        found.push(UsageSign::ReadOnly);
     }
     if !partitions.is_empty() {
-        found.push(Use::Partitions(partitions));
+        found.push(UsageSign::Partitions(partitions));
     }
     found
 }
 
 /// Other processes with an open descriptor of it.
-fn open_by(host: &Host, current: &Metadata) -> Vec<Use> {
+fn open_by(host: &Host, current: &Metadata) -> Vec<UsageSign> {
     let this_pid = std::process::id().to_string();
     let is_pid = |name: &OsStr| name != this_pid.as_str() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let processes = fs::read_dir(&host.proc).into_iter().flatten().flatten();
@@ -193,14 +197,14 @@ fn open_by(host: &Host, current: &Metadata) -> Vec<Use> {
         let mut files = descriptors.map(|entry| entry.path()).filter(|path| is_file(path));
         if files.any(|path| fs::metadata(path).is_ok_and(|other| is_same(current, &other))) {
             let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default().trim().to_owned();
-            found.push(Use::OpenBy { pid: process.file_name().to_string_lossy().into_owned(), program });
+            found.push(UsageSign::OpenBy { pid: process.file_name().to_string_lossy().into_owned(), program });
         }
     }
     found
 }
 
 /// Lines of `fstab` and `crypttab` that name it, also through links.
-fn named(host: &Host, path: &Path) -> Vec<Use> {
+fn named(host: &Host, path: &Path) -> Vec<UsageSign> {
     let Ok(current) = fs::metadata(path) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, field) in [("fstab", 0), ("crypttab", 1)] {
@@ -209,7 +213,7 @@ fn named(host: &Host, path: &Path) -> Vec<Use> {
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
             let device = line.split_whitespace().nth(field).and_then(device_of);
             if device.is_some_and(|device| fs::metadata(device).is_ok_and(|device| is_same(&current, &device))) {
-                found.push(Use::Named { file: file.clone(), line: number.saturating_add(1) });
+                found.push(UsageSign::Named { file: file.clone(), line: number.saturating_add(1) });
             }
         }
     }
@@ -286,7 +290,7 @@ mod tests {
     #[test]
     fn a_blank_image_is_free() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(uses(&host(dir.path()), &image(dir.path()), true).unwrap(), []);
+        assert_eq!(usage_signs(&host(dir.path()), &image(dir.path()), true).unwrap(), []);
     }
 
     #[test]
@@ -296,8 +300,8 @@ mod tests {
         fs::write(host.etc.join("fstab"), format!("# {0}\n{0} /mnt ext4 noauto 0 0\n", image.display())).unwrap();
         fs::write(host.proc.join("7/comm"), "mysqld\n").unwrap();
         std::os::unix::fs::symlink(&image, host.proc.join("7/fd/3")).unwrap();
-        let found = uses(&host, &image, true).unwrap();
-        let said: Vec<String> = found.iter().map(Use::to_string).collect();
+        let found = usage_signs(&host, &image, true).unwrap();
+        let said: Vec<String> = found.iter().map(UsageSign::to_string).collect();
         assert_eq!(said[0], "is open in process 7 (mysqld)");
         assert!(said[1].ends_with("fstab line 2"), "{said:?}");
     }
@@ -311,8 +315,8 @@ mod tests {
         let device = host.sys.join("class/block/loop3/loop");
         fs::create_dir_all(&device).unwrap();
         fs::write(device.join("backing_file"), format!("{}\n", other.display())).unwrap();
-        assert_eq!(uses(&host, &image, true).unwrap(), [Use::Loop("loop3".to_owned())]);
-        assert_eq!(uses_of_file(&host, &image), [Use::Loop("loop3".to_owned())]);
+        assert_eq!(usage_signs(&host, &image, true).unwrap(), [UsageSign::Loop("loop3".to_owned())]);
+        assert_eq!(usage_signs_of_file(&host, &image), [UsageSign::Loop("loop3".to_owned())]);
     }
 
     #[test]
@@ -330,9 +334,9 @@ mod tests {
         for offset in [0, END_BYTES - 1, MIN_BYTES / 2, MIN_BYTES - 1] {
             let file = OpenOptions::new().write(true).open(&image).unwrap();
             file.write_all_at(&[7; 1], offset).unwrap();
-            let found = uses(&host, &image, true).unwrap();
-            assert!(matches!(found.as_slice(), [Use::Data { .. }]), "{offset}: {found:?}");
-            assert_eq!(uses(&host, &image, false).unwrap(), [], "{offset}");
+            let found = usage_signs(&host, &image, true).unwrap();
+            assert!(matches!(found.as_slice(), [UsageSign::Data { .. }]), "{offset}: {found:?}");
+            assert_eq!(usage_signs(&host, &image, false).unwrap(), [], "{offset}");
             file.write_all_at(&[0; 1], offset).unwrap();
         }
     }
@@ -341,9 +345,9 @@ mod tests {
     fn small_files_and_special_files_are_no_disks() {
         let dir = tempfile::tempdir().unwrap();
         let host = host(dir.path());
-        assert_eq!(uses(&host, dir.path(), true).unwrap(), [Use::NotADisk]);
+        assert_eq!(usage_signs(&host, dir.path(), true).unwrap(), [UsageSign::NotADisk]);
         let small = dir.path().join("small");
         File::create(&small).unwrap().set_len(1 << 20).unwrap();
-        assert_eq!(uses(&host, &small, true).unwrap(), [Use::TooSmall(1 << 20)]);
+        assert_eq!(usage_signs(&host, &small, true).unwrap(), [UsageSign::TooSmall(1 << 20)]);
     }
 }

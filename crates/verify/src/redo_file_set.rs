@@ -8,7 +8,7 @@ use innodb::verify::FileReport;
 
 /// The files of one log.
 #[derive(Debug, Default)]
-pub(crate) struct Ring {
+pub(crate) struct RedoFileSet {
     files: Vec<RingFile>,
 }
 
@@ -19,7 +19,7 @@ struct RingFile {
     checkpoint: bool,
 }
 
-impl Ring {
+impl RedoFileSet {
     pub(crate) fn add(&mut self, number: u32, bytes: u64, checkpoint: bool) {
         self.files.push(RingFile { number, bytes, checkpoint });
     }
@@ -75,12 +75,12 @@ mod tests {
     use super::*;
 
     fn verdict(files: &[(u32, u64, bool)], number: u32, bytes: u64) -> Verdict {
-        let mut ring = Ring::default();
+        let mut redo_file_set = RedoFileSet::default();
         for (number, bytes, checkpoint) in files {
-            ring.add(*number, *bytes, *checkpoint);
+            redo_file_set.add(*number, *bytes, *checkpoint);
         }
         let mut report = FileReport::without_units();
-        ring.check(number, bytes, &mut report);
+        redo_file_set.check(number, bytes, &mut report);
         report.verdict
     }
 

@@ -19,13 +19,13 @@ use rustix::net::{
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
 /// A connected non-blocking stream socket.
-pub(crate) struct Wire {
+pub(crate) struct StreamSocket {
     socket: AsyncFd<OwnedFd>,
     /// The same socket, registered for writing while the system takes no more.
     full: Option<AsyncFd<OwnedFd>>,
 }
 
-impl Wire {
+impl StreamSocket {
     /// `socket` must be non-blocking.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         Ok(Self { socket: watched(socket, Interest::READABLE)?, full: None })
@@ -67,7 +67,7 @@ impl Wire {
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for StreamSocket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             let mut ready = ready!(self.socket.poll_read_ready(cx))?;
@@ -91,7 +91,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for StreamSocket {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wire = self.get_mut();
         loop {
@@ -135,13 +135,13 @@ mod tests {
 
     use super::*;
 
-    fn pair() -> (Wire, UnixStream) {
+    fn pair() -> (StreamSocket, UnixStream) {
         let (one, other) = UnixStream::pair().unwrap();
         one.set_nonblocking(true).unwrap();
-        (Wire::new(one.into()).unwrap(), other)
+        (StreamSocket::new(one.into()).unwrap(), other)
     }
 
-    async fn read(wire: &mut Wire) -> Vec<u8> {
+    async fn read(wire: &mut StreamSocket) -> Vec<u8> {
         let mut room = [0; 100];
         let mut buffer = ReadBuf::new(&mut room);
         poll_fn(|cx| Pin::new(&mut *wire).poll_read(cx, &mut buffer)).await.unwrap();

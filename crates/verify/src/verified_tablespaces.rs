@@ -9,7 +9,7 @@ use innodb::{
 
 /// Written by tablespaces, read by doublewrite areas.
 #[derive(Debug)]
-pub(crate) struct Spaces {
+pub(crate) struct VerifiedTablespaces {
     keys_given: bool,
     owners: Mutex<BTreeMap<SpaceId, Vec<Owner>>>,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Spaces {
 /// Maximum number of tablespaces kept for one space id; a tree of backups can have many.
 const MAX_PER_SPACE_ID: usize = 64;
 
-impl Spaces {
+impl VerifiedTablespaces {
     pub(crate) const fn new(keys_given: bool) -> Self {
         Self { keys_given, owners: Mutex::new(BTreeMap::new()) }
     }
@@ -32,7 +32,7 @@ impl Spaces {
     }
 }
 
-impl Owners for Spaces {
+impl Owners for VerifiedTablespaces {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
         let owners = self.owners(space);
         owners.iter().find(|owner| owner.encrypted).or_else(|| owners.first()).cloned()

@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// The register's file, locked against other runs.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct RegisterFile {
     path: PathBuf,
     /// Content; [`Self::save`] writes it.
     pub register: Register,
@@ -27,7 +27,7 @@ pub struct Ledger {
     _lock: Option<File>,
 }
 
-impl Ledger {
+impl RegisterFile {
     /// Opens the register of the server named [`crate::server_name`] and locks it.
     ///
     /// # Errors
@@ -101,27 +101,27 @@ mod tests {
     #[test]
     fn one_run_at_a_time_and_a_damaged_register_is_reported() {
         let directory = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(directory.path(), "u").unwrap();
-        assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Busy { .. })));
-        ledger.save().unwrap();
-        drop(ledger);
-        assert_eq!(Ledger::open(directory.path(), "u").unwrap().register.schema, SCHEMA);
+        let register_file = RegisterFile::open(directory.path(), "u").unwrap();
+        assert!(matches!(RegisterFile::open(directory.path(), "u"), Err(Error::Busy { .. })));
+        register_file.save().unwrap();
+        drop(register_file);
+        assert_eq!(RegisterFile::open(directory.path(), "u").unwrap().register.schema, SCHEMA);
         fs::write(path(directory.path(), "u"), "{").unwrap();
-        assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Unusable { .. })));
+        assert!(matches!(RegisterFile::open(directory.path(), "u"), Err(Error::Unusable { .. })));
     }
 
     #[test]
     fn a_register_of_another_server_or_version_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(Ledger::read_unlocked(directory.path(), "u").unwrap(), None);
-        Ledger::open(directory.path(), "u").unwrap().save().unwrap();
-        assert!(Ledger::read_unlocked(directory.path(), "U".to_lowercase().as_str()).unwrap().is_some());
+        assert_eq!(RegisterFile::read_unlocked(directory.path(), "u").unwrap(), None);
+        RegisterFile::open(directory.path(), "u").unwrap().save().unwrap();
+        assert!(RegisterFile::read_unlocked(directory.path(), "U".to_lowercase().as_str()).unwrap().is_some());
         fs::copy(path(directory.path(), "u"), path(directory.path(), "v")).unwrap();
-        let foreign = Ledger::read_unlocked(directory.path(), "v").unwrap_err().to_string();
+        let foreign = RegisterFile::read_unlocked(directory.path(), "v").unwrap_err().to_string();
         assert!(foreign.contains("is of the server u, not of v"), "{foreign}");
         let text = fs::read_to_string(path(directory.path(), "u")).unwrap();
         fs::write(path(directory.path(), "u"), text.replace("key-register/1", "key-register/2")).unwrap();
-        let newer = Ledger::read_unlocked(directory.path(), "u").unwrap_err().to_string();
+        let newer = RegisterFile::read_unlocked(directory.path(), "u").unwrap_err().to_string();
         assert!(newer.contains("key-register/2"), "{newer}");
     }
 }

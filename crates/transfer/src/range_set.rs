@@ -5,9 +5,9 @@ use std::ops::Range;
 
 /// A set of numbers, as sorted ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Runs(Vec<Range<u64>>);
+pub(crate) struct RangeSet(Vec<Range<u64>>);
 
-impl Runs {
+impl RangeSet {
     /// Adds a number; `false` if it was already in the set.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let behind = self.0.partition_point(|run| run.end < number);
@@ -99,7 +99,7 @@ mod tests {
     proptest! {
         #[test]
         fn runs_behave_like_a_set(steps in proptest::collection::vec((0..4_u8, 0..40_u64, 0..6_u64), 0..60)) {
-            let (mut runs, mut set) = (Runs::default(), BTreeSet::new());
+            let (mut runs, mut set) = (RangeSet::default(), BTreeSet::new());
             for (what, number, more) in steps {
                 match what {
                     0 | 1 => prop_assert_eq!(runs.insert(number), set.insert(number)),

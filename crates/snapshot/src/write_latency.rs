@@ -20,12 +20,12 @@ const PAUSE: Duration = Duration::from_micros(500);
 
 /// Repeatedly writes a byte to an unnamed file on the file system of the data.
 #[derive(Debug)]
-pub(crate) struct Stall {
+pub(crate) struct WriteLatencyProbe {
     over: Arc<AtomicBool>,
     probe: Option<JoinHandle<Duration>>,
 }
 
-impl Stall {
+impl WriteLatencyProbe {
     /// Starts to measure.
     pub(crate) fn watch(datadir: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
@@ -42,7 +42,7 @@ impl Stall {
     }
 }
 
-impl Drop for Stall {
+impl Drop for WriteLatencyProbe {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
     }

@@ -32,7 +32,7 @@ use crate::{
 pub(super) const THREADS: usize = 4;
 
 /// A server, and what is known of its files.
-pub(super) struct Source<'a> {
+pub(super) struct LiveServer<'a> {
     pub(super) session: Session,
     pub(super) datadir: &'a Path,
     external: &'a [ExternalFiles],
@@ -41,7 +41,7 @@ pub(super) struct Source<'a> {
     pub(super) binary_log: Option<PathBuf>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> LiveServer<'a> {
     pub(super) fn open(job: &Job<'a>) -> Result<Self, Error> {
         let (datadir, external) = (job.datadir, job.external);
         let mut session = Session::open(job.account)?;

@@ -13,21 +13,21 @@ use super::{
     password::{ForwardedBytes, PasswordKey},
     watcher::Watch,
 };
-use crate::wire::Wire;
+use crate::stream_socket::StreamSocket;
 
 /// Bytes of a login that are processed at once.
 const PIECE_BYTES: usize = 4096;
 
 /// A connection to a server whose logins are followed.
-pub(crate) struct AtSocket {
-    wire: Wire,
+pub(crate) struct SocketServerStream {
+    wire: StreamSocket,
     watch: Watch,
     out: ForwardedBytes,
 }
 
-impl AtSocket {
+impl SocketServerStream {
     /// A connection whose greeting is not yet read.
-    pub(super) fn new(wire: Wire, key: &Arc<PasswordKey>) -> Self {
+    pub(super) fn new(wire: StreamSocket, key: &Arc<PasswordKey>) -> Self {
         Self { wire, watch: Watch::new(key), out: ForwardedBytes::default() }
     }
 
@@ -45,7 +45,7 @@ impl AtSocket {
     }
 }
 
-impl AsyncRead for AtSocket {
+impl AsyncRead for SocketServerStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let server = self.get_mut();
         loop {
@@ -74,7 +74,7 @@ impl AsyncRead for AtSocket {
     }
 }
 
-impl AsyncWrite for AtSocket {
+impl AsyncWrite for SocketServerStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let server = self.get_mut();
         ready!(server.poll_drain(cx))?;

@@ -8,7 +8,7 @@ use crate::boot::options::CRYPTTAB;
 
 /// A parameter and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Choice {
+pub struct Parameter {
     /// Name of the parameter.
     pub what: &'static str,
     /// The chosen value, as options and tables write it.
@@ -19,13 +19,13 @@ pub struct Choice {
 
 /// All parameters of the volume, its mount and its start at boot.
 #[must_use]
-pub fn choices(input: &PlanInput) -> Vec<Choice> {
-    let choice = |what, value: &str, why: &str| Choice { what, value: value.to_owned(), why: why.to_owned() };
+pub fn parameters(input: &PlanInput) -> Vec<Parameter> {
+    let parameter = |what, value: &str, why: &str| Parameter { what, value: value.to_owned(), why: why.to_owned() };
     vec![
         cipher(input),
-        choice("key", "512 bits", "XTS takes two keys: this is AES-256"),
+        parameter("key", "512 bits", "XTS takes two keys: this is AES-256"),
         sector(input),
-        choice(
+        parameter(
             "key derivation",
             &format!(
                 "PBKDF2 with {RANDOM_KEY_ITERATIONS} iterations for the machine's key, Argon2id for the recovery \
@@ -35,12 +35,12 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
         ),
         queues(input),
         discards(input),
-        choice(
+        parameter(
             "crypttab options",
             CRYPTTAB,
             "the host boots even without the key, and does not wait for a passphrase that nobody enters",
         ),
-        choice(
+        parameter(
             "server unit",
             "RequiresMountsFor=",
             "the server starts after the mount or not at all, and systemd says why; the mount point below is immutable",
@@ -48,7 +48,7 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
     ]
 }
 
-fn cipher(input: &PlanInput) -> Choice {
+fn cipher(input: &PlanInput) -> Parameter {
     let why = if input.machine.aes_instructions {
         "the processor has AES instructions, and XTS runs in parallel: several GB/s on a core, where CBC encrypts at a \
          quarter of that; `plain64` never repeats, unlike `plain` above 2 TiB"
@@ -56,10 +56,10 @@ fn cipher(input: &PlanInput) -> Choice {
         "the processor has no AES instructions, so that encryption will cost; still AES in XTS, for a wide-block \
          cipher (Adiantum) turns a torn 4096-byte sector into noise as a whole"
     };
-    Choice { what: "cipher", value: "aes-xts-plain64".to_owned(), why: why.to_owned() }
+    Parameter { what: "cipher", value: "aes-xts-plain64".to_owned(), why: why.to_owned() }
 }
 
-fn sector(input: &PlanInput) -> Choice {
+fn sector(input: &PlanInput) -> Parameter {
     let physical = input.disk.as_ref().and_then(|disk| disk.physical_block_bytes);
     let why = match physical {
         Some(4096..) => {
@@ -71,10 +71,10 @@ fn sector(input: &PlanInput) -> Choice {
              which the doublewrite buffer is for"
         }
     };
-    Choice { what: "sector", value: "4096 bytes".to_owned(), why: why.to_owned() }
+    Parameter { what: "sector", value: "4096 bytes".to_owned(), why: why.to_owned() }
 }
 
-fn queues(input: &PlanInput) -> Choice {
+fn queues(input: &PlanInput) -> Parameter {
     let (value, why) = match input.disk.as_ref().and_then(|disk| disk.rotational) {
         Some(true) => ("on", "the disk rotates, and the queues sort what is written"),
         Some(false) => ("off", "the disk does not rotate: the queues only add latency"),
@@ -83,13 +83,13 @@ fn queues(input: &PlanInput) -> Choice {
             "nothing is known of the disk: off is right for one that does not rotate, leave them on for one that does",
         ),
     };
-    Choice { what: "work queues", value: value.to_owned(), why: why.to_owned() }
+    Parameter { what: "work queues", value: value.to_owned(), why: why.to_owned() }
 }
 
-fn discards(input: &PlanInput) -> Choice {
+fn discards(input: &PlanInput) -> Parameter {
     let why = match input.disk.as_ref().and_then(|disk| disk.discards) {
         Some(false) => "the disk does not support it",
         _ => "TRIM shows an attacker which blocks are in use; allow it if the disk's wear or speed needs it",
     };
-    Choice { what: "discards", value: "off".to_owned(), why: why.to_owned() }
+    Parameter { what: "discards", value: "off".to_owned(), why: why.to_owned() }
 }

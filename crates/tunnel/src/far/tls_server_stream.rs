@@ -52,7 +52,7 @@ pub(super) struct Security {
 }
 
 /// A connection to a server, as the client sees it, starting with the greeting.
-pub(crate) struct Secure {
+pub(crate) struct TlsServerStream {
     security: Security,
     stage: Stage,
     /// Bytes that the client gets before anything else.
@@ -81,7 +81,7 @@ struct Session {
     closing: bool,
 }
 
-impl Secure {
+impl TlsServerStream {
     /// Reads the greeting. A server without TLS is an error.
     pub(super) async fn greeted(mut stream: TcpStream, security: Security) -> io::Result<Self> {
         let mut first = vec![0; HEADER_BYTES];
@@ -247,7 +247,7 @@ impl Session {
     }
 }
 
-impl AsyncRead for Secure {
+impl AsyncRead for TlsServerStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let secure = self.get_mut();
         loop {
@@ -278,7 +278,7 @@ impl AsyncRead for Secure {
     }
 }
 
-impl AsyncWrite for Secure {
+impl AsyncWrite for TlsServerStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let secure = self.get_mut();
         ready!(secure.poll_secured(cx));
@@ -316,10 +316,10 @@ impl AsyncWrite for Secure {
 
 /// A connection to a server whose certificate name is not checked.
 #[cfg(feature = "fuzzing")]
-pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
+pub(crate) async fn tls_stream_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<TlsServerStream> {
     let name = server::connect::server_name("");
     let log: Arc<Log> = Arc::new(|_| {});
     let (limit, handshake_failed) = (Duration::from_secs(5), Arc::default());
     let security = Security { config, name, limit, server: "it".to_owned(), handshake_failed, log };
-    Secure::greeted(stream, security).await
+    TlsServerStream::greeted(stream, security).await
 }

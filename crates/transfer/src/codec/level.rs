@@ -11,7 +11,7 @@ use std::{
 
 /// How hard a chunk is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
+pub enum CompressionLevel {
     /// Not at all.
     None,
     /// LZ4, in blocks without a frame.
@@ -20,7 +20,7 @@ pub enum Effort {
     Zstd(i32),
 }
 
-impl Effort {
+impl CompressionLevel {
     /// Maximum memory of the contexts that compress a chunk.
     pub(crate) const fn context_bytes(self) -> usize {
         const KIB: usize = 1 << 10;
@@ -44,7 +44,7 @@ pub enum Compression {
     /// The level that is fastest at the moment.
     Auto,
     /// A fixed level.
-    Fixed(Effort),
+    Fixed(CompressionLevel),
 }
 
 /// Not a known compression.
@@ -59,11 +59,11 @@ impl FromStr for Compression {
         let level = |level: &str| level.parse().ok().filter(|level| (1..=19).contains(level));
         match text {
             "auto" => Ok(Self::Auto),
-            "none" => Ok(Self::Fixed(Effort::None)),
-            "lz4" => Ok(Self::Fixed(Effort::Lz4)),
-            "zstd" => Ok(Self::Fixed(Effort::Zstd(3))),
+            "none" => Ok(Self::Fixed(CompressionLevel::None)),
+            "lz4" => Ok(Self::Fixed(CompressionLevel::Lz4)),
+            "zstd" => Ok(Self::Fixed(CompressionLevel::Zstd(3))),
             _ => match text.strip_prefix("zstd:").and_then(level) {
-                Some(level) => Ok(Self::Fixed(Effort::Zstd(level))),
+                Some(level) => Ok(Self::Fixed(CompressionLevel::Zstd(level))),
                 None => Err(UnknownCompression(text.to_owned())),
             },
         }
@@ -72,26 +72,26 @@ impl FromStr for Compression {
 
 /// Levels in ascending order, each with the rate of one processor in bytes per second. Only the
 /// order of magnitude matters, to decide which level is worth trying.
-const LEVELS: [(Effort, f64); 6] = [
-    (Effort::None, f64::INFINITY),
-    (Effort::Lz4, 600e6),
-    (Effort::Zstd(1), 350e6),
-    (Effort::Zstd(3), 180e6),
-    (Effort::Zstd(6), 60e6),
-    (Effort::Zstd(9), 30e6),
+const LEVELS: [(CompressionLevel, f64); 6] = [
+    (CompressionLevel::None, f64::INFINITY),
+    (CompressionLevel::Lz4, 600e6),
+    (CompressionLevel::Zstd(1), 350e6),
+    (CompressionLevel::Zstd(3), 180e6),
+    (CompressionLevel::Zstd(6), 60e6),
+    (CompressionLevel::Zstd(9), 30e6),
 ];
 
-/// Efforts to try after none, the better one first: LZ4 does not compress digits and short words, which zstd halves.
-const AFTER_NONE: [Effort; 2] = [Effort::Zstd(1), Effort::Lz4];
+/// Levels to try after none, the better one first: LZ4 does not compress digits and short words, which zstd halves.
+const AFTER_NONE: [CompressionLevel; 2] = [CompressionLevel::Zstd(1), CompressionLevel::Lz4];
 
 /// Position of one of the [`LEVELS`].
-fn step_of(effort: Effort) -> usize {
-    LEVELS.iter().position(|(level, _)| *level == effort).unwrap_or(0)
+fn step_of(level: CompressionLevel) -> usize {
+    LEVELS.iter().position(|(known, _)| *known == level).unwrap_or(0)
 }
 
 /// Measurements of a sender. All values but the number of processors are shares of the time, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
-pub struct Pressure {
+pub struct LoadSample {
     /// Time our connections waited to send.
     pub blocked: f64,
     /// Time the peer's connections waited for us.
@@ -117,8 +117,8 @@ pub struct Throughput {
 /// this host is the bottleneck, it chooses a lower level, provided that the network at its measured
 /// rate would then transfer files faster.
 #[derive(Debug)]
-pub struct Governor {
-    fixed: Option<Effort>,
+pub struct CompressionController {
+    fixed: Option<CompressionLevel>,
     step: AtomicUsize,
     search: Mutex<SearchState>,
 }
@@ -152,40 +152,40 @@ struct SearchState {
     rate: Option<f64>,
 }
 
-impl Governor {
+impl CompressionController {
     /// As the user requested.
     #[must_use]
     pub const fn new(compression: Compression) -> Self {
         let fixed = match compression {
             Compression::Auto => None,
-            Compression::Fixed(effort) => Some(effort),
+            Compression::Fixed(level) => Some(level),
         };
         Self { fixed, step: AtomicUsize::new(0), search: Mutex::new(SearchState::new()) }
     }
 
-    /// The highest level that [`effort`](Self::effort) can return.
+    /// The highest level that [`level`](Self::level) can return.
     #[must_use]
-    pub fn highest(&self) -> Effort {
-        let last = || LEVELS.last().map_or(Effort::None, |(effort, _)| *effort);
+    pub fn highest(&self) -> CompressionLevel {
+        let last = || LEVELS.last().map_or(CompressionLevel::None, |(level, _)| *level);
         self.fixed.unwrap_or_else(last)
     }
 
     /// The level for the next chunk.
     #[must_use]
-    pub fn effort(&self) -> Effort {
+    pub fn level(&self) -> CompressionLevel {
         let step = self.step.load(Ordering::Relaxed);
-        self.fixed.unwrap_or_else(|| LEVELS.get(step).map_or(Effort::None, |(effort, _)| *effort))
+        self.fixed.unwrap_or_else(|| LEVELS.get(step).map_or(CompressionLevel::None, |(level, _)| *level))
     }
 
     /// Raises the level if only the network is slow, lowers it if this host is slow.
     ///
     /// The network is the bottleneck if both sides wait for it. A slow receiver does not wait for
     /// us, and a host with busy processors would only get slower with more to compute.
-    pub fn adjust(&self, pressure: Pressure, throughput: Throughput) {
+    pub(crate) fn adjust(&self, load: LoadSample, throughput: Throughput) {
         let Ok(mut search) = self.search.lock() else { return };
         let step = self.step.load(Ordering::Relaxed);
-        search.note(step, pressure, throughput);
-        let next = search.next(step, pressure);
+        search.note(step, load, throughput);
+        let next = search.next(step, load);
         if next != step {
             (search.samples, search.rate) = (0, None);
         }
@@ -199,42 +199,42 @@ impl SearchState {
         Self { samples: 0, previous: None, pause: 0, failures: 0, ratios, capacity: None, rate: None }
     }
 
-    fn note(&mut self, step: usize, pressure: Pressure, throughput: Throughput) {
+    fn note(&mut self, step: usize, load: LoadSample, throughput: Throughput) {
         let wire = throughput.rate / throughput.ratio.max(0.001);
         self.samples += 1;
         if let Some(ratio) = self.ratios.get_mut(step) {
             *ratio = Some(blend(*ratio, throughput.ratio));
         }
         self.rate = Some(blend(self.rate, throughput.rate));
-        self.capacity = if pressure.is_network_bound() {
+        self.capacity = if load.is_network_bound() {
             Some(blend(self.capacity, wire))
         } else {
             self.capacity.map(|capacity| (capacity * CAPACITY_GROWTH).max(wire))
         };
     }
 
-    fn next(&mut self, step: usize, pressure: Pressure) -> usize {
+    fn next(&mut self, step: usize, load: LoadSample) -> usize {
         if self.samples <= SETTLING_SAMPLES {
             // Before the first step nothing is known; after a step, data compressed before it is
             // still in flight.
-            return if step == 0 && self.capacity.is_some() { self.higher_step(step, pressure) } else { step };
+            return if step == 0 && self.capacity.is_some() { self.higher_step(step, load) } else { step };
         }
         if let Some(before) = self.previous.take()
-            && !self.is_better(before, step, pressure)
+            && !self.is_better(before, step, load)
         {
             self.pause = RETRY_SAMPLES[1].min(RETRY_SAMPLES[0] << self.failures.min(8));
             self.failures += 1;
             return before;
         }
-        if pressure.blocked < 0.3 || pressure.idle < 0.1 {
+        if load.blocked < 0.3 || load.idle < 0.1 {
             return self.lower_step(step);
         }
-        self.higher_step(step, pressure)
+        self.higher_step(step, load)
     }
 
-    fn is_better(&mut self, before: usize, step: usize, pressure: Pressure) -> bool {
+    fn is_better(&mut self, before: usize, step: usize, load: LoadSample) -> bool {
         let smaller = self.ratio(step) >= self.ratio(before) * GAIN;
-        let better = smaller && (pressure.is_network_bound() || self.rate > self.expected(before));
+        let better = smaller && (load.is_network_bound() || self.rate > self.expected(before));
         if better {
             self.failures = 0;
         }
@@ -251,17 +251,17 @@ impl SearchState {
     }
 
     /// The next higher step, if the network is slow and the processors may be fast enough for it.
-    fn higher_step(&mut self, step: usize, pressure: Pressure) -> usize {
+    fn higher_step(&mut self, step: usize, load: LoadSample) -> usize {
         if self.pause > 0 {
             self.pause -= 1;
             return step;
         }
         let rate = self.rate.unwrap_or_default();
         let used = LEVELS.get(step).map_or(0.0, |(_, speed)| rate / speed);
-        let spare = pressure.idle * pressure.processors + used;
+        let spare = load.idle * load.processors + used;
         let possible = |step: &usize| LEVELS.get(*step).is_some_and(|(_, speed)| spare * speed > rate);
-        let next = if step == step_of(Effort::None) { AFTER_NONE.map(step_of) } else { [step + 1; 2] };
-        match next.into_iter().find(possible).filter(|_| pressure.is_network_bound()) {
+        let next = if step == step_of(CompressionLevel::None) { AFTER_NONE.map(step_of) } else { [step + 1; 2] };
+        match next.into_iter().find(possible).filter(|_| load.is_network_bound()) {
             Some(next) => {
                 self.previous = Some(step);
                 next
@@ -280,7 +280,7 @@ impl SearchState {
     }
 }
 
-impl Pressure {
+impl LoadSample {
     /// Both sides wait, and neither for a disk.
     fn is_network_bound(self) -> bool {
         self.blocked > 0.6 && self.starving > 0.6
@@ -299,100 +299,100 @@ mod tests {
     #[test]
     fn compressions_are_parsed_as_documented() {
         assert_eq!("auto".parse(), Ok(Compression::Auto));
-        assert_eq!("none".parse(), Ok(Compression::Fixed(Effort::None)));
-        assert_eq!("zstd:19".parse(), Ok(Compression::Fixed(Effort::Zstd(19))));
+        assert_eq!("none".parse(), Ok(Compression::Fixed(CompressionLevel::None)));
+        assert_eq!("zstd:19".parse(), Ok(Compression::Fixed(CompressionLevel::Zstd(19))));
         for bad in ["zstd:0", "zstd:20", "gzip", "zstd:", ""] {
             assert!(bad.parse::<Compression>().is_err(), "{bad}");
         }
     }
 
-    const SLOW_NETWORK: Pressure = Pressure { blocked: 0.9, starving: 0.8, idle: 0.9, processors: 64.0 };
+    const SLOW_NETWORK: LoadSample = LoadSample { blocked: 0.9, starving: 0.8, idle: 0.9, processors: 64.0 };
 
-    fn expected_level(effort: Effort) -> usize {
-        LEVELS.iter().position(|(step, _)| *step == effort).unwrap()
+    fn expected_level(level: CompressionLevel) -> usize {
+        LEVELS.iter().position(|(step, _)| *step == level).unwrap()
     }
 
     /// Simulates a network of 100 MB/s, the ratio of each level and a host with the rates of the
     /// table; returns what each sample shows.
     fn samples(
-        governor: &Governor,
+        controller: &CompressionController,
         count: usize,
-        ratio: impl Fn(Effort) -> f64,
-        speed: impl Fn(Effort) -> f64,
+        ratio: impl Fn(CompressionLevel) -> f64,
+        speed: impl Fn(CompressionLevel) -> f64,
     ) -> usize {
         let mut highest = 0;
         for _ in 0..count {
-            let effort = governor.effort();
-            let ratio = ratio(effort);
-            let rate = (1e8 * ratio).min(speed(effort));
-            let pressure =
-                if rate < 1e8 * ratio { Pressure { blocked: 0.1, idle: 0.02, ..SLOW_NETWORK } } else { SLOW_NETWORK };
-            governor.adjust(pressure, Throughput { rate, ratio });
-            highest += usize::from(expected_level(governor.effort()) > expected_level(effort));
+            let level = controller.level();
+            let ratio = ratio(level);
+            let rate = (1e8 * ratio).min(speed(level));
+            let load =
+                if rate < 1e8 * ratio { LoadSample { blocked: 0.1, idle: 0.02, ..SLOW_NETWORK } } else { SLOW_NETWORK };
+            controller.adjust(load, Throughput { rate, ratio });
+            highest += usize::from(expected_level(controller.level()) > expected_level(level));
         }
         highest
     }
 
     #[test]
     fn on_a_slow_network_the_level_rises_while_that_gains_speed() {
-        let governor = Governor::new(Compression::Auto);
-        assert_eq!(governor.effort(), Effort::None);
-        samples(&governor, 1, |_| 1.0, |_| 1e10);
-        assert_eq!(governor.effort(), Effort::Zstd(1));
-        samples(&governor, 30, |effort| 1.3_f64.powi(expected_level(effort) as i32), |_| 1e10);
-        assert_eq!(governor.effort(), Effort::Zstd(9));
+        let controller = CompressionController::new(Compression::Auto);
+        assert_eq!(controller.level(), CompressionLevel::None);
+        samples(&controller, 1, |_| 1.0, |_| 1e10);
+        assert_eq!(controller.level(), CompressionLevel::Zstd(1));
+        samples(&controller, 30, |level| 1.3_f64.powi(expected_level(level) as i32), |_| 1e10);
+        assert_eq!(controller.level(), CompressionLevel::Zstd(9));
         // Levels above zstd 1 gain nothing, so they are tried less and less often.
-        let governor = Governor::new(Compression::Auto);
-        let tries = samples(&governor, 1000, |effort| 1.3_f64.powi(expected_level(effort).min(2) as i32), |_| 1e10);
+        let controller = CompressionController::new(Compression::Auto);
+        let tries = samples(&controller, 1000, |level| 1.3_f64.powi(expected_level(level).min(2) as i32), |_| 1e10);
         assert!((3..12).contains(&tries), "{tries}");
     }
 
     #[test]
     fn incompressible_data_is_sent_uncompressed() {
-        let governor = Governor::new(Compression::Auto);
-        let tries = samples(&governor, 1000, |_| 1.0, |_| 1e10);
+        let controller = CompressionController::new(Compression::Auto);
+        let tries = samples(&controller, 1000, |_| 1.0, |_| 1e10);
         assert!((2..12).contains(&tries), "{tries}");
     }
 
     #[test]
     fn a_busy_host_compresses_as_long_as_that_is_faster_than_the_network() {
-        let ratio = |effort| if effort == Effort::None { 1.0 } else { 2.3 };
+        let ratio = |level| if level == CompressionLevel::None { 1.0 } else { 2.3 };
         // Twice as fast as the network, though not the maximum.
-        let governor = Governor::new(Compression::Auto);
-        let speed = |effort| if effort == Effort::None { 1e10 } else { 2e8 };
-        samples(&governor, 20, ratio, speed);
+        let controller = CompressionController::new(Compression::Auto);
+        let speed = |level| if level == CompressionLevel::None { 1e10 } else { 2e8 };
+        samples(&controller, 20, ratio, speed);
         let mut compressed = 0;
         for _ in 0..1000 {
-            samples(&governor, 1, ratio, speed);
-            compressed += usize::from(governor.effort() == Effort::Zstd(1));
+            samples(&controller, 1, ratio, speed);
+            compressed += usize::from(controller.level() == CompressionLevel::Zstd(1));
         }
         assert!(compressed > 900, "{compressed}");
         // Slower than the network.
-        let governor = Governor::new(Compression::Auto);
-        let speed = |effort| if effort == Effort::None { 1e10 } else { 5e7 };
-        samples(&governor, 20, ratio, speed);
-        let tries = samples(&governor, 1000, ratio, speed);
+        let controller = CompressionController::new(Compression::Auto);
+        let speed = |level| if level == CompressionLevel::None { 1e10 } else { 5e7 };
+        samples(&controller, 20, ratio, speed);
+        let tries = samples(&controller, 1000, ratio, speed);
         assert!(tries < 12, "{tries}");
-        assert_eq!(governor.effort(), Effort::None);
+        assert_eq!(controller.level(), CompressionLevel::None);
     }
 
     #[test]
     fn on_a_network_faster_than_compression_nothing_is_compressed() {
-        let governor = Governor::new(Compression::Auto);
+        let controller = CompressionController::new(Compression::Auto);
         for _ in 0..1000 {
-            let fast = Pressure { processors: 2.0, idle: 0.3, ..SLOW_NETWORK };
-            governor.adjust(fast, Throughput { rate: 1e9, ratio: 1.0 });
-            assert_eq!(governor.effort(), Effort::None);
+            let fast = LoadSample { processors: 2.0, idle: 0.3, ..SLOW_NETWORK };
+            controller.adjust(fast, Throughput { rate: 1e9, ratio: 1.0 });
+            assert_eq!(controller.level(), CompressionLevel::None);
         }
         // A slow disk of the receiver is not a slow network.
-        governor.adjust(Pressure { starving: 0.0, ..SLOW_NETWORK }, Throughput { rate: 1e8, ratio: 1.0 });
-        assert_eq!(governor.effort(), Effort::None);
+        controller.adjust(LoadSample { starving: 0.0, ..SLOW_NETWORK }, Throughput { rate: 1e8, ratio: 1.0 });
+        assert_eq!(controller.level(), CompressionLevel::None);
     }
 
     #[test]
     fn a_fixed_level_never_changes() {
-        let governor = Governor::new(Compression::Fixed(Effort::Lz4));
-        governor.adjust(SLOW_NETWORK, Throughput { rate: 1e8, ratio: 1.0 });
-        assert_eq!(governor.effort(), Effort::Lz4);
+        let controller = CompressionController::new(Compression::Fixed(CompressionLevel::Lz4));
+        controller.adjust(SLOW_NETWORK, Throughput { rate: 1e8, ratio: 1.0 });
+        assert_eq!(controller.level(), CompressionLevel::Lz4);
     }
 }
