@@ -970,13 +970,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__audit)
-            opts="-u -p -o -v -q -h --socket --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --state-dir --client-name --option-file --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --write-waivers --write-fixes --save --verbose --summary --only --color --quiet --help diff help"
+            opts="-S -h -P -u -p -o -v -q --socket --host --port --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --state-dir --client-name --option-file --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --write-waivers --write-fixes --save --verbose --summary --only --color --quiet --help diff help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2474,7 +2494,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__cert__subcmd__check)
-            opts="-h --dir --endpoint --key --ca --host --warn --critical --monitor --format --help"
+            opts="-h --dir --endpoint --key --ca --client-name --warn --critical --monitor --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2496,7 +2516,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --host)
+                --client-name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2662,13 +2682,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__cert__subcmd__install)
-            opts="-u -p -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --cert --key --ca --host --keep-ca --trust-old-ca --skip-checks --outside --yes --dry-run --log --format --help"
+            opts="-S -h -P -u -p -y --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --cert --key --ca --client-name --keep-ca --trust-old-ca --skip-checks --outside --yes --dry-run --log --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2728,7 +2768,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --host)
+                --client-name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3128,13 +3168,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
+            opts="-S -h -P -u -p -q --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3268,13 +3328,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__encrypt__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
+            opts="-S -h -P -u -p -q -y --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --policy --schema --method --lock-budget --replicated --largest-table --purge-binlogs --datadir --keyring-copy --option-file --lock-wait --lock-tries --max-lag --replica --throttle --window --format --quiet --yes --dry-run --log --state-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4792,13 +4872,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring__subcmd__check)
-            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --datadir --keyring --keyring-copy --write-test --log --format --help"
+            opts="-S -h -P -u -p --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --datadir --keyring --keyring-copy --write-test --log --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4930,13 +5030,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring__subcmd__init)
-            opts="-u -p -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --config --datadir --keyring-file --inside-datadir --key-password-file --keys --plugin-dir --daemon-dir --yes --dry-run --format --help"
+            opts="-S -h -P -u -p -y --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --config --datadir --keyring-file --inside-datadir --key-password-file --keys --plugin-dir --daemon-dir --yes --dry-run --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5024,13 +5144,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keys)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --datadir --keyring --backup --record --forget-backup --state-dir --format --quiet --help"
+            opts="-S -h -P -u -p -q --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --datadir --keyring --backup --record --forget-backup --state-dir --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6196,13 +6336,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__plan)
-            opts="-u -p -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --option-file --datadir --backup --disk --name --unit --format --help"
+            opts="-S -h -P -u -p --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --option-file --datadir --backup --disk --name --unit --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7622,13 +7782,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__plan)
-            opts="-u -p -q -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
+            opts="-S -h -P -u -p -q --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --client-name --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7692,7 +7872,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --host)
+                --client-name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7752,13 +7932,33 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__rotate__subcmd__run)
-            opts="-u -p -q -y -h --socket --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --host --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
+            opts="-S -h -P -u -p -q -y --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --master-key --binlog-key --redo --data-keys --mariadb-key-id --certificate --cert --key --ca --client-name --trust-old-ca --outside --keyring-backup --recipient --recipients-file --identity --datadir --keyring --state-dir --settle --lock-wait --lock-tries --format --quiet --yes --dry-run --log --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7822,7 +8022,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --host)
+                --client-name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

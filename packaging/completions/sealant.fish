@@ -48,7 +48,9 @@ complete -c sealant -n "__fish_sealant_needs_command" -f -a "verify" -d 'Prove o
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "sst" -d 'Galera\'s state transfer, as servers start it (wsrep_sst_method=sealant)'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "generate" -d 'Write man pages, completions, the reference of checks or what was run on which server'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l offline -d 'A data or backup directory, without a server: reads bytes only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l facts -d 'Facts saved with --save, to judge them again' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l fleet -d 'Many servers, concurrently, in one report (TOML; see the user guide)' -r -F
@@ -106,13 +108,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s v -l verbose -d 'Show all findings in the table, passed ones too'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l summary -d 'Show only the map, the servers and the totals in the table'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s q -l quiet -d 'No status line on stderr'
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l fail-on -d 'Exit 3 when a new or worse failure is at least this severe' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run binlogs list policy prune report show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -419,7 +421,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l endpoint -d 'The certificate that a running MySQL or MariaDB server serves' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l key -d 'The certificate\'s key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l ca -d 'The authority it must chain to, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l host -d 'A name or address that it must contain (repeatable) [default: the host of --endpoint]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l client-name -d 'A name or address that it must contain (repeatable) [default: the host of --endpoint]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l warn -d 'Warn if it expires within this many days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l critical -d 'Critical if it expires within this many days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -433,7 +435,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l ca -d 'The authority itself: certificates it has issued stay valid'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l new-key -d 'Make new keys, too'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help'
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -451,7 +455,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l cert -d 'The new certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l key -d 'Its key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l host -d 'A name that the certificate must contain (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l client-name -d 'A name that the certificate must contain (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l outside -d 'Where to check the server from outside [default: its port on this host, or its socket]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l log -d 'Append every statement that changes something to this file, before it is sent [default: statements.jsonl in the directory for state: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -464,7 +468,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l skip-checks -d 'Do not judge the certificate first: if the server or the handshake refuses it, it is rolled back'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l dry-run -d 'Show the plan and change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make an authority: DIR/ca.pem and DIR/ca.key'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "issue" -d 'Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the content of certificate files'
@@ -505,7 +509,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "resume" -d 'Resume a paused run'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "cancel" -d 'End a run; a table that is being copied stays unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and not __fish_seen_subcommand_from plan run status pause resume cancel help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -548,8 +554,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replicated -d 'Replicas have keyrings: changes by gh-ost and pt-online-schema-change may reach them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l purge-binlogs -d 'Remove binary logs that were written in plaintext, except those that a connected replica still reads; replicas that are not connected now must have read them'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -596,7 +604,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l state-dir -d 'Directory of the runs\' state [default: as for `sealant encrypt run`]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
@@ -619,7 +627,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "init" -d 'Write the files that a server needs for keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -649,8 +659,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l inside-datadir -d 'Accept a keyring inside the data directory: whoever copies that directory also has the keys'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l dry-run -d 'Show the plan and change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -675,11 +687,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l write-test -d 'Make the server create and drop an encrypted table, which creates its first key'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write the files that a server needs for keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand keys" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -706,7 +720,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-plaint
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l record -d 'Record in the register what is found, and the backups named by --backup'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s q -l quiet -d 'No status line on stderr'
-complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_seen_subcommand_from audit boot close format header key mount open plan reencrypt help" -f -a "boot" -d 'Open and mount the volume at every boot, and start the server only with it'
@@ -775,7 +789,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l persistent -d 'Store --no-queues and --allow-discards in the header, for everyone who opens the volume'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -l read-only -d 'Open read-only'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from open" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -801,7 +817,7 @@ json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l key-file -d 'File with a key that opens the volume now and afterwards' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l other-key-file -d 'File with another key that shall open it afterwards, too (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l backups -d 'Directory for the old and the new header' -r -F
@@ -1162,7 +1178,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and not __fish_s
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and not __fish_seen_subcommand_from plan run help" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and not __fish_seen_subcommand_from plan run help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and not __fish_seen_subcommand_from plan run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -1181,7 +1199,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l cert -d 'With --certificate: the server\'s new certificate, PEM, from `sealant cert renew` or any authority' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l key -d 'With --certificate: its key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l ca -d 'With --certificate: its authority, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l host -d 'With --certificate: a name that the certificate must contain (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l client-name -d 'With --certificate: a name that the certificate must contain (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l outside -d 'With --certificate: where to check the server from outside [default: its port on this host, or its socket]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l keyring-backup -d 'Write it to this file, which must not exist yet' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l recipient -d 'Encrypt it to this X25519 recipient of age (repeatable)' -r
@@ -1205,8 +1223,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l certificate -d 'The server\'s certificate and its key: --cert, --key, --ca'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l trust-old-ca -d 'With --certificate: keep the server\'s current trusted authorities beside the new one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s S -l socket -d 'The server, by its unix socket' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -1225,7 +1245,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l cert -d 'With --certificate: the server\'s new certificate, PEM, from `sealant cert renew` or any authority' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l key -d 'With --certificate: its key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l ca -d 'With --certificate: its authority, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l host -d 'With --certificate: a name that the certificate must contain (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l client-name -d 'With --certificate: a name that the certificate must contain (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l outside -d 'With --certificate: where to check the server from outside [default: its port on this host, or its socket]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l keyring-backup -d 'Write it to this file, which must not exist yet' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l recipient -d 'Encrypt it to this X25519 recipient of age (repeatable)' -r
@@ -1252,7 +1272,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l dry-run -d 'Show the plan and change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
