@@ -68,7 +68,7 @@ impl Reporter<'_> {
     }
 
     /// The last line for scripts, and the messages at the end.
-    pub(super) fn end(&mut self, line: &MigrateLine<'_>, messages: &[Message]) {
+    pub(super) fn end(&self, line: &MigrateLine<'_>, messages: &[Message]) {
         self.line(line);
         self.say(messages);
     }
