@@ -127,9 +127,14 @@ fn write(pair: &Pair, stop: &AtomicBool) -> Vec<u32> {
 fn a_migration_from_its_first_command_to_its_last() {
     let Some(pair) = Pair::mysql(&GTIDS) else { return };
     pair.source.sql(ROWS).expect("statements");
-    for (verb, more) in
-        [("status", &[][..]), ("verify", &[]), ("cutover", &FENCE), ("finish", &[]), ("abort", &["--yes"])]
-    {
+    for (verb, more) in [
+        ("status", &[][..]),
+        ("verify", &[]),
+        ("cutover", &FENCE),
+        ("report", &[]),
+        ("finish", &[]),
+        ("abort", &["--yes"]),
+    ] {
         ends(&pair, verb, more, 1, &["target: no migration was begun there", "sealant migrate run"]);
     }
     ends(&pair, "run", &[], 2, &["nobody is there to confirm the plan", "--yes"]);
@@ -142,12 +147,14 @@ fn a_migration_from_its_first_command_to_its_last() {
     // The tables are not asked for again.
     ends(&pair, "run", &[], 0, &["20,002 rows compared; every row is equal", "sealant migrate cutover"]);
     ends(&pair, "run", &["--quiet"], 0, &[]);
+    ends(&pair, "report", &[], 0, &["Equal so far", "The cut-over is"]);
     ends(&pair, "finish", &[], 1, &["the cut-over was not done yet", "sealant migrate cutover"]);
     ends(&pair, "cutover", &["--yes"], 2, &["--fence <HOW>"]);
     ends(&pair, "cutover", &FENCE[..2], 2, &["nobody is there to confirm"]);
 
     differences_are_named(&pair);
     a_cut_over(&pair);
+    the_proof_is_kept(&pair);
     assert_equal(&pair);
     ends(&pair, "finish", &[], 0, &["the state of the migration is removed"]);
     ends(&pair, "finish", &[], 1, &["no migration was begun there"]);
@@ -212,7 +219,53 @@ fn a_cut_over(pair: &Pair) {
     for (verb, more) in [("run", &["--yes"][..]), ("verify", &[]), ("abort", &["--yes", "--drop-tables"])] {
         ends(pair, verb, more, 1, &["target: the cut-over was done, so it may have newer rows", "finish"]);
     }
-    ends(pair, "status", &[], 0, &["the cut-over is done", "next      sealant migrate finish"]);
+    ends(pair, "status", &[], 0, &["the cut-over is done", "next      sealant migrate report"]);
+}
+
+/// The report says what was compared and how tables are encrypted, and sees a table that lost its encryption.
+fn the_proof_is_kept(pair: &Pair) {
+    let [page, lines] = ["proof.html", "proof.jsonl"].map(|name| pair.path(name));
+    let files = ["--html", page.to_str().expect("ASCII"), "--proof", lines.to_str().expect("ASCII")];
+    let summary =
+        ends(pair, "report", &files, 0, &["Proven: every row was compared after its last change", "root@localhost"]);
+    assert_eq!(summary.lines().find(|line| line.chars().count() > 80), None, "{summary}");
+    let page = std::fs::read_to_string(page).expect("it was written");
+    for part in
+        ["clear &#62; encrypted", "encrypted &#62; encrypted", "shop.orders", "without writes at the source", "differs"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http:"), "{page}");
+
+    let text = std::fs::read_to_string(lines).expect("it was written");
+    let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    records.iter().for_each(|record| has_its_schema(record, "migrate-proof-1"));
+    assert_eq!(records[0]["verdict"], "proven");
+    let rows = records.iter().filter(|record| record["record"] == "chunk" && record["current"] == true);
+    let rows: u64 = rows.map(|chunk| chunk["rows"].as_u64().expect("a number")).sum();
+    let expected =
+        pair.source.value("SELECT (SELECT COUNT(*) FROM shop.orders) + (SELECT COUNT(*) FROM shop.customers)");
+    assert_eq!(rows.to_string(), expected.expect("a number"));
+    let end = text.trim_end().rfind('\n').expect("several lines") + 1;
+    let sha256 = records[records.len() - 1]["sha256"].as_str().expect("a text");
+    assert_eq!(sha256_of(&text[..end]), sha256);
+
+    pair.target.sql("ALTER TABLE shop.orders ENCRYPTION = 'N'").expect("statements");
+    ends_with_findings(pair);
+    pair.target.sql("ALTER TABLE shop.orders ENCRYPTION = 'Y'").expect("statements");
+}
+
+fn ends_with_findings(pair: &Pair) {
+    let (code, said) = migrate(pair, "report", &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("a table is less encrypted"), "{said}");
+}
+
+/// By a program that shares nothing with the product.
+fn sha256_of(text: &str) -> String {
+    let output =
+        harness::run(&mut Command::new("sha256sum"), text.as_bytes(), Duration::from_secs(10)).expect("it runs");
+    String::from_utf8_lossy(&output.stdout).split(' ').next().unwrap_or_default().to_owned()
 }
 
 #[test]

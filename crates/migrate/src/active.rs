@@ -17,10 +17,11 @@ use crate::{
         table::MovedTable,
     },
     definitions::{self, Compare},
+    journal,
     key::Key,
     link,
     position::{self, Position},
-    preflight::ROW_SETTINGS,
+    preflight::{Link, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
     settings::Settings,
     shared::{Copied, Shared},
@@ -71,6 +72,8 @@ pub(crate) fn with_stream<T>(
     definitions::check(settings, Compare::Encryption)?;
     let begin = may_begin.then_some(settings.encrypt);
     let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, begin)?;
+    journal::create(&mut target, &tables, settings.encrypt || tables.iter().any(|moved| moved.table.encrypted))?;
+    journal::note(&mut target, "opened", &opened(settings, &source))?;
     let shared = read_state(&mut source, &mut target, &tables)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id())?;
     let result = thread::scope(|threads| {
@@ -184,6 +187,19 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
     Ok(shared)
 }
 
+/// The source with its link, and the program.
+fn opened(settings: &Settings, source: &Connection) -> String {
+    let end = &settings.source;
+    let version = source.greeting().server_version().map_or_else(String::new, |version| version.to_string());
+    let link = match Link::of(Side::Source, source, &end.options).transport {
+        Transport::Tls { version, .. } => version.name().to_owned(),
+        Transport::Socket => "its socket".to_owned(),
+        Transport::Clear => "no encryption".to_owned(),
+    };
+    let program = concat!("sealant ", env!("CARGO_PKG_VERSION"));
+    format!("{}, {version}, over {link}, by {program}", end.target.endpoint)
+}
+
 /// A `server_id` that hardly any other replica has.
 fn server_id() -> u32 {
     const LOWEST: u32 = 1 << 30;
@@ -206,6 +222,11 @@ impl Active<'_> {
         self.report_tables(events);
         events(Event::Progress(self.progress(lag)));
         Ok(())
+    }
+
+    /// Keeps an event for the proof.
+    pub(crate) fn note(&mut self, event: &str, detail: &str) -> Result<(), Error> {
+        journal::note(&mut self.target, event, detail)
     }
 
     /// What is done from now on.

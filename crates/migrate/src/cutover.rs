@@ -139,18 +139,38 @@ fn fenced(
     source: &mut Connection,
     events: &mut dyn FnMut(Event),
 ) -> Result<SourceEnd, Error> {
+    active.note("clients", &clients(source)?)?;
     state::set_fencing(&mut active.target, &fence.before.text())?;
     active.phase = Phase::CutOver;
     fence.raise(source)?;
     no_replication(source)?;
     nothing_prepared(source)?;
     state::set_step(&mut active.target, "fenced", &[])?;
-    events(Event::Step { name: "fenced" });
+    step(active, "fenced", "", events)?;
     let end = drain(active, source, events)?;
     set_counters(active, source)?;
     switch(active, fence, source, &end)?;
-    events(Event::Step { name: "switched" });
+    let detail = format!("{:.3} s without writes at the source", fence.age().as_secs_f64());
+    // It is done, whether or not that can be kept.
+    drop(step(active, "switched", &detail, events));
     Ok(end)
+}
+
+/// Keeps and reports a step that was done.
+fn step(active: &mut Active<'_>, name: &'static str, detail: &str, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    events(Event::Step { name });
+    active.note(name, detail)
+}
+
+/// The clients that are connected when writes are blocked.
+fn clients(source: &mut Connection) -> Result<String, Error> {
+    let sql = "SELECT CONCAT(user, '@', SUBSTRING_INDEX(host, ':', 1), ': ', COUNT(*)) \
+               FROM information_schema.processlist WHERE user NOT IN ('event_scheduler', 'system user') \
+               AND user <> SUBSTRING_INDEX(CURRENT_USER(), '@', 1) \
+               GROUP BY user, SUBSTRING_INDEX(host, ':', 1) ORDER BY COUNT(*) DESC";
+    let rows = source.query(sql).map_err(Error::of(Side::Source))?;
+    let clients: Vec<_> = rows.rows.iter().filter_map(|row| row.first()?.clone()).collect();
+    Ok(if clients.is_empty() { "none".to_owned() } else { clients.join(", ") })
 }
 
 /// Applies and compares the rest.
@@ -158,13 +178,13 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     let end = still_end(source)?;
     active.wait_applied(&end.gtids)?;
     state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end.log))])?;
-    events(Event::Step { name: "drained" });
+    step(active, "drained", "", events)?;
     verify_changed(active, Hot::Divide, events)?;
     if !active.unverified().is_empty() {
         return Err(Error::NotReady { what: "rows still change at the source".to_owned() });
     }
     state::set_step(&mut active.target, "verified", &[])?;
-    events(Event::Step { name: "verified" });
+    step(active, "verified", "", events)?;
     Ok(end)
 }
 
@@ -211,6 +231,7 @@ fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> 
     fence.lift(source)?;
     // Without it the next call lifts the fence once more; why the cut-over failed matters more.
     drop(state::set_lifted(&mut active.target));
+    drop(active.note("lifted", &format!("{:.3} s without writes at the source", fence.age().as_secs_f64())));
     Ok(())
 }
 

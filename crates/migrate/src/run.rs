@@ -16,6 +16,8 @@ use crate::{
 
 /// Pause before a run goes on after a connection was lost, and number of attempts without anything done.
 const RESUME: (Duration, u32) = (Duration::from_secs(1), 10);
+/// Rows that differ, and are kept by their keys.
+const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
 /// Pause between rounds of comparing what has changed.
 const ROUND: Duration = Duration::from_secs(10);
@@ -101,6 +103,7 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     definitions::check(active.settings, Compare::Everything)?;
     if active.phase == Phase::Copy {
         active.set_phase(Phase::Copied)?;
+        active.note("copied", "every row, and every change since then")?;
         events(Event::Phase(Phase::Copied));
     }
     let mut verified = Verified::default();
@@ -162,11 +165,27 @@ pub(crate) fn verify_changed(
     let chunks = active.unverified();
     active.work_on(Work::Compare);
     let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut || active.beat(events))?;
+    note_compared(active, hot, &outcome)?;
     if outcome.divergences.is_empty() {
         return Ok(Verified { chunks: outcome.chunks, rows: outcome.rows, open: outcome.open });
     }
     outcome.divergences.iter().for_each(|divergence| events(Event::Divergence(divergence.clone())));
     Err(Error::Divergence(outcome.divergences))
+}
+
+/// Keeps what was compared for the proof. Rounds while it follows are too many.
+fn note_compared(active: &mut Active<'_>, hot: Hot, outcome: &verify::Outcome) -> Result<(), Error> {
+    if hot == Hot::Divide && outcome.divergences.is_empty() {
+        active
+            .note("compared", &format!("{} rows equal, {} ranges changed all the time", outcome.rows, outcome.open))?;
+    }
+    if !outcome.divergences.is_empty() {
+        active.note("differing", &format!("{} rows", outcome.divergences.len()))?;
+    }
+    for found in outcome.divergences.iter().take(NOTED) {
+        active.note("differs", &format!("{} {}: {:?}", found.table, found.key, found.kind))?;
+    }
+    Ok(())
 }
 
 /// Compares every row again.

@@ -15,6 +15,7 @@ use crate::{
         gate::{Chunk, State},
         table::MovedTable,
     },
+    journal,
     key::{Key, KeyColumns},
     position::Position,
     shared::Copied,
@@ -121,9 +122,12 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
 
 /// A migration that was killed while it created its tables leaves some of them.
 fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
-    let sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '_sealant' \
-               AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos', 'epoch')";
-    let rows = target.query(sql).map_err(failed)?;
+    let journal = journal::NAMES.join("', '");
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '_sealant' \
+         AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos', 'epoch', '{journal}')"
+    );
+    let rows = target.query(&sql).map_err(failed)?;
     if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::ForeignState { schema: STATE_SCHEMA }) }
 }
 

@@ -49,17 +49,21 @@ pub struct TableStatus {
 pub fn status(target: &End) -> Result<Status, Error> {
     let mut target = link::target(target)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
-    let (running, seen) = sign_of_life(&mut target)?;
-    let position = state::position(&mut target)?.gtids.to_string();
-    let rows = state::copied(&mut target)?;
+    of_connection(&mut target, &run)
+}
+
+pub(crate) fn of_connection(target: &mut Connection, run: &state::Run) -> Result<Status, Error> {
+    let (running, seen) = sign_of_life(target)?;
+    let position = state::position(target)?.gtids.to_string();
+    let rows = state::copied(target)?;
     let mut stored = tables(&rows);
-    let named = state::table_names(&mut target)?.into_iter().map(|(number, name)| {
+    let named = state::table_names(target)?.into_iter().map(|(number, name)| {
         let (table, ends) = stored.remove(number.as_str()).unwrap_or_default();
         TableStatus { name, complete: is_whole(ends), ..table }
     });
     let tables = named.collect();
     let fenced = !run.fence.is_empty() && run.phase != Phase::Switched;
-    Ok(Status { phase: run.phase, step: run.step, fenced, running, seen, position, tables })
+    Ok(Status { phase: run.phase, step: run.step.clone(), fenced, running, seen, position, tables })
 }
 
 fn sign_of_life(target: &mut Connection) -> Result<(bool, Duration), Error> {

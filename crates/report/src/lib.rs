@@ -58,7 +58,8 @@ use audit::outcome::Outcome;
 
 pub use self::migrate::{
     MigrateLine, migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,
-    write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_status,
+    write_migrate_html, write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_proof,
+    write_migrate_proof_lines, write_migrate_status,
 };
 pub use ::verify::size;
 pub use backup::{

@@ -19,6 +19,7 @@ use server::Connection;
 use crate::{
     Divergence, DivergenceKind, End, Error, Side,
     copy::{gate::Chunk, jobs::boundary, read::wait_until_visible, table::MovedTable},
+    journal,
     key::Key,
     link, position,
     settings::Settings,
@@ -52,6 +53,15 @@ impl PartialEq for Checksum {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows && self.sum.is_some() && self.sum == other.sum
     }
+}
+
+/// When a range was read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// How often the chunk had changed before.
+    pub(crate) touches: u64,
+    /// End of the source's log.
+    pub(crate) source_end: String,
 }
 
 /// The hash of each row; `None` if it could not be hashed.
@@ -209,7 +219,7 @@ impl<'m> Verifier<'m> {
     fn rows(&mut self, range: &Range<'m>, tries: u32) -> Result<bool, Error> {
         let sql = expression::of_rows(range.table, range.after.as_ref(), range.upto.as_ref());
         for _ in 0..tries {
-            if let Some((source, target)) = self.both(range, None, &sql, hashes)? {
+            if let Some((source, target, _)) = self.both(range, None, &sql, hashes)? {
                 let differing = differing(range.table, &source, &target);
                 let missing = differing.iter().filter(|found| found.kind != DivergenceKind::Extra).count();
                 self.count_equal(as_u64(source.len().saturating_sub(missing)));
@@ -229,39 +239,45 @@ impl<'m> Verifier<'m> {
         let sql = expression::of_range(range.table, range.after.as_ref(), range.upto.as_ref());
         Ok(match self.both(range, chunk, &sql, sum)? {
             None => Compared::Touched,
-            Some((source, target)) if source == target => {
+            Some((source, target, read)) if source == target => {
                 self.count_equal(source.rows.parse().unwrap_or(0));
+                if let (Some(chunk), Some(sum)) = (chunk, &source.sum) {
+                    let (table, rows) = (range.table.number, source.rows.as_str());
+                    let compared = journal::Compared { table, chunk, rows, checksum: sum, read: &read };
+                    journal::compared(&mut self.target, &compared)?;
+                }
                 Compared::Equal
             }
             Some(_) => Compared::Different,
         })
     }
 
-    /// Reads a range at both ends; `None` if it changed meanwhile. A chunk that is equal is watched from then on.
+    /// Reads a range at both ends, and tells when; `None` if it changed meanwhile. A chunk that is equal
+    /// is watched from then on.
     fn both<T: PartialEq>(
         &mut self,
         range: &Range<'m>,
         chunk: Option<u64>,
         sql: &str,
         read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
-    ) -> Result<Option<(T, T)>, Error> {
+    ) -> Result<Option<(T, T, Read)>, Error> {
         let table = range.table.number;
         let probe = self.shared.update(|following| following.begin_probe(table, &range.after, &range.upto));
         let ended = self.read_both(range, chunk, sql, read);
         let untouched = self.shared.update(|following| {
             let untouched = following.end_probe(probe);
-            if let (true, Ok((source, target, _)), Some(chunk)) = (untouched, &ended, chunk)
+            if let (true, Ok((source, target, ..)), Some(chunk)) = (untouched, &ended, chunk)
                 && source == target
             {
                 following.watched.insert((table, chunk));
             }
             untouched
         });
-        let (source, target, touches) = ended?;
+        let (source, target, read) = ended?;
         if let (true, true, Some(chunk)) = (untouched, source == target, chunk) {
-            state::mark_verified(&mut self.target, table, chunk, touches)?;
+            state::mark_verified(&mut self.target, table, chunk, read.touches)?;
         }
-        Ok(untouched.then_some((source, target)))
+        Ok(untouched.then_some((source, target, read)))
     }
 
     fn read_both<T>(
@@ -270,7 +286,7 @@ impl<'m> Verifier<'m> {
         chunk: Option<u64>,
         sql: &str,
         read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
-    ) -> Result<(T, T, u64), Error> {
+    ) -> Result<(T, T, Read), Error> {
         // Everything that the stream has begun is at the target, and visible at the source.
         let begun = self.shared.wait_begun_applied()?;
         let touches = match chunk {
@@ -283,7 +299,7 @@ impl<'m> Verifier<'m> {
         let target = read(&mut self.target, Side::Target, range.table, sql)?;
         // What the source's snapshot may have seen has passed the stream.
         self.shared.wait(|following| following.delivered.has_reached(&end.file, end.position).then_some(()))?;
-        Ok((source, target, touches))
+        Ok((source, target, Read { touches, source_end: position::shown(&end) }))
     }
 
     fn count(&mut self, range: &Range<'m>) -> Result<u64, Error> {

@@ -4,6 +4,7 @@ mod cutover;
 mod ends;
 mod finish;
 mod plan;
+mod report;
 mod reporting;
 mod run;
 mod scope;
@@ -33,6 +34,7 @@ enum Command {
     Status(Box<status::Status>),
     Verify(Box<verify::Verify>),
     Cutover(Box<cutover::Cutover>),
+    Report(Box<report::Report>),
     Finish(Box<finish::Finish>),
     Abort(Box<finish::Abort>),
 }
@@ -49,6 +51,7 @@ impl Migrate {
             Command::Status(verb) => verb.run(),
             Command::Verify(verb) => verb.run(),
             Command::Cutover(verb) => verb.run(),
+            Command::Report(verb) => verb.run(),
             Command::Finish(verb) => verb.run(),
             Command::Abort(verb) => verb.run(),
         }

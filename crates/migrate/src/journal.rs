@@ -1,0 +1,62 @@
+//! What a migration has done, kept at the target for its proof: events with their times, the encryption of the tables
+//! before, and the last comparison of each chunk.
+
+use server::{Connection, quote};
+
+use crate::{Error, Side, copy::table::MovedTable, verify::Read};
+
+/// Names of the tables, which belong to the state.
+pub(crate) const NAMES: [&str; 3] = ["rest", "compared", "journal"];
+
+const TABLES: [&str; 3] = [
+    "`_sealant`.`rest` (tbl INT PRIMARY KEY, encrypted TINYINT NOT NULL)",
+    "`_sealant`.`compared` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, row_count BIGINT UNSIGNED NOT NULL, \
+     checksum VARCHAR(80) NOT NULL, source_end VARBINARY(600) NOT NULL, at TIMESTAMP NOT NULL, touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
+    "`_sealant`.`journal` (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, at TIMESTAMP(3) NOT NULL, \
+     event VARCHAR(32) NOT NULL, detail VARBINARY(4000) NOT NULL)",
+];
+/// Bytes of a detail that are kept.
+const DETAIL: usize = 4000;
+
+/// Creates the tables, and keeps what the source's encryption was when the migration began.
+pub(crate) fn create(target: &mut Connection, tables: &[MovedTable], encrypted: bool) -> Result<(), Error> {
+    let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
+    let mut statements: Vec<_> =
+        TABLES.iter().map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")).collect();
+    let states = tables.iter().map(|moved| format!("({}, {})", moved.number, u8::from(moved.table.encrypted)));
+    let states = states.collect::<Vec<_>>().join(", ");
+    statements.push(format!("INSERT IGNORE INTO `_sealant`.`rest` VALUES {states}"));
+    statements.iter().try_for_each(|sql| execute(target, sql))
+}
+
+/// Keeps an event.
+pub(crate) fn note(target: &mut Connection, event: &str, detail: &str) -> Result<(), Error> {
+    let end = (0..=detail.len().min(DETAIL)).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);
+    let (event, detail) = (quote::text(event), quote::text(detail.get(..end).unwrap_or_default()));
+    execute(target, &format!("INSERT INTO `_sealant`.`journal` (at, event, detail) VALUES (NOW(3), {event}, {detail})"))
+}
+
+/// Both ends have the same rows of a chunk.
+#[derive(Debug)]
+pub(crate) struct Compared<'c> {
+    pub(crate) table: usize,
+    pub(crate) chunk: u64,
+    /// Number of rows.
+    pub(crate) rows: &'c str,
+    /// Sum of their hashes.
+    pub(crate) checksum: &'c str,
+    /// When it was read.
+    pub(crate) read: &'c Read,
+}
+
+/// Keeps a comparison, instead of the chunk's last one.
+pub(crate) fn compared(target: &mut Connection, compared: &Compared<'_>) -> Result<(), Error> {
+    let Compared { table, chunk, rows, checksum, read } = compared;
+    let [rows, checksum, end] = [rows, checksum, read.source_end.as_str()].map(quote::text);
+    let values = format!("{table}, {chunk}, {rows}, {checksum}, {end}, NOW(), {}", read.touches);
+    execute(target, &format!("REPLACE INTO `_sealant`.`compared` VALUES ({values})"))
+}
+
+fn execute(target: &mut Connection, sql: &str) -> Result<(), Error> {
+    target.query(sql).map(drop).map_err(Error::of(Side::Target))
+}

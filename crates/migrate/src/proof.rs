@@ -1,0 +1,202 @@
+//! The proof of a migration: what was compared, when, and at which position, and how each table is encrypted.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::Serialize;
+use server::{Connection, Rows};
+
+use crate::{
+    End, Error, Phase, Side, Status, TableStatus,
+    catalog::{Filter, read},
+    link, state,
+    status::of_connection,
+};
+
+/// What the target has kept of a migration, and how its tables are encrypted now.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// When it was read, in UTC.
+    pub at: String,
+    /// The target: address, version, UUID.
+    pub target: [String; 3],
+    /// UUID of the source.
+    pub source_uuid: String,
+    /// End of the source's log when it was fenced; empty before.
+    pub source_end: String,
+    /// End of the target's log when the cut-over was done; empty before.
+    pub target_end: String,
+    /// How far the migration is.
+    pub status: Status,
+    /// The tables, in the order of [`Status::tables`].
+    pub tables: Vec<TableProof>,
+    /// What has happened.
+    pub journal: Vec<Entry>,
+}
+
+/// A table.
+#[derive(Clone, Debug, Serialize)]
+pub struct TableProof {
+    /// `schema.table`.
+    pub table: String,
+    /// Whether it was encrypted at the source when the migration began.
+    pub source_encrypted: Option<bool>,
+    /// Whether it is encrypted at the target now; `None` if it is not there.
+    pub target_encrypted: Option<bool>,
+    /// Its chunks.
+    #[serde(skip)]
+    pub chunks: Vec<ChunkProof>,
+}
+
+impl TableProof {
+    /// Whether it is less encrypted than it was, or one of both is not known.
+    #[must_use]
+    pub const fn is_weaker(&self) -> bool {
+        !matches!((self.source_encrypted, self.target_encrypted), (Some(false), Some(_)) | (Some(true), Some(true)))
+    }
+}
+
+/// The last comparison of a chunk: both ends had this many rows with this sum of hashes.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChunkProof {
+    /// `schema.table`.
+    pub table: String,
+    /// Number of the chunk.
+    pub chunk: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Sum of the hashes of the rows: 60 bits of SHA-256 each.
+    pub checksum: String,
+    /// End of the source's log when it was read.
+    pub position: String,
+    /// When, in UTC.
+    pub at: String,
+    /// Whether it has not changed since then.
+    pub current: bool,
+}
+
+/// An event.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// When, in UTC.
+    pub at: String,
+    /// What.
+    pub what: String,
+    /// More of it.
+    pub detail: String,
+}
+
+/// What a proof proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every row was compared after its last change and is equal, and no table is less encrypted.
+    Proven,
+    /// Some rows are not copied, not compared since they changed, or differ.
+    NotCompared,
+    /// A table is less encrypted than it was at the source, or it is not known.
+    LessEncrypted,
+}
+
+impl Proof {
+    /// What it proves.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let whole = |table: &TableStatus| table.complete && table.verified == table.chunks;
+        if self.tables.iter().any(TableProof::is_weaker) {
+            return Verdict::LessEncrypted;
+        }
+        if self.status.tables.iter().all(whole) { Verdict::Proven } else { Verdict::NotCompared }
+    }
+}
+
+/// Reads the proof from the target, which alone is contacted.
+///
+/// # Errors
+/// [`Error::NotBegun`] and others.
+pub fn proof(end: &End) -> Result<Proof, Error> {
+    let mut target = link::target(end)?;
+    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
+    let status = of_connection(&mut target, &run)?;
+    let sql = "SELECT NOW() AS at, @@GLOBAL.version AS version, @@GLOBAL.server_uuid AS uuid, \
+               (SELECT target_end FROM `_sealant`.`run` WHERE id = 1) AS target_end";
+    let rows = ask(&mut target, sql)?;
+    let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
+    let tables = tables(&mut target, end)?;
+    let journal = journal(&mut target)?;
+    let source_end = if run.phase == Phase::Switched { run.source_end } else { String::new() };
+    Ok(Proof {
+        at: text("at"),
+        target: [end.target.endpoint.to_string(), text("version"), text("uuid")],
+        source_uuid: run.source_uuid,
+        source_end,
+        target_end: text("target_end"),
+        status,
+        tables,
+        journal,
+    })
+}
+
+fn ask(target: &mut Connection, sql: &str) -> Result<Rows, Error> {
+    target.query(sql).map_err(Error::of(Side::Target))
+}
+
+fn tables(target: &mut Connection, end: &End) -> Result<Vec<TableProof>, Error> {
+    let names = state::table_names(target)?;
+    let now = encrypted_now(end, &names)?;
+    let rest = ask(target, "SELECT tbl, encrypted FROM `_sealant`.`rest`")?;
+    let each =
+        (0..rest.rows.len()).filter_map(|row| Some((rest.value(row, "tbl")?, rest.value(row, "encrypted")? != "0")));
+    let before: HashMap<_, _> = each.collect();
+    let mut chunks = chunks(target, &names)?;
+    let table = |(number, name): (String, String)| TableProof {
+        source_encrypted: before.get(number.as_str()).copied(),
+        target_encrypted: now.get(&name).copied(),
+        chunks: chunks.remove(&number).unwrap_or_default(),
+        table: name,
+    };
+    Ok(names.into_iter().map(table).collect())
+}
+
+/// Encryption of the tables by the target's dictionary.
+fn encrypted_now(end: &End, names: &[(String, String)]) -> Result<HashMap<String, bool>, Error> {
+    let schemas: BTreeSet<_> =
+        names.iter().filter_map(|(_, name)| name.split_once('.')).map(|(schema, _)| schema).collect();
+    let filter = Filter { schemas: schemas.into_iter().map(str::to_owned).collect(), ..Filter::default() };
+    let catalog = read(&mut link::definitions(Side::Target, end)?, &filter).map_err(Error::of(Side::Target))?;
+    Ok(catalog.tables.iter().map(|table| (table.label(), table.encrypted)).collect())
+}
+
+/// The comparisons, by the numbers of the tables.
+fn chunks(target: &mut Connection, names: &[(String, String)]) -> Result<HashMap<String, Vec<ChunkProof>>, Error> {
+    let sql = "SELECT d.tbl AS tbl, d.number AS number, d.row_count AS row_count, checksum, source_end, at, \
+                 verified <> 0 AND c.touches = d.touches AS verified \
+               FROM `_sealant`.`compared` d JOIN `_sealant`.`chunk` c ON c.tbl = d.tbl AND c.number = d.number \
+               ORDER BY d.tbl, d.number";
+    let rows = ask(target, sql)?;
+    let names: HashMap<_, _> = names.iter().map(|(number, name)| (number.as_str(), name)).collect();
+    let mut chunks: HashMap<String, Vec<ChunkProof>> = HashMap::new();
+    for row in 0..rows.rows.len() {
+        let text = |name| rows.value(row, name).unwrap_or_default().to_owned();
+        let number = |name| rows.value(row, name).and_then(|text| text.parse().ok()).unwrap_or(0_u64);
+        let table = text("tbl");
+        let chunk = ChunkProof {
+            table: names.get(table.as_str()).map_or_else(String::new, |name| (*name).clone()),
+            chunk: number("number"),
+            rows: number("row_count"),
+            checksum: text("checksum"),
+            position: text("source_end"),
+            at: text("at"),
+            current: number("verified") != 0,
+        };
+        chunks.entry(table).or_default().push(chunk);
+    }
+    Ok(chunks)
+}
+
+fn journal(target: &mut Connection) -> Result<Vec<Entry>, Error> {
+    let rows = ask(target, "SELECT at, event, detail FROM `_sealant`.`journal` ORDER BY id")?;
+    let entry = |row| {
+        let text = |name| rows.value(row, name).unwrap_or_default().to_owned();
+        Entry { at: text("at"), what: text("event"), detail: text("detail") }
+    };
+    Ok((0..rows.rows.len()).map(entry).collect())
+}

@@ -1,0 +1,217 @@
+//! The proof of a migration: for a terminal, as JSON Lines to keep, and as a page for an auditor.
+
+use std::io::Write;
+
+use ::migrate::{ChunkProof, Entry, Phase, Proof, TableProof, Verdict};
+use askama::Template;
+use aws_lc_rs::digest::{Context, SHA256};
+use serde_json::{Value, json};
+
+use super::{plan::paragraph, run::phase_name};
+use crate::{
+    Error,
+    html::content_security,
+    json,
+    text::{count, number, visible},
+};
+
+const STYLE: &str = concat!(include_str!("../../templates/bench.css"), include_str!("../../templates/migrate.css"));
+
+/// Writes a summary of the proof as text, in 80 columns.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_migrate_proof(proof: &Proof, out: &mut dyn Write) -> Result<(), Error> {
+    paragraph(out, "verdict", &verdict(proof))?;
+    for (label, text) in facts(proof) {
+        paragraph(out, label, &text)?;
+    }
+    writeln!(out)?;
+    for entry in &proof.journal {
+        paragraph(out, "", format!("{}  {}  {}", entry.at, entry.what, entry.detail).trim_end())?;
+    }
+    Ok(())
+}
+
+/// Writes the proof as JSON Lines, schema `sealant.migrate-proof/1`. The last line has the SHA-256 of all lines before it.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_migrate_proof_lines(proof: &Proof, out: &mut dyn Write) -> Result<(), Error> {
+    let mut hash = Context::new(&SHA256);
+    let mut line = |record: &str, fields: Value| -> Result<(), Error> {
+        let text = line(record, fields)?;
+        hash.update(&text);
+        Ok(out.write_all(&text)?)
+    };
+    line("migration", migration(proof))?;
+    for (table, status) in proof.tables.iter().zip(&proof.status.tables) {
+        let mut fields = serde_json::to_value(table)?;
+        if let Value::Object(fields) = &mut fields {
+            fields
+                .extend([("complete".to_owned(), json!(status.complete)), ("chunks".to_owned(), json!(status.chunks))]);
+            fields.extend([("equal_chunks".to_owned(), json!(status.verified))]);
+        }
+        line("table", fields)?;
+    }
+    for chunk in proof.tables.iter().flat_map(|table| &table.chunks) {
+        line("chunk", serde_json::to_value(chunk)?)?;
+    }
+    for entry in &proof.journal {
+        line("event", serde_json::to_value(entry)?)?;
+    }
+    let digest: String = hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(out.write_all(&self::line("end", json!({ "sha256": digest }))?)?)
+}
+
+fn line(record: &str, fields: Value) -> Result<Vec<u8>, Error> {
+    let mut object = serde_json::Map::from_iter([
+        ("schema".to_owned(), json!("sealant.migrate-proof/1")),
+        ("record".to_owned(), json!(record)),
+    ]);
+    if let Value::Object(fields) = fields {
+        object.extend(fields);
+    }
+    let mut text = Vec::new();
+    json::line(&object, &mut text)?;
+    Ok(text)
+}
+
+fn migration(proof: &Proof) -> Value {
+    let [endpoint, version, uuid] = &proof.target;
+    json!({
+        "at": proof.at,
+        "verdict": match proof.verdict() {
+            Verdict::Proven => "proven",
+            Verdict::NotCompared => "not-compared",
+            Verdict::LessEncrypted => "less-encrypted",
+        },
+        "phase": phase_name(proof.status.phase),
+        "source": { "uuid": proof.source_uuid, "end_position": proof.source_end },
+        "target": { "endpoint": endpoint, "version": version, "uuid": uuid, "end_position": proof.target_end },
+        "applied": proof.status.position,
+    })
+}
+
+/// The verdict as a sentence.
+fn verdict(proof: &Proof) -> String {
+    match (proof.verdict(), proof.status.phase) {
+        (Verdict::Proven, Phase::Switched) => {
+            "Proven: every row was compared after its last change and is equal, and no table is less encrypted.".to_owned()
+        }
+        (Verdict::Proven, _) => {
+            "Equal so far: every row was compared and is equal, and no table is less encrypted. The cut-over is not done."
+                .to_owned()
+        }
+        (Verdict::NotCompared, _) => {
+            "Not proven: rows are not copied, not compared since they changed, or differ.".to_owned()
+        }
+        (Verdict::LessEncrypted, _) => "Not proven: a table is less encrypted than it was, or is not there.".to_owned(),
+    }
+}
+
+/// What is said of the migration as a whole.
+fn facts(proof: &Proof) -> Vec<(&'static str, String)> {
+    let [endpoint, version, uuid] = &proof.target;
+    let opened = proof.journal.iter().find(|entry| entry.what == "opened");
+    let opened = opened.map_or_else(String::new, |entry| format!("{}, ", entry.detail));
+    let chunks: Vec<&ChunkProof> = proof.tables.iter().flat_map(|table| &table.chunks).collect();
+    let current = || chunks.iter().filter(|chunk| chunk.current);
+    let rows: u64 = current().map(|chunk| chunk.rows).sum();
+    let compared = format!(
+        "{} of {} in {}, by a sum of 60 bits of SHA-256 of each row, computed by both servers",
+        count(current().count(), "range"),
+        number(proof.status.tables.iter().map(|table| table.chunks).sum::<u64>()),
+        count(proof.tables.len(), "table")
+    );
+    let mut facts = vec![
+        ("source", format!("{opened}server {}", proof.source_uuid)),
+        ("target", format!("{endpoint}, {version}, server {uuid}")),
+        ("rows", format!("{}: {compared}", count(rows, "row"))),
+    ];
+    if !proof.source_end.is_empty() {
+        facts.push(("end", format!("the target has everything up to {} of the source's log", proof.source_end)));
+    }
+    let blocked = proof.journal.iter().filter(|entry| matches!(entry.what.as_str(), "switched" | "lifted"));
+    facts.extend(blocked.map(|entry| {
+        let until = if entry.what == "switched" { "the cut-over was done" } else { "they were let go on" };
+        ("blocked", format!("{}, until {until} at {}", entry.detail, entry.at))
+    }));
+    if let Some(clients) = proof.journal.iter().rfind(|entry| entry.what == "clients") {
+        facts.push(("clients", format!("connected at the source when writes were blocked: {}", clients.detail)));
+    }
+    facts.push(("read", format!("{} UTC", proof.at)));
+    facts
+}
+
+#[derive(Template)]
+#[template(path = "migrate.html")]
+struct Page<'p> {
+    policy: String,
+    style: &'static str,
+    proven: bool,
+    verdict: String,
+    facts: Vec<(&'static str, String)>,
+    tables: Vec<Row>,
+    journal: Vec<[String; 3]>,
+    position: &'p str,
+}
+
+/// A table's cells.
+struct Row {
+    name: String,
+    rows: String,
+    ranges: String,
+    last: String,
+    position: String,
+    rest: String,
+    good: bool,
+}
+
+/// Writes a page for an auditor. It loads no other resource and runs no script.
+///
+/// # Errors
+/// [`Error::Write`], [`Error::Template`].
+pub fn write_migrate_html(proof: &Proof, out: &mut dyn Write) -> Result<(), Error> {
+    let page = Page {
+        policy: content_security(STYLE, ""),
+        style: STYLE,
+        proven: proof.verdict() == Verdict::Proven,
+        verdict: verdict(proof),
+        facts: facts(proof).into_iter().map(|(label, text)| (label, visible(&text).into_owned())).collect(),
+        tables: proof
+            .tables
+            .iter()
+            .zip(&proof.status.tables)
+            .map(|(table, status)| row(table, status.chunks))
+            .collect(),
+        journal: proof.journal.iter().map(cells).collect(),
+        position: &proof.status.position,
+    };
+    Ok(out.write_all(page.render()?.as_bytes())?)
+}
+
+fn cells(entry: &Entry) -> [String; 3] {
+    [&entry.at, &entry.what, &entry.detail].map(|text| visible(text).into_owned())
+}
+
+fn row(table: &TableProof, chunks: u64) -> Row {
+    let current = || table.chunks.iter().filter(|chunk| chunk.current);
+    let equal = u64::try_from(current().count()).unwrap_or(u64::MAX);
+    let text = |chunk: Option<&ChunkProof>, field: fn(&ChunkProof) -> &str| chunk.map_or("–", field).to_owned();
+    let last = current().max_by_key(|chunk| &chunk.at);
+    let state = |encrypted: Option<bool>| match encrypted {
+        Some(true) => "encrypted",
+        Some(false) => "clear",
+        None => "unknown",
+    };
+    Row {
+        name: visible(&table.table).into_owned(),
+        rows: number(current().map(|chunk| chunk.rows).sum::<u64>()),
+        ranges: format!("{} of {}", number(equal), number(chunks)),
+        last: text(last, |chunk| &chunk.at),
+        position: text(last, |chunk| &chunk.position),
+        rest: format!("{} > {}", state(table.source_encrypted), state(table.target_encrypted)),
+        good: equal == chunks && chunks > 0 && !table.is_weaker(),
+    }
+}

@@ -1,0 +1,59 @@
+//! `sealant migrate report`: the proof of a migration.
+
+use std::path::PathBuf;
+
+use ::migrate::{Proof, Verdict, proof};
+use clap::Args;
+use report::{write_migrate_html, write_migrate_proof, write_migrate_proof_lines};
+
+use super::scope::Scope;
+use crate::exit::{self, Exit};
+use crate::output::file::{check_writable, replace, to_stdout};
+use crate::output::message::Failure;
+
+/// Show and keep the proof: what was compared, when, at which position; encryption of each table; how long writes were
+/// blocked
+///
+/// Only the target is contacted: the proof is kept in the state there, which `finish` and `abort` remove.
+#[derive(Debug, Args)]
+#[command(after_help = exit::help("", EXITS))]
+pub(crate) struct Report {
+    #[command(flatten)]
+    scope: Scope,
+    /// Write a page for people to this file; it needs no other file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    html: Option<PathBuf>,
+    /// Write the proof as JSON Lines to this file: each comparison, and a SHA-256 over all; its schema is in docs/schema
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    proof: Option<PathBuf>,
+}
+
+pub(super) const EXITS: exit::Codes = &[
+    (Exit::Clean, "every row was compared after its last change and is equal, and no table is less encrypted"),
+    (Exit::Failed, "there is no migration, or the target cannot be reached"),
+    (Exit::Findings, "a table is less encrypted than it was at the source, or is not at the target"),
+    (Exit::Incomplete, "rows are not copied, not compared since they changed, or differ"),
+];
+
+impl Report {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        self.html.iter().chain(&self.proof).try_for_each(|path| check_writable(path))?;
+        let found = proof(&self.scope.target()?)?;
+        self.write(&found)?;
+        Ok(match found.verdict() {
+            Verdict::Proven => Exit::Clean,
+            Verdict::LessEncrypted => Exit::Findings,
+            Verdict::NotCompared => Exit::Incomplete,
+        })
+    }
+
+    fn write(&self, found: &Proof) -> Result<(), Failure> {
+        if let Some(path) = &self.html {
+            replace(path, &|out| write_migrate_html(found, out).map_err(std::io::Error::from))?;
+        }
+        if let Some(path) = &self.proof {
+            replace(path, &|out| write_migrate_proof_lines(found, out).map_err(std::io::Error::from))?;
+        }
+        to_stdout(&|out| write_migrate_proof(found, out).map_err(std::io::Error::from))
+    }
+}
