@@ -1,6 +1,6 @@
 //! Certificates of both ends, created for this run.
 
-use pki::{Authority, KeyType, Order, Usage};
+use pki::{Authority, IssueRequest, KeyType, Usage};
 use tunnel::{Credentials, fuzzing::MaliciousPeer};
 
 /// Both ends, with their own authority.
@@ -12,8 +12,8 @@ pub fn hostile() -> MaliciousPeer {
     let [near, far] = ["near", "far"].map(|name| {
         let name = name.parse().expect("a name");
         let key = KeyType::EcdsaP256;
-        let order = Order { name, alternatives: Vec::new(), key, usage: Usage::Both, days: 1, replace: false };
-        let files = issuer.issue(&order).expect("a certificate");
+        let request = IssueRequest { name, alternatives: Vec::new(), key, usage: Usage::Both, days: 1, replace: false };
+        let files = issuer.issue(&request).expect("a certificate");
         Credentials { certificate: files.certificate, key: files.key, ca: authority.certificate.clone() }
     });
     MaliciousPeer::new(near, far)

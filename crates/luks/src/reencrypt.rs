@@ -229,7 +229,7 @@ impl Reencrypt<'_> {
     ///
     /// # Errors
     /// [`Error`]; unless the message says that nothing was changed, a run with `resume` continues.
-    pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(ReencryptStep)) -> Result<PathBuf, Error> {
+    pub fn run(&self, ready: &Ready, on_step: &mut dyn FnMut(ReencryptStep)) -> Result<PathBuf, Error> {
         let before = &ready.before.volume;
         if Header::read(&open(self.device)?, self.device)?.volume != *before {
             return Err(Error::refused(self.device, "its header has changed since the plan was made"));
@@ -238,7 +238,7 @@ impl Reencrypt<'_> {
         // A header saved during a re-encryption is of no use.
         if !self.resume {
             let saved = self.save(&ready.before)?;
-            tell(ReencryptStep::Done(format!("previous header saved in {}", saved.display())));
+            on_step(ReencryptStep::Done(format!("previous header saved in {}", saved.display())));
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
             let unfinished_run = serde_json::to_vec(&UnfinishedRun { others: self.others.len(), header });
             let unfinished_run = unfinished_run.map_err(|error| Error::io(&note)(error.into()))?;
@@ -258,22 +258,22 @@ impl Reencrypt<'_> {
         let mut finished = ready.finished;
         if self.resume && before.is_at_work() {
             self.cryptsetup.recover(self.device, self.key)?;
-            tell(ReencryptStep::Done("the part that was being written at the interruption is recovered".to_owned()));
+            on_step(ReencryptStep::Done("the part that was being written at the interruption is recovered".to_owned()));
             // If that was the last part, there is nothing left to resume.
             finished = !Header::read(&open(self.device)?, self.device)?.volume.reencrypting();
         }
         if !finished {
             self.cryptsetup
-                .reencrypt(self.device, self.key, &how, &mut |progress| tell(ReencryptStep::Progress(progress)))?;
+                .reencrypt(self.device, self.key, &how, &mut |progress| on_step(ReencryptStep::Progress(progress)))?;
         }
         self.prove(before)?;
-        tell(ReencryptStep::Done("all data re-encrypted, and the key opens it".to_owned()));
+        on_step(ReencryptStep::Done("all data re-encrypted, and the key opens it".to_owned()));
         for (number, other) in (1_usize..).zip(self.others) {
             let slot = match self.cryptsetup.opens(self.device, other, None)? {
                 Some(slot) => slot,
                 None => key::add(self.cryptsetup, self.device, self.key, other, self.iterations)?,
             };
-            tell(ReencryptStep::Done(format!("other key {number} opens slot {slot}")));
+            on_step(ReencryptStep::Done(format!("other key {number} opens slot {slot}")));
         }
         let saved = self.save(&Header::read(&open(self.device)?, self.device)?)?;
         remove(&note)?;

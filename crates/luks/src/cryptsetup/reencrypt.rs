@@ -81,7 +81,7 @@ impl Cryptsetup {
         self.call("repair", device, &args, key).map(drop)
     }
 
-    /// Re-encrypts `device`. This may take hours and has no time limit. `tell` receives the progress.
+    /// Re-encrypts `device`. This may take hours and has no time limit. `on_progress` receives the progress.
     ///
     /// # Errors
     /// [`Error`]; completed work is kept, and another run resumes.
@@ -90,7 +90,7 @@ impl Cryptsetup {
         device: &Path,
         key: &Secret,
         how: &Reencryption,
-        tell: &mut dyn FnMut(Progress),
+        on_progress: &mut dyn FnMut(Progress),
     ) -> Result<(), Error> {
         check_derivation_cost(device)?;
         let numbers = [("--key-slot", how.slot), ("--key-size", how.key_bits), ("--sector-size", how.sector_bytes)];
@@ -111,7 +111,7 @@ impl Cryptsetup {
             args.push("--force-offline-reencrypt");
         }
         let args: Vec<&OsStr> = args.into_iter().map(OsStr::new).chain([device.as_os_str()]).collect();
-        let mut heard = |line: &str| Progress::parse(line).into_iter().for_each(&mut *tell);
+        let mut heard = |line: &str| Progress::parse(line).into_iter().for_each(&mut *on_progress);
         let ended =
             run_with_lines(&self.program, &args, Some(key.bytes()), Duration::MAX, &mut heard).map_err(Error::Run)?;
         let never = || Error::TimedOut { verb: "reencrypt".to_owned(), seconds: u64::MAX };

@@ -131,15 +131,15 @@ impl Creation<'_> {
     }
 
     /// Creates the volume and verifies each step: the header is read back and judged; the key opens it and another key
-    /// does not; the file system is visible inside the volume, and outside only the volume is. `tell` receives each
+    /// does not; the file system is visible inside the volume, and outside only the volume is. `on_step` receives each
     /// result.
     /// # Errors
     /// [`Error`].
-    pub fn run(&self, key: &Secret, tell: &mut dyn FnMut(String)) -> Result<Created, Error> {
+    pub fn run(&self, key: &Secret, on_step: &mut dyn FnMut(String)) -> Result<Created, Error> {
         self.check()?;
         self.cryptsetup.format(self.device, key, &self.format)?;
         let header = self.proven_header()?;
-        tell(format!("LUKS2 header written, read back and judged: UUID {}", header.volume.uuid));
+        on_step(format!("LUKS2 header written, read back and judged: UUID {}", header.volume.uuid));
         let opens = self.cryptsetup.opens(self.device, key, None)?;
         let Some(slot) = opens else {
             return Err(Error::not_proven(self.device, "the key does not open the volume that was just made"));
@@ -147,14 +147,14 @@ impl Creation<'_> {
         if self.cryptsetup.opens(self.device, &other_key()?, None)?.is_some() {
             return Err(Error::not_proven(self.device, "a random key opens it"));
         }
-        tell(format!("the key opens slot {slot}, a random one opens nothing"));
+        on_step(format!("the key opens slot {slot}, a random one opens nothing"));
         if let Some(system) = self.file_system {
             self.make(system, key, &header.volume.uuid)?;
-            tell(format!("{} created inside; outside only the LUKS volume is visible", system.as_str()));
+            on_step(format!("{} created inside; outside only the LUKS volume is visible", system.as_str()));
         }
         let backup = self.backups.map(|directory| self.save(&header, directory)).transpose()?;
         if let Some(backup) = &backup {
-            tell(format!("header saved in {}", backup.display()));
+            on_step(format!("header saved in {}", backup.display()));
         }
         Ok(Created { uuid: header.volume.uuid, slot, backup })
     }

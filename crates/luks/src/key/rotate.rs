@@ -113,17 +113,17 @@ impl Rotation<'_> {
         )
     }
 
-    /// Runs the rotation, or resumes an interrupted one. Calls `go_on` after each step; if it returns false, the
+    /// Runs the rotation, or resumes an interrupted one. Calls `after_step` after each step; if it returns false, the
     /// rotation stops before the next one. Returns the header backups that the old key still opens.
     ///
     /// # Errors
     /// [`Error`]. In every case a stored key opens the volume.
-    pub fn run(&self, go_on: &mut dyn FnMut(&CompletedStep) -> bool) -> Result<Vec<PathBuf>, Error> {
+    pub fn run(&self, after_step: &mut dyn FnMut(&CompletedStep) -> bool) -> Result<Vec<PathBuf>, Error> {
         changeable(self.device)?;
         let store = Store::open(self.key)?;
         let mut on_step = |step: RotationStep, slot: Option<u32>, file: Option<&Path>| {
             let stepped = CompletedStep { step, slot, file: file.map(Path::to_owned) };
-            if go_on(&stepped) { Ok(()) } else { Err(Error::Stopped) }
+            if after_step(&stepped) { Ok(()) } else { Err(Error::Stopped) }
         };
         if store.new.exists() || !store.old.exists() {
             self.renew(&store, &mut on_step)?;

@@ -220,7 +220,7 @@ mod tests {
             preparation(directory.path(), &program).prepare(None).map_err(|reason| reason.to_string())
         };
         assert!(run("echo 'Error: no redo log' >&2; exit 1").unwrap_err().ends_with("Error: no redo log"));
-        assert!(run("exit 0").unwrap_err().contains("does not say that it is prepared"));
+        assert!(run("exit 0").unwrap_err().contains("is not marked as prepared"));
         assert_eq!(run("echo 'backup_type = log-applied' > \"${2#--target-dir=}/xtrabackup_checkpoints\""), Ok(()));
         assert!(!directory.path().join("list").exists());
     }
