@@ -19,15 +19,23 @@ fn short(package: &str) -> &str {
     package.strip_prefix("sealant-").unwrap_or(package)
 }
 
-/// Crates of the workspace, each with the crates it depends on.
-fn workspace_crates() -> Crates {
+/// The packages of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"];
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
     let output = Command::new(cargo).args(arguments).arg(manifest).output().expect("cargo starts");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+fn name(value: &Value) -> String {
+    value["name"].as_str().expect("a name").to_owned()
+}
+
+/// Crates of the workspace, each with the crates it depends on.
+fn workspace_crates() -> Crates {
+    let packages = packages();
     let needs = |package: &Value| {
         let normal =
             package["dependencies"].as_array().expect("dependencies").iter().filter(|needed| needed["kind"].is_null());
@@ -67,6 +75,25 @@ fn layers() -> BTreeMap<String, usize> {
 #[test]
 fn every_crate_is_on_the_page_with_its_dependencies() {
     assert_eq!(page_crates(), workspace_crates());
+}
+
+/// The package of the binary is described for those who install it.
+#[test]
+fn a_crate_is_described_as_on_the_page() {
+    let rows = PAGE.lines().filter(|line| line.starts_with("| `"));
+    let described: BTreeMap<String, &str> = rows
+        .map(|row| {
+            let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
+            (quoted(cells[0]).next().expect("a name"), cells[1].trim())
+        })
+        .collect();
+    let packages = packages();
+    assert!(packages.len() > described.len());
+    for package in &packages {
+        let (name, description) = (name(package), package["description"].as_str());
+        let Some(sentence) = described.get(short(&name)).filter(|_| name != "sealant") else { continue };
+        assert_eq!(description, Some(*sentence), "{name}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use innodb::SpaceId;
 use innodb::file_name::decoded;
 use innodb::tablespace::{DoublewriteCopies, Family, TablespaceScan};
 use serde::{Deserialize, Serialize};
+use server::dialect::catalog::is_system_schema;
 
 pub use self::bytes::{DeclaredEncryption, byte_evidence, declared_encryption, state_of};
 use self::join::Join;
@@ -278,9 +279,9 @@ impl Artefact<'_> {
     /// data.
     #[must_use]
     pub fn is_system_table(&self) -> bool {
-        let current = |schema: &str| ["mysql", "performance_schema", "information_schema", "sys"].contains(&schema);
         let log = |table: &str| ["general_log", "slow_log"].contains(&table);
-        self.kind == Kind::PlainTable && self.table().is_some_and(|(schema, table)| current(&schema) && !log(&table))
+        self.kind == Kind::PlainTable
+            && self.table().is_some_and(|(schema, table)| is_system_schema(&schema) && !log(&table))
     }
 
     /// The evidence: the server's row, then the bytes.

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 
 use crate::access;
 use crate::artefact::Artefacts;
-use crate::checks::order;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Finding, Grade, Severity, Status};
 use crate::meaning::{ClosedBy, CutOff, Exposes};
+use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::remedy::Remedy;
 use crate::rules::Rules;
@@ -55,10 +55,14 @@ pub struct Context<'a> {
     pub policy: &'a Policy,
     /// Time of judgement.
     pub now: Timestamp,
-    /// Waivers and baseline, which only the closing checks use.
+    /// Waivers, and which checks run; only the closing checks use them.
     pub rules: &'a Rules,
+    /// Adds to the remedy of the check with this id what has to be done before.
+    pub in_order: fn(&Facts, &str, Remedy) -> Remedy,
     /// Findings of all other checks, for the closing checks; otherwise empty.
     pub findings: &'a [Finding],
+    /// The baseline and its findings, for the closing checks.
+    pub baseline: Option<(&'a Facts, &'a Outcome)>,
 }
 
 /// Result of a check by artefact, before id, title and standards are added.
@@ -210,7 +214,7 @@ impl Check {
     fn to_finding(self, ruling: Ruling, cx: &Context<'_>) -> Finding {
         let failed = ruling.status == Status::Fail;
         let remedy = ruling.remedy.or_else(|| failed.then(|| self.fix.into()));
-        let remedy = remedy.map(|remedy| if failed { order::in_order(cx.facts, self.id, remedy) } else { remedy });
+        let remedy = remedy.map(|remedy| if failed { (cx.in_order)(cx.facts, self.id, remedy) } else { remedy });
         let version = cx.facts.sql.as_ref().map(|sql| sql.identity.version.to_string());
         let cost = failed.then_some(self.cost);
         Finding {

@@ -4,12 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::checks::DRIFT;
-use crate::facts::Facts;
-use crate::finding::{Finding, Severity, Status};
+use crate::finding::{DRIFT, Finding, Severity, Status};
 use crate::outcome::Outcome;
-use crate::rules::Rules;
-use crate::run::judge;
 
 /// The changes from one outcome to a later one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -44,14 +40,6 @@ pub struct Change {
 }
 
 impl Drift {
-    /// Judges and compares saved facts. Both are judged at the time of the later ones; otherwise the remaining validity
-    /// of every certificate would differ.
-    #[must_use]
-    pub fn of_facts(before: &Facts, after: &Facts) -> Self {
-        let (rules, at) = (Rules::default(), after.collected_at);
-        Self::between(&judge(before, &rules, at), &judge(after, &rules, at))
-    }
-
     /// Compares two outcomes. Servers are matched by target; if each side has a single server, they match regardless of
     /// the target.
     #[must_use]
@@ -128,7 +116,7 @@ fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<(&'a str, &'a str)
 /// The worst finding for each key. Drift itself is omitted: otherwise each comparison would report the previous one.
 fn index(outcome: &Outcome, single: bool) -> BTreeMap<Key<'_>, &Finding> {
     let mut index: BTreeMap<Key<'_>, &Finding> = BTreeMap::new();
-    for finding in outcome.findings.iter().filter(|f| f.id != DRIFT.id) {
+    for finding in outcome.findings.iter().filter(|f| f.id != DRIFT) {
         let server = if single { "" } else { finding.server.as_str() };
         let key = Key { server, id: &finding.id, artefact: &finding.artefact };
         let worst = index.entry(key).or_insert(finding);

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use crate::artefact::Artefacts;
 use crate::check::{Check, Context};
-use crate::checks::{closing, judging};
+use crate::checks::{closing, judging, order::in_order};
 use crate::coverage;
+use crate::diff::Drift;
 use crate::facts::Facts;
 use crate::finding::Finding;
 use crate::outcome::{Outcome, Server};
@@ -22,9 +23,34 @@ pub fn judge(facts: &Facts, rules: &Rules, now: Timestamp) -> Outcome {
     outcome
 }
 
+/// Judges and compares saved facts. Both are judged at the time of the later ones; otherwise the remaining validity of
+/// every certificate would differ.
+#[must_use]
+pub fn drift(before: &Facts, after: &Facts) -> Drift {
+    let (rules, at) = (Rules::default(), after.collected_at);
+    Drift::between(&judge(before, &rules, at), &judge(after, &rules, at))
+}
+
+/// The outcome of the baseline with the same checks and limits, as of its own date and without waivers.
+pub(crate) fn judge_baseline(rules: &Rules) -> Option<(&Facts, Outcome)> {
+    let baseline = rules.baseline.as_ref()?;
+    let rules = Rules { policy: rules.policy.clone(), only: rules.only.clone(), ..Rules::default() };
+    Some((baseline, judge(baseline, &rules, baseline.collected_at)))
+}
+
 fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
     let artefacts = Artefacts::join(facts);
-    let mut cx = Context { facts, artefacts: &artefacts, policy: &rules.policy, now, rules, findings: &[] };
+    let baseline = judge_baseline(rules);
+    let mut cx = Context {
+        facts,
+        artefacts: &artefacts,
+        policy: &rules.policy,
+        now,
+        rules,
+        in_order,
+        findings: &[],
+        baseline: baseline.as_ref().map(|(baseline, outcome)| (*baseline, outcome)),
+    };
     let wanted = |check: &&Check| rules.only.is_empty() || rules.only.iter().any(|id| id == check.id);
     let mut findings: Vec<Finding> = judging().filter(wanted).flat_map(|check| check.findings(&cx)).collect();
     let first = findings.clone();

@@ -15,12 +15,14 @@ use server::{ServerVersion, VersionHints};
 
 use crate::artefact::Artefacts;
 use crate::check::{Check, Context};
+use crate::checks::order::in_order;
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::sql::{Answer, Identity, QueryOutcome, Session, SqlFacts};
 use crate::finding::{Finding, Status};
 use crate::rules::Rules;
+use crate::run::judge_baseline;
 
 /// Time of judgement in tests.
 pub(crate) const NOW: &str = "2026-11-20T12:00:00Z";
@@ -141,7 +143,17 @@ impl FactsBuilder {
     pub(crate) fn judge_with(&self, check: &Check, rules: &Rules, findings: &[Finding]) -> Vec<Finding> {
         let artefacts = Artefacts::join(&self.0);
         let now: Timestamp = NOW.parse().unwrap();
-        check.findings(&Context { facts: &self.0, artefacts: &artefacts, policy: &rules.policy, now, rules, findings })
+        let baseline = judge_baseline(rules);
+        check.findings(&Context {
+            facts: &self.0,
+            artefacts: &artefacts,
+            policy: &rules.policy,
+            now,
+            rules,
+            in_order,
+            findings,
+            baseline: baseline.as_ref().map(|(baseline, outcome)| (*baseline, outcome)),
+        })
     }
 
     /// Statuses that `check` returns, in order.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::checks;
-use crate::finding::{Finding, Status};
+use crate::finding::{Finding, Status, WAIVER_EXPIRED};
 
 /// A validated waiver file.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Waiver {
 }
 
 /// Waiving the check of waivers would hide expired ones.
-const NEVER_WAIVED: &[&str] = &[checks::WAIVER_EXPIRED.id];
+const NEVER_WAIVED: &[&str] = &[WAIVER_EXPIRED];
 
 /// Whether a finding is one that a waiver can cover.
 #[must_use]

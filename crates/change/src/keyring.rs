@@ -20,10 +20,10 @@ use crate::{Error, Session};
 pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
     /// Space for a few keys.
     const SPARE: u64 = 16 << 10;
-    let Ok(disk) = rustix::fs::statvfs(files::parent(keyring)) else { return Ok(()) };
+    let Ok(free) = files::free_bytes(files::parent(keyring)) else { return Ok(()) };
     // The server first writes a copy next to the keyring.
     let size = fs::metadata(keyring).map_or(0, |metadata| metadata.len());
-    let (free, needed) = (disk.f_bavail.saturating_mul(disk.f_frsize), size.saturating_mul(2).saturating_add(SPARE));
+    let needed = size.saturating_mul(2).saturating_add(SPARE);
     if free >= needed {
         return Ok(());
     }

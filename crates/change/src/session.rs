@@ -85,6 +85,10 @@ impl<'l> Session<'l> {
         &self.target
     }
 
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
     /// Runs a query.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Files and file systems: atomic writes, opening regular files only, reads at any offset that spare the page cache,
-//! configuration files in TOML, numbers with units, and the file system that holds a path.
+//! configuration files in TOML, numbers with units, and the file system that holds a path, with its free space.
 #![forbid(unsafe_code)]
 
 pub mod accounts;
@@ -15,6 +15,7 @@ pub mod quantity;
 mod read_at;
 pub mod regular;
 pub mod runtime;
+mod space;
 pub mod toml;
 mod zero;
 
@@ -24,4 +25,5 @@ pub use checksum::sha256_hex;
 pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_directory_without_links};
 pub use fill::{fill, read_wiped};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
+pub use space::{free_bytes, free_bytes_at};
 pub use zero::all_zero;

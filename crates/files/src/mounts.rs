@@ -8,7 +8,7 @@ use std::{
 };
 
 /// A process's own mount table.
-const SELF_MOUNTINFO: &str = "/proc/self/mountinfo";
+pub const SELF_MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// One line of `/proc/PID/mountinfo`. Names are kept byte for byte.
 ///

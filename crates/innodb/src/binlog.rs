@@ -123,6 +123,8 @@ pub struct EventScan {
 
 /// First bytes of a clear log.
 pub const MAGIC_CLEAR: &[u8] = b"\xfebin";
+/// Offset of the first event in a clear log or stream, after the magic number.
+pub const FIRST_EVENT: u64 = 4;
 /// First bytes of a log that MySQL encrypted.
 pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
 /// Bytes of the header of an event.

@@ -17,7 +17,7 @@ use crate::{
     error::ScanError,
     file_suffix,
     ids::SpaceId,
-    page::{header::PageHeader, state::PageState},
+    page::{header::PageHeader, layout::SERVER_PAGE_BYTES, state::PageState},
     read::{chunks, fill, length},
     server_file,
     tablespace::{CopyCounter, DoublewriteCopies, Family},
@@ -49,8 +49,6 @@ pub struct DoublewriteScan {
     pub clear_slots: Vec<ClearSlot>,
 }
 
-/// Page sizes of servers, in bytes.
-const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
 const EVIDENCE: usize = 8;
 /// Bytes read to detect the page size.
 const PROBE_BYTES: usize = 1 << 20;
@@ -60,7 +58,7 @@ const PROBE_BYTES: usize = 1 << 20;
 pub fn page_bytes_of_name(name: &str) -> Option<u32> {
     let size = file_suffix::strip(name.strip_prefix(server_file::DOUBLEWRITE)?, file_suffix::DOUBLEWRITE)?;
     let page_bytes = size.split('_').next()?.parse().ok()?;
-    PAGE_SIZES.contains(&page_bytes).then_some(page_bytes)
+    SERVER_PAGE_BYTES.contains(&page_bytes).then_some(page_bytes)
 }
 
 /// Reads the slots; at most `max_bytes`, evenly spread over a longer file. Without `page_bytes` the
@@ -111,7 +109,7 @@ pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
     named: Option<u32>,
     file_bytes: u64,
 ) -> Result<u32, ScanError> {
-    if let Some(page_bytes) = named.filter(|size| PAGE_SIZES.contains(size)) {
+    if let Some(page_bytes) = named.filter(|size| SERVER_PAGE_BYTES.contains(size)) {
         return Ok(page_bytes);
     }
     let mut buf = vec![0; PROBE_BYTES];
@@ -130,7 +128,7 @@ pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
 /// equally good, because headers at every 16 KiB are also headers at every 32 KiB.
 fn detect_page_bytes(bytes: &[u8]) -> u32 {
     let mut best = (0, 0, 16384);
-    for size in PAGE_SIZES {
+    for size in SERVER_PAGE_BYTES {
         let (headers, written) = headers(bytes, as_usize(u64::from(size)));
         // headers / written > best.0 / best.1, without division.
         let better = headers.saturating_mul(best.1) > written.saturating_mul(best.0);

@@ -13,6 +13,10 @@ pub const SESSION_TABLESPACE: &str = "ibt";
 pub const UNDO: &str = "ibu";
 /// Path of a tablespace that is outside of its database's directory (`DATA DIRECTORY`).
 pub const LINK: &str = "isl";
+/// Number of the process that uses a data directory.
+pub const PID: &str = "pid";
+/// Default settings of a database.
+pub const OPTIONS: &str = "opt";
 /// Transfer key of an exported table.
 pub const EXPORT_KEY: &str = "cfp";
 /// Metadata of an exported table.

@@ -133,8 +133,8 @@ pub struct RedoScan {
     pub clear_offsets: Vec<u64>,
 }
 
-/// Offset of MySQL's encryption information.
-pub(crate) const INFO: usize = 1024 + 48;
+/// Offset of MySQL's encryption information in a redo log file.
+pub const INFO_OFFSET: usize = 1024 + 48;
 /// Blocks read at once.
 const CHUNK_BYTES: u64 = 65536;
 const EVIDENCE: usize = 8;
@@ -250,7 +250,7 @@ pub(crate) fn format_of(head: &[u8], format_id: u32, creator: Option<&str>) -> R
 fn key(head: &[u8], format: RedoFormat, declared_encrypted: Option<bool>) -> Option<RedoKey> {
     match format {
         RedoFormat::MySql => {
-            let info = head.range(INFO, head.len());
+            let info = head.range(INFO_OFFSET, head.len());
             let no_flags = SpaceFlags(0);
             if let Some(Encryption::MySql { magic, master_key_id, server_uuid, .. }) = Encryption::mysql(info, no_flags)
             {

@@ -1,6 +1,6 @@
 //! The names that servers give their files unless a variable sets others. All are without a directory.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use crate::file_suffix;
 
@@ -98,6 +98,8 @@ const OTHER_ENGINE_SUFFIXES: [&str; 6] = [
 
 /// Settings of a database, in its directory; before MySQL 8.0 and in MariaDB.
 pub const DATABASE_OPTIONS: &str = "db.opt";
+/// Position and password of a replica, before MySQL 8.0 and in MariaDB, unless an option names another.
+pub const REPLICA_CONNECTION: &str = "master.info";
 /// Directories of MyRocks: in Percona Server, and in MariaDB.
 pub const ROCKSDB_DIRECTORIES: [&str; 2] = [".rocksdb", "#rocksdb"];
 
@@ -242,6 +244,24 @@ pub fn log_base(name: &str) -> Option<&str> {
     (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
 }
 
+/// Suffix of the index of binary or relay logs, which lists the paths of the logs, without the dot.
+pub const LOG_INDEX: &str = "index";
+
+/// Path or name of the index of the logs with this base name, unless an option names another: `binlog.index`.
+#[must_use]
+pub fn log_index(base: impl Into<OsString>) -> OsString {
+    let mut name = base.into();
+    name.push(".");
+    name.push(LOG_INDEX);
+    name
+}
+
+/// Whether it is one of the logs with this base name, or their index.
+#[must_use]
+pub fn is_log_of(name: &str, base: &str) -> bool {
+    log_base(name) == Some(base) || file_suffix::strip(name, LOG_INDEX) == Some(base)
+}
+
 /// Sort key of the logs of one server: a number gets another digit when it overflows, so one with more digits is later.
 #[must_use]
 pub fn log_order(name: &str) -> (usize, &str) {
@@ -350,6 +370,11 @@ mod tests {
         assert_eq!(log_base("mysql-bin.000012"), Some("mysql-bin"));
         assert!(log_base("binlog.000001").is_some() && log_base("relay-bin-ch1.1234567").is_some());
         assert!(log_base("binlog.index").is_none());
+        for name in ["db.1-bin.000012", "db.1-bin.index"] {
+            assert!(is_log_of(name, "db.1-bin") && !is_log_of(name, "db"), "{name}");
+        }
+        assert!(!is_log_of("binlog.state", "binlog") && !is_log_of("binlog", "binlog"));
+        assert_eq!(log_index("/logs/binlog"), "/logs/binlog.index");
         let mut logs = ["b.1000000", "b.999999", "b.000002"];
         logs.sort_by_key(|name| log_order(name));
         assert_eq!(logs, ["b.000002", "b.999999", "b.1000000"]);

@@ -5,10 +5,8 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::value::RawValue;
-use server::{option_group::is_server, option_name};
+use server::{dialect::key_store::MARIADB_VAULT_PREFIX, option_group::is_server, option_name};
 
-/// Prefix of the variables of MariaDB's plug-in.
-const MARIADB_PREFIX: &str = "hashicorp_key_management_";
 /// Sealant's own group in an option file.
 const OWN_GROUP: &str = "sealant";
 
@@ -24,7 +22,7 @@ impl<'a> Settings<'a> {
 
     /// Settings of MariaDB's plug-in, in an option file.
     pub(crate) fn from_mariadb(bytes: &'a [u8]) -> Self {
-        lines(bytes, Some(MARIADB_PREFIX))
+        lines(bytes, Some(MARIADB_VAULT_PREFIX))
     }
 
     /// The value of a name, unless it is empty.

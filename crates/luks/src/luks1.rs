@@ -12,6 +12,7 @@
 
 use crate::bytes::{array, be32, text};
 use crate::kdf::Kdf;
+use crate::material::STRIPES;
 use crate::volume::{Digest, Format, KEY_SLOT, Segment, Slot, Volume};
 use files::{ReadAt, read_bytes};
 
@@ -22,8 +23,6 @@ const HEADER_BYTES: u64 = 1024;
 const SECTOR_BYTES: u64 = 512;
 /// Number of slots in every header.
 pub(crate) const SLOTS: usize = 8;
-/// Anti-forensic stripes of every slot; cryptsetup never wrote another number.
-const STRIPES: u32 = 4000;
 /// 32768 bits; cryptsetup makes no longer keys.
 const MAX_KEY_BYTES: u32 = 4096;
 
@@ -162,7 +161,7 @@ fn slot(bytes: &[u8], id: usize) -> Result<Raw, String> {
         other => return Err(format!("slot {id} is neither in use nor free ({other:#010x})")),
     };
     let stripes = field(44)?;
-    if stripes != STRIPES {
+    if u64::from(stripes) != STRIPES {
         return Err(format!("slot {id} has {stripes} stripes in place of {STRIPES}"));
     }
     let salt = array(bytes, at.saturating_add(8)).ok_or(CUT_OFF)?;
@@ -190,7 +189,7 @@ fn check_areas(slots: &[Raw], payload: u32, area_bytes: u64) -> Result<(), Strin
 
 /// Bytes of a slot's key material, rounded up to whole sectors.
 fn area_bytes(key_bytes: u32) -> u64 {
-    u64::from(key_bytes).saturating_mul(STRIPES.into()).next_multiple_of(SECTOR_BYTES)
+    u64::from(key_bytes).saturating_mul(STRIPES).next_multiple_of(SECTOR_BYTES)
 }
 
 /// Bytes up to the end of the last area, in whole pages, as in cryptsetup's header backups.

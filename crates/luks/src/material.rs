@@ -13,8 +13,9 @@ use files::{ReadAt, read_bytes};
 const BLOCK_BYTES: usize = 512;
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Stripes of key material.
-const STRIPES: u64 = 4000;
+/// Anti-forensic stripes of the key material of a slot. Every cryptsetup uses this number, whatever the metadata says
+/// (`LUKS_STRIPES`).
+pub(crate) const STRIPES: u64 = 4000;
 /// Bytes after the metadata that are read to see whether more than the header was stored.
 const BEYOND_BYTES: u64 = 1 << 20;
 

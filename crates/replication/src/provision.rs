@@ -10,7 +10,7 @@ use crate::{
     status::{self, ChannelStatus},
 };
 use server::dialect::statement::{self, replica_status};
-use server::quote;
+use server::{FIRST_EVENT, quote, switch::is_on};
 
 /// Role of the new server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Provision {
         const RECOVERY: &str = "SELECT @@GLOBAL.group_replication_recovery_ssl_verify_server_cert \
                                 AND @@GLOBAL.group_replication_recovery_ssl_ca <> ''";
         let known = self.source.ca.is_some() || self.allow_unverified;
-        if known || self.role == Role::GroupMember && peers.new.value(RECOVERY)? == "1" {
+        if known || self.role == Role::GroupMember && is_on(&peers.new.value(RECOVERY)?) {
             return Ok(());
         }
         Err(Error::Unverified)
@@ -176,7 +176,8 @@ fn position(peers: &mut Peers) -> Result<String, Error> {
 }
 
 fn position_of_mysql(peers: &mut Peers) -> Result<String, Error> {
-    if peers.source.value("SELECT @@GLOBAL.gtid_mode")? != "ON" {
+    // `ON_PERMISSIVE` is not on: transactions without a GTID may remain.
+    if !is_on(&peers.source.value("SELECT @@GLOBAL.gtid_mode")?) {
         return Err(Error::NoGtidMode { server: peers.source.name().to_owned() });
     }
     let copied: GtidSet = peers.new.gtids("SELECT @@GLOBAL.gtid_executed")?;
@@ -220,8 +221,6 @@ fn position_of_mariadb(peers: &mut Peers) -> Result<String, Error> {
 
 /// Position at which the source's oldest binary log begins.
 fn oldest_of_mariadb(peers: &mut Peers) -> Result<GtidPosition, Error> {
-    /// After the magic number.
-    const FIRST_EVENT: u32 = 4;
     let oldest = quote::text(&peers.source.value(statement::SHOW_BINARY_LOGS)?);
     peers.source.gtids(&format!("SELECT BINLOG_GTID_POS({oldest}, {FIRST_EVENT})"))
 }
@@ -239,7 +238,7 @@ fn check_group(peers: &mut Peers) -> Result<(), Error> {
         return Err(Error::OtherGroup { server: server() });
     }
     let server = server();
-    if peers.new.value("SELECT @@GLOBAL.group_replication_recovery_use_ssl")? == "1" {
+    if is_on(&peers.new.value("SELECT @@GLOBAL.group_replication_recovery_use_ssl")?) {
         return Ok(());
     }
     Err(Error::ClearRecovery { server })

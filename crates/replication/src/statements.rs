@@ -6,8 +6,11 @@
 use std::path::PathBuf;
 
 use server::{
-    Capability, Endpoint, Password, ServerVersion, Target,
-    dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms},
+    Endpoint, Password, ServerVersion, Target,
+    dialect::{
+        setting::setting,
+        statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms},
+    },
     quote::text,
 };
 use zeroize::Zeroizing;
@@ -87,11 +90,11 @@ pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> S
     let password = shown(source);
     let (change, prefix) = (terms.change, terms.prefix);
     // Later recoveries verify as well.
-    let set = if version.can(Capability::PersistVariables) { "SET PERSIST" } else { "SET GLOBAL" };
+    let set = |name, value: &str| setting(version, name, value).statement;
     let verified = source.ca.iter().flat_map(|ca| {
         [
-            format!("{set} group_replication_recovery_ssl_ca = {}", text(&ca.to_string_lossy())),
-            format!("{set} group_replication_recovery_ssl_verify_server_cert = ON"),
+            set("group_replication_recovery_ssl_ca", &text(&ca.to_string_lossy())),
+            set("group_replication_recovery_ssl_verify_server_cert", "ON"),
         ]
     });
     let join = [

@@ -41,7 +41,9 @@ fn findings() -> Vec<Finding> {
         policy: &rules.policy,
         now: facts.collected_at,
         rules: &rules,
+        in_order: |_, _, remedy| remedy,
         findings: &[],
+        baseline: None,
     };
     CHECK.findings(&cx)
 }

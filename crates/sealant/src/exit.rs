@@ -92,6 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_watchdog_process_ends_with_the_code_that_its_parent_expects() {
+        assert_eq!(Exit::Findings.code(), snapshot::watchdog::TIMED_OUT);
+    }
+
+    #[test]
     fn a_long_meaning_goes_on_below_its_first_word() {
         let long = "word ".repeat(20);
         let lines = line(Exit::Incomplete, long.trim_end());

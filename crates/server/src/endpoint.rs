@@ -8,6 +8,10 @@ use crate::error::Error;
 
 /// Port of the classic protocol.
 pub const DEFAULT_PORT: u16 = 3306;
+/// Port of the X Protocol.
+pub const DEFAULT_X_PORT: u16 = 33060;
+/// Port for state transfers of Galera.
+pub const DEFAULT_STATE_TRANSFER_PORT: u16 = 4444;
 
 /// An endpoint of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -428,7 +428,12 @@ impl Error {
                  MySQL's automatic one is ca.pem in its data directory"
             }
             Self::CertificateNotTrusted { why: Untrusted::Expired } => {
-                "renew the certificate and reload it: ALTER INSTANCE RELOAD TLS, or FLUSH SSL"
+                concat!(
+                    "renew the certificate and reload it: ",
+                    crate::mysql_reload_tls!(),
+                    ", or on MariaDB ",
+                    crate::mariadb_reload_tls!()
+                )
             }
             Self::CertificateNotTrusted { why: Untrusted::OtherFingerprint { .. } } => {
                 "compare it with the server's certificate on its host: openssl x509 -noout -fingerprint -sha256"

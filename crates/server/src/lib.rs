@@ -13,6 +13,7 @@
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![warn(clippy::arithmetic_side_effects)]
 
+mod account;
 mod auth;
 pub mod auto_cnf;
 mod bytes;
@@ -21,6 +22,7 @@ pub mod dialect;
 mod endpoint;
 mod error;
 pub mod error_code;
+mod galera_options;
 pub mod greeting;
 mod identity;
 pub mod login;
@@ -40,12 +42,14 @@ pub mod switch;
 pub mod tls;
 mod version;
 
+pub use account::Account;
 pub use connect::{
-    Connection, DumpFrom, EachRow, EventPackets, Executed, LOCAL_NAME, Options, Rows, TlsMode, TlsOptions,
+    Connection, DumpFrom, EachRow, EventPackets, Executed, FIRST_EVENT, LOCAL_NAME, Options, Rows, TlsMode, TlsOptions,
 };
 pub use dialect::capability::Capability;
-pub use endpoint::{DEFAULT_PORT, Endpoint, Target, is_any_address};
+pub use endpoint::{DEFAULT_PORT, DEFAULT_STATE_TRANSFER_PORT, DEFAULT_X_PORT, Endpoint, Target, is_any_address};
 pub use error::{Error, OtherService, Phase, UnverifiedPeer};
+pub use galera_options::ProviderOptions;
 pub use identity::{Identity, describe};
 pub use privileges::Grants;
 pub use secret::Password;

@@ -3,11 +3,13 @@
 //! Source: `load_default_groups` in `sql/mysqld.cc` of MySQL and MariaDB. MySQL reads `[mysqld]`, `[server]` and
 //! `[mysqld-8.0]`; MariaDB these, `[mariadb]`, `[mariadbd]` and both with a version, `[client-server]` and `[galera]`.
 
+use crate::program::{MARIADB_BACKUP, XTRABACKUP};
+
 /// Groups that servers of any version read.
 pub const SERVER: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
 
 /// Groups that backup programs read, besides those of servers.
-pub const BACKUP: [&str; 3] = ["xtrabackup", "mariabackup", "mariadb-backup"];
+pub const BACKUP: [&str; 3] = [XTRABACKUP, MARIADB_BACKUP[1], MARIADB_BACKUP[0]];
 
 /// Groups that may have a version suffix.
 const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];

@@ -3,6 +3,8 @@
 //! Some views silently omit rows for which the account has no privilege: an empty result then proves nothing. See
 //! [`crate::dialect::Query::filtered`].
 
+use crate::{connect::Connection, dialect::statement::SHOW_GRANTS, error::Error};
+
 /// The grants of one account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
@@ -20,6 +22,17 @@ struct Grant {
 }
 
 impl Grants {
+    /// Reads the grants of a session's account and of its active roles: `SHOW GRANTS` of both families lists these, too.
+    /// `USING` would only name other roles. Source: `Sql_cmd_show_grants` of MySQL, `mysql_show_grants` of MariaDB; seen
+    /// on MySQL 8.0 and 9.7 and MariaDB 10.11.
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`].
+    pub fn of_session(connection: &mut Connection) -> Result<Self, Error> {
+        let rows = connection.query(SHOW_GRANTS)?;
+        Ok(Self::parse(rows.rows.iter().filter_map(|row| row.first()?.as_deref())))
+    }
+
     /// Parses the lines of `SHOW GRANTS` (the logical query `grants`).
     ///
     /// Lines that grant roles or are not understood are ignored, and a revoke that is not understood counts as one of

@@ -50,6 +50,23 @@ impl Installation {
     }
 }
 
+/// Scripts that start a server and restart it.
+pub const SAFE_SCRIPTS: [&str; 2] = ["mysqld_safe", "mariadbd-safe"];
+/// Prefix of the names of the scripts by which Galera copies the data of a node to another.
+pub const STATE_TRANSFER_SCRIPTS: &str = "wsrep_sst_";
+
+/// Whether a program, by its name or the 15 bytes of it that Linux keeps, is a script that starts the server or transfers
+/// its state.
+#[must_use]
+pub fn is_launcher(name: &str) -> bool {
+    SAFE_SCRIPTS.iter().any(|script| name.starts_with(script)) || name.starts_with(STATE_TRANSFER_SCRIPTS)
+}
+
+/// Backup program of MariaDB, under its name since 10.5 and its older one, which is only a link since then.
+pub const MARIADB_BACKUP: [&str; 2] = ["mariadb-backup", "mariabackup"];
+/// Backup program of Percona for MySQL.
+pub const XTRABACKUP: &str = "xtrabackup";
+
 /// An option that names a path.
 #[must_use]
 pub fn option(name: &str, path: &Path) -> String {
@@ -91,6 +108,12 @@ mod tests {
         std::fs::remove_dir_all(&root).unwrap();
         assert_eq!(found, Installation { base: root, messages: None, plugins: Some(plugins.clone()) });
         assert_eq!(found.options().last(), Some(&option("plugin-dir", &plugins)));
+    }
+
+    #[test]
+    fn scripts_are_known_by_the_bytes_that_linux_keeps() {
+        assert!(["mysqld_safe", "mariadbd-safe", "wsrep_sst_xtrab"].into_iter().all(is_launcher));
+        assert!(!["mysqld", "mariadbd", "wsrep"].into_iter().any(is_launcher));
     }
 
     #[test]

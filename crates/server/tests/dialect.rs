@@ -5,7 +5,7 @@
 mod common;
 
 use harness::Kind;
-use server::{Connection, Error, Flavor, Grants, Rows, TlsMode, describe, dialect};
+use server::{Connection, Error, Flavor, Grants, Rows, TlsMode, describe, dialect, dialect::catalog};
 
 const LEAST_MYSQL: &str = "CREATE USER audit@'%' IDENTIFIED BY 'a';
     GRANT PROCESS, REPLICATION CLIENT ON *.* TO audit@'%';
@@ -329,4 +329,42 @@ fn what_mysql97_revokes_in_part_is_not_granted() {
     }
     // As the server itself reports it.
     assert!(audit.query("SELECT COUNT(*) FROM mysql.user").unwrap_err().is_privilege());
+}
+
+#[test]
+fn grants_of_active_roles_are_listed() {
+    for kind in [Kind::MySql80, Kind::MySql97, Kind::MariaDb1011] {
+        let Some(server) = common::start(kind, |builder| builder) else { continue };
+        server
+            .sql(
+                "CREATE ROLE active; GRANT PROCESS, RELOAD ON *.* TO active;
+                 CREATE ROLE inactive; GRANT FILE ON *.* TO inactive;
+                 CREATE USER reader@'%' IDENTIFIED BY 'r'; GRANT SELECT ON mysql.user TO reader@'%';
+                 GRANT active TO reader@'%'; GRANT inactive TO reader@'%';",
+            )
+            .unwrap();
+        let mut connection = common::open(common::socket(&server), "reader", "r", TlsMode::Off).unwrap();
+        let mut covered = |needs| Grants::of_session(&mut connection).unwrap().cover(needs);
+        assert!(covered("SELECT ON mysql.user") && !covered("PROCESS ON *.*"), "{kind:?}");
+        connection.query("SET ROLE active").unwrap();
+        let grants = Grants::of_session(&mut connection).unwrap();
+        assert!(grants.cover("PROCESS ON *.*") && grants.cover("RELOAD ON *.*"), "{kind:?}: {grants:?}");
+        assert!(!grants.cover("FILE ON *.*"), "{kind:?}: {grants:?}");
+    }
+}
+
+#[test]
+fn a_schema_named_like_one_of_the_servers_in_another_case_is_a_users() {
+    for kind in [Kind::MySql80, Kind::MySql97, Kind::MariaDb1011] {
+        let Some(server) = common::start(kind, |builder| builder) else { continue };
+        server.sql("CREATE DATABASE SYS; CREATE DATABASE MYSQL; CREATE DATABASE users_own").unwrap();
+        let schemas = rows(&mut common::root(&server), "schemas");
+        let names: Vec<&str> = (0..schemas.rows.len()).filter_map(|row| schemas.value(row, "schema")).collect();
+        for system in catalog::SYSTEM_SCHEMAS {
+            assert!(names.contains(&system) && catalog::is_system_schema(system), "{kind:?}: {system} of {names:?}");
+        }
+        for users in ["SYS", "MYSQL", "users_own"] {
+            assert!(names.contains(&users) && !catalog::is_system_schema(users), "{kind:?}: {users} of {names:?}");
+        }
+    }
 }

@@ -12,6 +12,8 @@ use std::{
     time::Duration,
 };
 
+use server::program::{MARIADB_BACKUP, XTRABACKUP};
+
 use crate::error::Error;
 
 /// A backup program.
@@ -40,9 +42,20 @@ impl Program {
     #[must_use]
     pub const fn file(self) -> &'static str {
         match self {
-            Self::MariaBackup => "mariadb-backup",
-            Self::XtraBackup => "xtrabackup",
+            Self::MariaBackup => MARIADB_BACKUP[0],
+            Self::XtraBackup => XTRABACKUP,
         }
+    }
+
+    /// The executable file on the search path; a host may have it under its older name only. If there is none, its name,
+    /// which cannot be started.
+    #[must_use]
+    pub fn found(self) -> PathBuf {
+        let names: &[&str] = match self {
+            Self::MariaBackup => &MARIADB_BACKUP,
+            Self::XtraBackup => &[XTRABACKUP],
+        };
+        names.iter().find_map(process::find).unwrap_or_else(|| self.file().into())
     }
 }
 
@@ -105,7 +118,7 @@ impl Backup {
     /// # Errors
     /// [`Error::NoTool`], or [`Error::Backup`] if the program cannot be started.
     pub fn begin(datadir: &Path, settings: &Settings) -> Result<(Self, ChildStdout), Error> {
-        let file = settings.path.clone().unwrap_or_else(|| settings.program.file().into());
+        let file = settings.path.clone().unwrap_or_else(|| settings.program.found());
         let mut command = Command::new(&file);
         if let Some(defaults) = &settings.defaults {
             command.arg(with("--defaults-file=", defaults));

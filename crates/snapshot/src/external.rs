@@ -53,9 +53,7 @@ impl Kind {
         match self {
             Self::InnoDb => is_innodb(name),
             Self::Aria => name.starts_with(server_file::ARIA),
-            Self::Logs(base) => {
-                server_file::log_base(name) == Some(base) || name.strip_prefix(base.as_str()) == Some(".index")
-            }
+            Self::Logs(base) => server_file::is_log_of(name, base),
         }
     }
 }

@@ -30,8 +30,6 @@ use crate::{
     trust,
 };
 
-/// Port for state transfers if the server names none.
-const DEFAULT_PORT: u16 = 4444;
 /// Maximum number of data connections.
 const STREAMS: u16 = 16;
 /// Time limit for the donor to connect: `sst-initial-timeout` of the servers' own methods.
@@ -257,7 +255,7 @@ pub(crate) fn split(address: &str) -> (&str, u16) {
     let host = host_part(address);
     let port = address.get(host.len()..).unwrap_or_default().trim_start_matches(':');
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    (bare, port.parse().unwrap_or(DEFAULT_PORT))
+    (bare, port.parse().unwrap_or(server::DEFAULT_STATE_TRANSFER_PORT))
 }
 
 /// The host as written, brackets included.

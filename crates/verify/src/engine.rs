@@ -23,6 +23,7 @@ use innodb::{
     PageNo, ScanError,
     file_kind::FileKind,
     keys::KeySource,
+    page::layout::MAX_PAGE_BYTES,
     server_file,
     tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{
@@ -610,9 +611,8 @@ fn export_key(path: &std::path::Path) -> Option<innodb::crypt::mysql::Tablespace
 
 /// Page 0 of the first file of a system tablespace, parsed and raw.
 fn read_page0(file: &PlannedFile) -> Option<(Page0, Vec<u8>)> {
-    const HEAD_BYTES: usize = 65536;
     let reader = Reader::open(&file.path).ok()?;
-    let mut head = vec![0; HEAD_BYTES];
+    let mut head = vec![0; MAX_PAGE_BYTES];
     let read = reader.read_at(0, &mut head).ok()?;
     head.truncate(read);
     Some((Page0::parse(&head).ok()?, head))

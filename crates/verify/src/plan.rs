@@ -10,6 +10,7 @@ use std::{
 
 use files::regular::{self, Links};
 use innodb::file_kind::{self, FileKind};
+use innodb::page::layout::MAX_PAGE_BYTES;
 use innodb::server_file;
 
 use crate::{Error, error};
@@ -60,8 +61,6 @@ pub struct Plan {
 
 /// Maximum depth below a given directory: schemas are one deep, partitions and backups a few.
 const MAX_DEPTH: u32 = 16;
-/// Length that contains page 0 of any page size.
-const HEAD_BYTES: usize = 65536;
 
 /// State of the search.
 struct Walk {
@@ -284,7 +283,7 @@ pub(crate) fn name(path: &Path) -> &str {
 /// The kind of a file; `None` if it has nothing to verify. A file named on the command line always has a kind.
 fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> {
     let file = regular::open(path, Links::Refused)?;
-    let head = files::read_bytes(&file, 0, HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES)))?;
+    let head = files::read_bytes(&file, 0, MAX_PAGE_BYTES.min(usize::try_from(bytes).unwrap_or(MAX_PAGE_BYTES)))?;
     Ok(classify(&head, name(path), named, bytes))
 }
 

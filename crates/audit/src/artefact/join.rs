@@ -14,6 +14,7 @@ use server::dialect::{
     encryption::{Encrypts, switches},
 };
 
+use server::dialect::innodb::{DICTIONARY_SPACE, SYSTEM_SPACE, TEMPORARY_SPACE, UNDO_SPACES};
 use server::switch::{is_on, is_switched_on};
 
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
@@ -383,11 +384,11 @@ fn reported_state(space: &Tablespace<'_>) -> Option<State> {
 /// MySQL lists `mysql` as a general tablespace and `innodb_temporary` as a system tablespace.
 fn kind_of_space(space: &Tablespace<'_>) -> Kind {
     match (space.name, space.kind) {
-        ("mysql", _) | (_, "Mysql") => Kind::MysqlTablespace,
-        ("innodb_temporary", _) | (_, "Temporary") => Kind::TemporaryTablespace,
-        ("innodb_system", _) | (_, "System") => Kind::SystemTablespace,
+        (DICTIONARY_SPACE, _) | (_, "Mysql") => Kind::MysqlTablespace,
+        (TEMPORARY_SPACE, _) | (_, "Temporary") => Kind::TemporaryTablespace,
+        (SYSTEM_SPACE, _) | (_, "System") => Kind::SystemTablespace,
         (_, "General") => Kind::GeneralTablespace,
-        (name, _) if name.starts_with("innodb_undo") => Kind::Undo,
+        (name, _) if name.starts_with(UNDO_SPACES) => Kind::Undo,
         (_, "Undo") => Kind::Undo,
         _ => Kind::Table,
     }

@@ -1,16 +1,14 @@
 //! Galera replication and incremental state transfer, which share one set of options.
 
-use std::collections::BTreeMap;
-
-use server::switch::is_on;
+use server::{ProviderOptions, switch::is_on};
 
 use crate::facts::sql::SqlFacts;
 
 /// Settings of a Galera node.
 #[derive(Debug, Clone)]
 pub struct Galera<'a> {
-    /// `wsrep_provider_options` by key, in lower case.
-    pub options: BTreeMap<String, &'a str>,
+    /// `wsrep_provider_options`.
+    pub options: ProviderOptions<'a>,
     /// `pxc_encrypt_cluster_traffic` of Percona XtraDB Cluster.
     pub pxc_encrypt: Option<bool>,
     /// `wsrep_sst_method`.
@@ -25,7 +23,7 @@ pub fn galera(sql: &SqlFacts) -> Option<Galera<'_>> {
         return None;
     }
     Some(Galera {
-        options: parse_options(sql.variable_or_none("wsrep_provider_options").unwrap_or_default()),
+        options: ProviderOptions::parse(sql.variable_or_none("wsrep_provider_options").unwrap_or_default()),
         pxc_encrypt: sql.variable_or_none("pxc_encrypt_cluster_traffic").map(is_on),
         sst_method: sql.variable_or_none("wsrep_sst_method").unwrap_or_default(),
     })
@@ -56,7 +54,7 @@ impl Galera<'_> {
     /// A provider option, if it is set.
     #[must_use]
     pub fn option(&self, key: &str) -> Option<&str> {
-        self.options.get(key).copied().filter(|value| !value.is_empty())
+        self.options.get(key).filter(|value| !value.is_empty())
     }
 }
 
@@ -65,55 +63,24 @@ fn is_yes(value: &str) -> bool {
     is_on(value) || value.eq_ignore_ascii_case("T")
 }
 
-/// `a = b; c = d` as pairs. A substring match would take `socket.ssl=no` for TLS.
-fn parse_options(text: &str) -> BTreeMap<String, &str> {
-    pairs(text).map(|(key, value)| (key.to_ascii_lowercase(), value)).collect()
-}
-
-fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split(';').filter_map(|part| part.split_once('=')).map(|(key, value)| (key.trim(), value.trim()))
-}
-
-/// One of the provider's options; it may be empty.
-pub(crate) fn provider_option<'o>(options: &'o str, key: &str) -> Option<&'o str> {
-    pairs(options).find(|(set, _)| set.eq_ignore_ascii_case(key)).map(|(_, value)| value)
-}
-
-/// Provider options with some of them changed, or removed if they have no new value. The others stay unchanged and in
-/// order.
-#[must_use]
-pub fn with_options(set: &str, renewed: &[(&str, Option<&str>)]) -> String {
-    let stays = |(key, _): &(&str, &str)| !renewed.iter().any(|(other, _)| key.eq_ignore_ascii_case(other));
-    let wanted = renewed.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
-    let all: Vec<String> =
-        pairs(set).filter(stays).chain(wanted).map(|(key, value)| format!("{key}={value}")).collect();
-    all.join(";")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn node(options: &str) -> Galera<'_> {
-        Galera { options: parse_options(options), pxc_encrypt: None, sst_method: "rsync" }
+        Galera { options: ProviderOptions::parse(options), pxc_encrypt: None, sst_method: "rsync" }
     }
 
     #[test]
     fn options_are_keys_and_values_not_substrings() {
         assert_eq!(node("gcache.size = 128M; socket.ssl=no;").encrypted(), Some(false));
         assert_eq!(node("socket.ssl_cipher = ; socket.ssl = YES").encrypted(), Some(true));
-        assert_eq!(node("SOCKET.SSL=true").encrypted(), Some(true));
+        assert_eq!(node("socket.ssl=no;socket.ssl=true").encrypted(), Some(true));
+        // Galera does not know a key in another case.
+        assert_eq!(node("SOCKET.SSL=true").encrypted(), Some(false));
         assert_eq!(node("socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(true));
         assert_eq!(node("socket.ssl=0;socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(false));
         assert_eq!(node("gcache.size = 128M").encrypted(), Some(false));
         assert_eq!(node("").encrypted(), None);
-    }
-
-    #[test]
-    fn options_stay_when_others_are_set() {
-        let set = "gcache.size = 8M; Socket.SSL=no;; base_dir=/a b;socket.dynamic=true";
-        let renewed = [("socket.ssl", Some("yes")), ("socket.dynamic", None), ("socket.ssl_ca", Some("/ca.pem"))];
-        assert_eq!(with_options(set, &renewed), "gcache.size=8M;base_dir=/a b;socket.ssl=yes;socket.ssl_ca=/ca.pem");
-        assert_eq!(with_options("", &[("socket.ssl", Some("yes"))]), "socket.ssl=yes");
     }
 }

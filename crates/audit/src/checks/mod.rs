@@ -38,7 +38,6 @@ mod tls;
 #[cfg(test)]
 pub(crate) use tls::made as probes;
 
-pub(crate) use ev::{drift::CHECK as DRIFT, waiver_expired::CHECK as WAIVER_EXPIRED};
 // Checks that other code refers to by name.
 pub use ev::mismatch::CHECK as MISMATCH;
 pub use ev::not_persistent::CHECK as NOT_PERSISTENT;

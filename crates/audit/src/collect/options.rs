@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use server::option_file::HOST_FILES;
-use server::option_file::{Entries, OptionFileArguments, Value, Warning};
+use server::option_file::{DATADIR_FILE, Entries, HOME_FILE, HOST_FILES, OptionFileArguments, Value, Warning};
 
 use server::option_name;
 use server::secret_name::{is_account_password, without_passwords};
@@ -54,10 +53,10 @@ fn sources(command_line: &[String], datadir: &Path, homes: &[PathBuf]) -> Vec<So
     let mut sources: Vec<Source> =
         HOST_FILES.iter().map(|path| Source { path: PathBuf::from(path), by_server: default }).collect();
     // Up to MySQL 5.5, `my.cnf` in the data directory was the server's own.
-    sources.push(Source { path: datadir.join("my.cnf"), by_server: false });
+    sources.push(Source { path: datadir.join(DATADIR_FILE), by_server: false });
     sources.extend(only.map(|path| Source { path, by_server: !none }));
     sources.extend(extra.map(|path| Source { path, by_server: default }));
-    sources.extend(homes.iter().map(|home| Source { path: home.join(".my.cnf"), by_server: false }));
+    sources.extend(homes.iter().map(|home| Source { path: home.join(HOME_FILE), by_server: false }));
     sources
 }
 

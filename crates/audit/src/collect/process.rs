@@ -9,6 +9,8 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
+use server::program;
+
 use super::secret::without_secrets;
 use super::view::{Host, View};
 use crate::facts::host::Process;
@@ -226,7 +228,7 @@ pub(super) fn same_user(host: &Host, server: i32, uid: u32) -> Option<Vec<String
         let name = field(&status, "Name:").unwrap_or_default().trim().to_owned();
         // A kernel thread has no memory of its own.
         let thread_of_kernel = field(&status, "VmSize:").is_none();
-        let of_server = ["mysqld_safe", "mariadbd-safe", "wsrep_sst_"].iter().any(|start| name.starts_with(start));
+        let of_server = program::is_launcher(&name);
         if pid != server && Some(pid) != ours && !of_server && !thread_of_kernel && effective_uid(&status) == Some(uid)
         {
             names.insert(name);

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use innodb::server_file;
 
-use crate::channel::galera::provider_option;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
 use keyring::{COMPONENT_MANIFEST, CONFIGURED_COMPONENTS};
+use server::ProviderOptions;
 use server::dialect::{
     directory,
     key_store::{Component, KEY_FILE_VARIABLES, KEYRING_PLUGIN_FILE, named_file},
@@ -104,9 +104,8 @@ pub(super) fn of_variables<'v>(
         let prefix = format!("{}.", file.to_string_lossy());
         roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
     }
-    if let Some(cache) = variable("wsrep_provider_options").and_then(|options| provider_option(options, "gcache.dir"))
-        && !cache.is_empty()
-    {
+    let provider = ProviderOptions::parse(variable("wsrep_provider_options").unwrap_or_default());
+    if let Some(cache) = provider.get("gcache.dir").filter(|cache| !cache.is_empty()) {
         let prefixes = [server_file::GALERA_CACHE, server_file::GALERA_PAGE].map(str::to_owned).into();
         roots.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use server::dialect::key_store::{COMPONENT_QUERY, PLUGIN_QUERY};
 use server::switch::is_on;
-use server::{Flavor, ServerVersion, quote};
+use server::{Flavor, ServerVersion};
 
 use super::{Seen, Unseen};
 use crate::finding::Evidence;
@@ -172,14 +172,14 @@ impl SqlFacts {
     /// The statement that grants the audit's account these privileges.
     #[must_use]
     pub fn grant(&self, privileges: &str) -> String {
-        let account = &self.session.account;
         // CURRENT_USER() is not quoted, and `%` must be quoted in a statement.
-        let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
+        let Ok(account) = self.session.account.parse::<server::Account>();
+        let account = account.quoted_as_text();
         let privileges = privileges.strip_prefix("GRANT ").unwrap_or(privileges);
         if privileges.is_empty() {
-            return format!("see why the server refused {}@{}", quote::text(user), quote::text(host));
+            return format!("see why the server refused {account}");
         }
-        format!("GRANT {privileges} TO {}@{}", quote::text(user), quote::text(host))
+        format!("GRANT {privileges} TO {account}")
     }
 
     /// A global variable.
@@ -336,7 +336,7 @@ impl<'a> Account<'a> {
     /// The same user at another host.
     #[must_use]
     pub fn quoted_at(&self, host: &str) -> String {
-        format!("{}@{}", quote::text(self.user), quote::text(host))
+        server::Account { user: self.user.to_owned(), host: host.to_owned() }.quoted_as_text()
     }
 
     /// Whether only processes on this host can use it.

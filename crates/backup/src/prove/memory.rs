@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rustix::fs::{Access, access, statfs, statvfs};
+use rustix::fs::{Access, access, statfs};
 use verify::size;
 
 use crate::BackupError;
@@ -30,8 +30,7 @@ pub(crate) fn free_bytes(directory: &Path) -> Result<u64, BackupError> {
     if kind == RAMFS {
         return Ok(u64::MAX);
     }
-    let system = statvfs(directory).map_err(failed)?;
-    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    let free = files::free_bytes(directory).map_err(|error| refused(error.to_string()))?;
     if free < MIN_FREE {
         return Err(refused(format!("it has only {} free", size(free))));
     }

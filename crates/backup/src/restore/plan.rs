@@ -59,6 +59,5 @@ pub(super) fn plan(
 /// Free bytes of the file system that contains `path` or its nearest existing parent.
 fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
-    let system = rustix::fs::statvfs(existing.unwrap_or_else(|| Path::new("."))).ok()?;
-    Some(system.f_bavail.saturating_mul(system.f_frsize))
+    files::free_bytes(existing.unwrap_or_else(|| Path::new("."))).ok()
 }

@@ -9,7 +9,7 @@ mod progress;
 use std::time::Duration;
 
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
-use server::{Connection, DumpFrom, EventPackets, Target, error_code};
+use server::{Connection, DumpFrom, EventPackets, FIRST_EVENT, Target, error_code};
 
 pub use self::progress::{LogPosition, Progress};
 use crate::{Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
@@ -146,7 +146,6 @@ fn prepare(connection: &mut Connection, start: &Start, settings: &Settings) -> R
 }
 
 fn dump(connection: Connection, start: &Start, server_id: u32, read_timeout: Duration) -> Result<EventPackets, Error> {
-    const FIRST_EVENT: u32 = 4;
     let packets = match start {
         Start::Position(LogPosition { file, position }) => {
             let position = u32::try_from(*position).map_err(|_| Error::Position(*position))?;

@@ -12,15 +12,13 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::tablespace::Page0;
+use innodb::{page::layout::MAX_PAGE_BYTES, tablespace::Page0};
 use server::dialect::statement::encrypt_tablespace;
 use server::quote;
 
 use super::{Leftover, Progress};
 use crate::{Error, Outcome, Session, control::Requests};
 
-/// Maximum size of page 0.
-const MAX_PAGE_BYTES: u64 = 64 << 10;
 /// Interval at which the server's work on the tablespace is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time limit for writing dirty pages. An idle server writes all of them within seconds.
@@ -122,7 +120,7 @@ fn file_of(session: &mut Session<'_>, datadir: &Path, name: &str) -> Result<Opti
 
 fn head(file: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    regular::open(file, Links::Followed)?.take(MAX_PAGE_BYTES).read_to_end(&mut head)?;
+    regular::open(file, Links::Followed)?.take(MAX_PAGE_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 

@@ -130,10 +130,9 @@ impl Room {
     pub(super) fn for_copy(datadir: &Path, bytes: u64) -> Self {
         /// For the row log of the copy, redo, and concurrent writes.
         const SPARE: u64 = 64 << 20;
-        let disk = rustix::fs::statvfs(datadir).ok();
         Self {
             needed_bytes: bytes.saturating_add(bytes / 10).saturating_add(SPARE),
-            free_bytes: disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
+            free_bytes: files::free_bytes(datadir).ok(),
         }
     }
 

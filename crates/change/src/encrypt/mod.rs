@@ -24,7 +24,7 @@ use std::{
 };
 
 use serde::Serialize;
-use server::dialect::statement::{FLUSH_RELAY_LOGS, encrypt_tablespace};
+use server::dialect::statement::{FLUSH_RELAY_LOGS, SUPER_READ_ONLY_OFF, encrypt_tablespace};
 use server::quote;
 use server::{Capability, Flavor, Target, dialect::statement::NOT_ON_REPLICAS};
 
@@ -659,7 +659,7 @@ fn statements_of(action: &Action) -> Vec<String> {
         Action::Statements(statements) => statements.clone(),
         Action::Table(TableChange { sql, method: TableMethod::Copy, .. }) => vec![sql.clone()],
         Action::Tablespace(name) => vec![encrypt_tablespace(name)],
-        Action::LiftSuperReadOnly => vec![read_only::LIFT.to_owned()],
+        Action::LiftSuperReadOnly => vec![SUPER_READ_ONLY_OFF.to_owned()],
         _ => Vec::new(),
     }
 }

@@ -118,10 +118,10 @@ fn default_steps(
     if settings.is_off(variable::MYSQL_NEW_TABLES) {
         steps.push(set(session, "default", "encrypt the tables of new schemas", variable::MYSQL_NEW_TABLES, "ON"));
     }
-    let schemas = session.query(
-        "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE DEFAULT_ENCRYPTION = 'NO' \
-         AND SCHEMA_NAME NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')",
-    )?;
+    let schemas = session.query(concat!(
+        "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE DEFAULT_ENCRYPTION = 'NO' AND SCHEMA_NAME NOT IN ",
+        server::system_schemas!()
+    ))?;
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
         // The schema of an interrupted run is gone by then.
         if wanted(options, schema) && schema != scratch_schema::SCHEMA {

@@ -2,10 +2,10 @@
 //! stays on and keeps clients from writing. The run's state records the change first, so that the next run restores the
 //! setting if this one is killed. Source: MySQL manual, "Server System Variables".
 
+use server::dialect::statement::{SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON};
+
 use super::{Action, Options, ServerAccess};
 use crate::{Control, Error, Outcome, Session, StatementLog, Step};
-
-pub(super) const LIFT: &str = "SET GLOBAL super_read_only = OFF";
 
 /// Whether `super_read_only` is on. Releases without it allow administrators to write.
 pub(super) fn is_super(session: &mut Session<'_>) -> Result<bool, Error> {
@@ -19,8 +19,8 @@ pub(super) fn step() -> Step<Action> {
 
 pub(super) fn lift(session: &mut Session<'_>, control: &Control, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     control.update(|state| state.super_read_only = true)?;
-    executed.push(LIFT.to_owned());
-    session.change(LIFT).map(|()| Outcome::Done)
+    executed.push(SUPER_READ_ONLY_OFF.to_owned());
+    session.change(SUPER_READ_ONLY_OFF).map(|()| Outcome::Done)
 }
 
 pub(super) fn put_back(
@@ -30,6 +30,6 @@ pub(super) fn put_back(
     control: &Control,
 ) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
-    session.change("SET GLOBAL super_read_only = ON")?;
+    session.change(SUPER_READ_ONLY_ON)?;
     control.update(|state| state.super_read_only = false)
 }

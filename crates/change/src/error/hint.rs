@@ -153,10 +153,13 @@ impl Error {
             }
             Self::Unseen { .. } => "say where the server can be reached with --outside HOST:PORT",
             Self::NotServed { .. } => "is this the server that the files belong to? run it on the server's own host",
-            Self::NotRolledBack { .. } => {
-                "the old files are beside the new ones, as FILE.sealant-before: put them back, then ALTER INSTANCE RELOAD \
-                 TLS (MySQL) or FLUSH SSL (MariaDB)"
-            }
+            Self::NotRolledBack { .. } => concat!(
+                "the old files are beside the new ones, as FILE.sealant-before: put them back, then ",
+                server::mysql_reload_tls!(),
+                " (MySQL) or ",
+                server::mariadb_reload_tls!(),
+                " (MariaDB)"
+            ),
             _ => return None,
         })
     }

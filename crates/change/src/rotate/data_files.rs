@@ -9,17 +9,14 @@ use std::{
 
 use files::Reader;
 use files::regular::{self, Links};
-use innodb::tablespace::Page0;
+use innodb::{page::layout::MAX_PAGE_BYTES, tablespace::Page0};
 use server::{
     Flavor, Rows,
-    dialect::{directory, statement},
+    dialect::{directory, innodb::TEMPORARY_SPACE, statement},
 };
 
 use super::Error;
 use crate::Session;
-
-/// Maximum size of page 0.
-const HEAD_BYTES: usize = 65536;
 
 /// The data directory first, then the directories and files outside it.
 ///
@@ -74,7 +71,7 @@ fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error>
     let (mut same, mut missing) = (0_u64, None);
     for row in 0..files.rows.len() {
         let (Some(path), Some(space)) = (files.value(row, "path"), files.value(row, "space")) else { continue };
-        let temporary = files.value(row, "name") == Some("innodb_temporary");
+        let temporary = files.value(row, "name") == Some(TEMPORARY_SPACE);
         let path = Path::new(path);
         let inside = path.strip_prefix(home).unwrap_or(path);
         if temporary || inside.is_absolute() {
@@ -121,7 +118,7 @@ pub(crate) fn head(path: &Path) -> Option<Vec<u8>> {
     use files::ReadAt;
     // The server named this file, so links are followed.
     let reader = Reader::new(regular::open(path, Links::Followed).ok()?);
-    let mut head = vec![0; HEAD_BYTES];
+    let mut head = vec![0; MAX_PAGE_BYTES];
     let read = reader.read_at(0, &mut head).ok()?;
     head.truncate(read);
     Some(head)

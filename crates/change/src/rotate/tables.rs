@@ -14,8 +14,7 @@ use std::{
 use innodb::server_file::full_text_table_id;
 use serde::Serialize;
 use server::dialect::encryption::variable;
-use server::quote;
-use server::{Flavor, Rows};
+use server::{Flavor, Rows, quote, switch::is_on};
 
 use super::Error;
 use crate::{Session, encrypt::clear};
@@ -144,7 +143,8 @@ impl Work {
             );
         }
         for (artefact, variable) in OTHERS {
-            if session.value(&format!("SELECT @@GLOBAL.{variable}")).ok().flatten().is_some_and(|value| value == "1") {
+            let value = session.value(&format!("SELECT @@GLOBAL.{variable}")).ok().flatten();
+            if value.is_some_and(|value| is_on(&value)) {
                 work.leave((*artefact).to_owned(), "takes no other key", SYSTEM_REMEDY);
             }
         }

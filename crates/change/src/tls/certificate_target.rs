@@ -9,6 +9,8 @@ use std::{
 use server::{
     Capability, Endpoint, Target,
     dialect::{capability::dotted_version, setting::reload_tls, statement::show_variables},
+    switch::is_on,
+    tls::TlsVersion,
 };
 
 use server::is_any_address;
@@ -73,7 +75,10 @@ fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error
 
 /// Whether a `tls_version` names TLS 1.2 or 1.3.
 fn allows_new_tls(versions: &str) -> bool {
-    versions.split(',').any(|version| matches!(version.trim(), "TLSv1.2" | "TLSv1.3"))
+    versions
+        .split(',')
+        .filter_map(|name| TlsVersion::from_name(name.trim()))
+        .any(|version| version >= TlsVersion::Tls12)
 }
 
 fn check_distinct(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(), Error> {
@@ -117,8 +122,8 @@ fn outside(session: &mut Session<'_>, target: &Target, request: &InstallRequest)
     };
     let port = value("port").and_then(|port| port.parse().ok()).filter(|port| *port != 0);
     let first = value("bind_address").and_then(|list| list.split(',').next()).unwrap_or_default();
-    Ok(match (value("skip_networking"), port) {
-        (Some("ON" | "1"), _) | (_, None) => target.endpoint.clone(),
+    Ok(match (value("skip_networking").is_some_and(is_on), port) {
+        (true, _) | (_, None) => target.endpoint.clone(),
         (_, Some(port)) if is_any_address(first) => Endpoint::tcp("127.0.0.1", port),
         (_, Some(port)) => Endpoint::tcp(first, port),
     })

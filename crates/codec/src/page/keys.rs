@@ -9,6 +9,7 @@ use innodb::{
         redo::{LogKey, LogKeyInfo, run::RunLayout},
     },
     keys::KeySource,
+    page::layout::MAX_PAGE_BYTES,
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, Page0},
     verify::redo::{RedoKeyInfo, blocks_key_info, key_info},
@@ -16,7 +17,7 @@ use innodb::{
 use zeroize::Zeroizing;
 
 use super::{
-    MAX_PAGE_BYTES, SpaceCipher,
+    SpaceCipher,
     binlog::BinlogStream,
     events::LogEvents,
     mariadb::{MariaDbPages, Pages},

@@ -39,6 +39,7 @@ mod samples;
 use std::fmt;
 
 use innodb::crypt::mariadb::Mode;
+use innodb::page::layout::{MAX_PAGE_BYTES, MIN_PAGE_BYTES};
 use zeroize::Zeroizing;
 
 use self::{
@@ -56,9 +57,6 @@ use crate::{Fields, Malformed, hash::CHUNK_BYTES};
 #[error("a payload that cannot be decoded")]
 pub struct InvalidPayload;
 
-/// The smallest page of any tablespace: ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=1.
-const MIN_PAGE_BYTES: usize = 1024;
-const MAX_PAGE_BYTES: usize = 65536;
 /// Slot and number of units.
 const COUNT_BYTES: usize = 4;
 /// Maximum length of a description, reached with the smallest pages.

@@ -27,6 +27,7 @@ use crate::{
         checksum::{Checksum, classic, crc32, crc32c, zip, zip_crc32},
         decompress::{Algorithm, DecompressFault},
         header::HEADER_BYTES,
+        layout::{LSN, PAGE_NO, SPACE_ID, TYPE},
         types::PageType,
     },
     tablespace::{Family, MARIADB_MAGIC, MariaDbMode, Page0},
@@ -166,13 +167,9 @@ impl Layout {
     }
 }
 
-const PAGE_NO: usize = 4;
-const LSN: usize = 16;
-const TYPE: usize = 24;
 /// Older format: offset of the key version; the checksum of the ciphertext follows it.
 const KEY_VERSION: usize = 26;
 const POST_ENCRYPTION_CHECKSUM: usize = 30;
-const SPACE_ID: usize = 34;
 /// Bytes of the checksum at the end of full_crc32 pages, and of the trailer of older ones.
 const FULL_CRC32_BYTES: usize = 4;
 const TRAILER_BYTES: usize = 8;

@@ -25,6 +25,7 @@ use crate::{
         checksum::crc32c,
         compressed::{self, compressed_bytes},
         header::HEADER_BYTES,
+        layout::TYPE,
         types::PageType,
     },
     tablespace::{Encryption, MySqlMagic},
@@ -293,7 +294,6 @@ pub struct Sealed {
 
 /// Offset of the page type before encryption.
 const ORIGINAL_TYPE: usize = 28;
-const TYPE: usize = 24;
 
 /// Whether a page's header says that it is encrypted.
 #[must_use]

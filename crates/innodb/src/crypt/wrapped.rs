@@ -19,13 +19,16 @@ use crate::{
         mysql::{TablespaceKey, UnwrapFault, WrappedKey},
     },
     keys::{KeySource, MASTER_KEY_BYTES, binary_log_key_name},
-    page::checksum::{Checksum, update_checksum},
-    redo::{INFO, RedoFormat, recognise},
+    page::{
+        checksum::{Checksum, update_checksum},
+        layout::MAX_PAGE_BYTES,
+    },
+    redo::{INFO_OFFSET, RedoFormat, recognise},
     tablespace::{Encryption, MySqlMagic, Page0, is_uuid},
 };
 
 /// Bytes at the start of a file that are needed to find its key.
-pub const HEAD_BYTES: usize = 65536;
+pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
 
 /// A wrapped key, by the place where a file stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +92,7 @@ impl Wrapped {
             return MySqlHeader::parse(head).ok().map(Self::BinaryLog);
         }
         if recognise(head) == Some(RedoFormat::MySql) {
-            return WrappedKey::parse(head.get(INFO..)?).map(Self::Redo);
+            return WrappedKey::parse(head.get(INFO_OFFSET..)?).map(Self::Redo);
         }
         let page0 = Page0::parse(head).ok()?;
         match page0.encryption {
@@ -155,7 +158,7 @@ pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -
         }
         (Wrapped::Redo(wrapped), Secret::Space(key)) => {
             // This block has no checksum.
-            replace(head.get_mut(INFO..), &wrapped, key, master)
+            replace(head.get_mut(INFO_OFFSET..), &wrapped, key, master)
         }
         (Wrapped::BinaryLog(_), Secret::Password(password)) => {
             if !opens(password, head)? {

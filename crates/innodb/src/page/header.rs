@@ -6,7 +6,10 @@ use crate::{
     bytes::Bytes,
     error::PageFault,
     ids::{Lsn, PageNo, SpaceId},
-    page::types::PageType,
+    page::{
+        layout::{LSN, PAGE_NO, SPACE_ID, TYPE},
+        types::PageType,
+    },
 };
 
 /// Bytes of the header.
@@ -46,12 +49,12 @@ impl PageHeader {
     fn read(page: &[u8]) -> Option<Self> {
         Some(Self {
             checksum: page.be32(0)?,
-            page_no: PageNo(page.be32(4)?),
+            page_no: PageNo(page.be32(PAGE_NO)?),
             previous: page.be32(8)?,
-            lsn: Lsn(page.be64(16)?),
-            page_type: PageType(page.be16(24)?),
+            lsn: Lsn(page.be64(LSN)?),
+            page_type: PageType(page.be16(TYPE)?),
             control: page.be64(26)?,
-            space_id: SpaceId(page.be32(34)?),
+            space_id: SpaceId(page.be32(SPACE_ID)?),
         })
     }
 }

@@ -5,5 +5,6 @@ pub mod compressed;
 pub mod decompress;
 pub mod flags;
 pub mod header;
+pub mod layout;
 pub mod state;
 pub mod types;

@@ -10,6 +10,7 @@ use crate::{
         checksum::{self, Checksum, full_crc32},
         compressed,
         header::{HEADER_BYTES, PageHeader},
+        layout::{MIN_PAGE_BYTES, ROW_COMPRESSED_PAGE_BYTES, SPACE_ID, TYPE},
         types::{ClearClass, PageType, clear_class, holds_remains, is_blank},
     },
     randomness::{MIN_BYTES, looks_random},
@@ -112,8 +113,9 @@ fn is_sound_and_clear(page: &[u8], header: &PageHeader, family: Family) -> bool 
 
 /// Length of the valid ROW_FORMAT=COMPRESSED page at the start of a page or doublewrite slot; `None` if there is none.
 pub(crate) fn sound_row_compressed(slot: &[u8]) -> Option<usize> {
-    const PAGE_BYTES: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
-    PAGE_BYTES.into_iter().find(|bytes| *bytes <= slot.len() && checksum::zip(slot.range(0, *bytes)).is_ok())
+    ROW_COMPRESSED_PAGE_BYTES
+        .into_iter()
+        .find(|bytes| *bytes <= slot.len() && checksum::zip(slot.range(0, *bytes)).is_ok())
 }
 
 /// State of a page whose header says encrypted.
@@ -161,11 +163,9 @@ fn first_bytes(page: &[u8]) -> &[u8] {
 ///
 /// Source: seen on 9.7: encrypted, compressed and encrypted, and ROW_FORMAT=COMPRESSED.
 pub(crate) fn has_blank_header(page: &[u8], header: &PageHeader) -> bool {
-    const TYPE: usize = 24;
-    const SPACE: usize = 34;
     matches!(header.page_type, PageType::COMPRESSED | PageType::ENCRYPTED | PageType::COMPRESSED_ENCRYPTED)
         && all_zero(page.range(0, TYPE))
-        && all_zero(page.range(SPACE, HEADER_BYTES))
+        && all_zero(page.range(SPACE_ID, HEADER_BYTES))
 }
 
 /// Whether the server never encrypts this page, even in an encrypted tablespace: page 0; MariaDB's
@@ -199,11 +199,10 @@ pub fn copy_family(page: &[u8], mysql: bool) -> Family {
 /// Judges a copy of a page in a doublewrite area whose tablespace is not available.
 pub(crate) fn copy_state(slot: &[u8], header: &PageHeader, family: Family) -> Judged {
     // Copies of ROW_FORMAT=COMPRESSED pages fill only the start of a slot.
-    const SMALLEST_PAGE_BYTES: usize = 1024;
     let context = PageContext { family, crypt_data: false, temporary: false };
     let judged = judge(slot, header, context);
     if matches!(judged.state, PageState::Mislabelled | PageState::Unrecognised) && family == Family::MySql {
-        return judge(slot.range(0, SMALLEST_PAGE_BYTES), header, context);
+        return judge(slot.range(0, MIN_PAGE_BYTES), header, context);
     }
     judged
 }

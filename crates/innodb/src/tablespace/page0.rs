@@ -10,6 +10,7 @@ use crate::{
         checksum::{self, Checksum},
         flags::SpaceFlags,
         header::PageHeader,
+        layout::{MIN_PAGE_BYTES, SPACE_ID},
         state::PageContext,
         types::PageType,
     },
@@ -112,8 +113,6 @@ pub struct Page0 {
 const FSP_HEADER: usize = 38;
 const FSP_HEADER_END: usize = 112;
 const FLAGS: usize = 54;
-/// In the page header; the FSP header begins with it, too.
-const SPACE_ID: usize = 34;
 /// Offset of the array of extent descriptors, on page 0 and every other descriptor page.
 pub(crate) const XDES_ARRAY: u64 = 150;
 
@@ -293,8 +292,3 @@ fn kind(space_id: SpaceId, flags: SpaceFlags, family: Family) -> TablespaceKind 
         _ => TablespaceKind::FilePerTable,
     }
 }
-
-/// Bytes of the smallest page (KEY_BLOCK_SIZE=1).
-const MIN_PAGE_BYTES: usize = 1024;
-/// Bytes that always hold all of page 0.
-pub(crate) const MAX_PAGE_BYTES: usize = 65536;

@@ -13,13 +13,14 @@ use crate::{
     page::{
         flags::SpaceFlags,
         header::PageHeader,
+        layout::{MAX_PAGE_BYTES, TRX_SYS_PAGE},
         state::{Judged, PageContext, PageState, has_blank_header, is_exempt, judge},
         types::{ClearClass, PageType, is_change_buffer},
     },
     read::{fill, length, spread},
     tablespace::{
         ClearPage, CopyCounter, DoublewriteCopies, Family, ForeignPage, KeyVersionPages, Page0, PageCounts,
-        TablespaceKind, TablespaceScan, Truncation, page0::MAX_PAGE_BYTES,
+        TablespaceKind, TablespaceScan, Truncation,
     },
     verify::tablespace::doubtful_encryption,
 };
@@ -148,7 +149,6 @@ impl Scanner {
 
     /// Finds the doublewrite area of a system tablespace.
     fn find_doublewrite<R: ReadAt + ?Sized>(&mut self, source: &R) -> Result<(), ScanError> {
-        const TRX_SYS_PAGE: u64 = 5;
         if self.found.page0.space_id != SpaceId(0) || self.first_page != 0 {
             return Ok(());
         }
@@ -363,7 +363,6 @@ impl Scanner {
 /// Source: docs/formats, "Area in ibdata1"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`), confirmed on MySQL 9.7 and MariaDB
 /// 10.11 in testdata.
 pub(crate) fn doublewrite_area_of(trx_sys: &[u8], logical_page_bytes: u32) -> [(u64, u64); 2] {
-    const TRX_SYS_PAGE: u64 = 5;
     const MAGIC: u32 = 536_853_855;
     let fields = trx_sys.range(trx_sys.len().saturating_sub(200), trx_sys.len());
     if fields.be32(10) != Some(MAGIC) {

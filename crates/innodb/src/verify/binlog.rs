@@ -23,7 +23,10 @@ use zeroize::Zeroizing;
 
 pub use self::first_event::first_event;
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    binlog::{
+        EVENT_HEADER_BYTES, EventHeader, FIRST_EVENT, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED,
+        MYSQL_HEADER_BYTES,
+    },
     bytes::{Bytes, as_u64, as_usize},
     crypt::binlog::{
         EventMode, EventPieces, HeaderFault, MariaDbEvents, MySqlHeader, MySqlStream, NONCE_BYTES, StreamKey,
@@ -45,8 +48,6 @@ use crate::{
 
 /// Enough to detect clear text after the header of an encrypted log.
 const HEAD_BYTES: usize = 4096;
-/// Offset of the first event in the clear stream.
-const FIRST_EVENT: u64 = 4;
 
 /// Verifies the events of a binary or relay log, in bounded memory for events of any length.
 ///

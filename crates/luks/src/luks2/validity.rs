@@ -5,12 +5,11 @@
 use super::metadata::{Id, Keyslot, Metadata, SegmentJson, Size};
 use super::{COPY_BYTES, MAX_OBJECTS};
 use crate::luks2::copy::BINARY_BYTES;
+use crate::material::STRIPES;
 use crate::volume::is_reencryption;
 
 /// Maximum size of all key slots together. Source: `LUKS2_MAX_KEYSLOTS_SIZE`.
 const MAX_KEYSLOTS_BYTES: u64 = 128 << 20;
-/// Anti-forensic stripes; every cryptsetup uses this number, whatever the metadata says.
-const STRIPES: u64 = 4000;
 
 type Validity = Result<(), String>;
 

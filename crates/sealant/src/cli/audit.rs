@@ -5,13 +5,13 @@ mod source;
 
 use std::path::PathBuf;
 
-use ::audit::diff::Drift;
 use ::audit::facts::Facts;
+use ::audit::finding::WAIVER_EXPIRED;
 use ::audit::fleet::{self, Common, Fleet};
 use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
 use ::audit::rules::Rules;
-use ::audit::run::judge;
+use ::audit::run::{drift, judge};
 use ::audit::source as gathering;
 use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand};
@@ -192,7 +192,7 @@ impl Judgement {
     fn exit(&self, outcome: &Outcome) -> Exit {
         match outcome.conclusion(self.fail_on.0, self.require_complete) {
             Conclusion::BadWaiver => {
-                warning("a waiver is expired or names no check of ours; see ev-waiver-expired");
+                warning(&format!("a waiver is expired or names no check of ours; see {WAIVER_EXPIRED}"));
                 Exit::BadWaiver
             }
             Conclusion::Unreachable => Exit::Failed,
@@ -209,11 +209,11 @@ impl Diff {
         if before.target != after.target {
             warning(&format!("these are facts of two servers: {} and {}", before.target, after.target));
         }
-        let drift = Drift::of_facts(&before, &after);
+        let found = drift(&before, &after);
         let format = self.render.format();
         let options = report::RenderOptions { width: 120, ..report::RenderOptions::default() };
-        file::to_stdout(&|out| report::write_drift(format, &drift, &options, out).map_err(std::io::Error::from))?;
-        let bad = self.fail_on.0.is_some_and(|severity| drift.worsened(severity));
+        file::to_stdout(&|out| report::write_drift(format, &found, &options, out).map_err(std::io::Error::from))?;
+        let bad = self.fail_on.0.is_some_and(|severity| found.worsened(severity));
         Ok(if bad { Exit::Findings } else { Exit::Clean })
     }
 }

@@ -13,6 +13,7 @@ use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, Outgoing, SendSettings};
 use ::transfer::summary::{Event, Summary};
+use ::transfer::tls::Suite;
 use clap::Args;
 use glob::Pattern;
 use report::{send_hint, write_send_plan};
@@ -104,6 +105,16 @@ enum Cipher {
     Chacha20,
 }
 
+impl From<Cipher> for Suite {
+    fn from(cipher: Cipher) -> Self {
+        match cipher {
+            Cipher::Aes128 => Self::Aes128Gcm,
+            Cipher::Aes256 => Self::Aes256Gcm,
+            Cipher::Chacha20 => Self::ChaCha20Poly1305,
+        }
+    }
+}
+
 const USAGE: &str = "\
 sealant send [OPTIONS] <SOURCE> <CODE|HOST:PORT>
        sealant send [OPTIONS] --live --datadir <DIR> <CODE|HOST:PORT>";
@@ -169,7 +180,7 @@ impl Send {
             streams: self.streams,
             compression: self.compress,
             bandwidth: self.bwlimit,
-            suite: self.cipher.map(|cipher| cipher as usize),
+            suite: self.cipher.map(Suite::from),
             timeout: self.timeout,
             key_file_keys: if self.send_mariadb_key { KeyFileKeys::Send } else { KeyFileKeys::Keep },
         }

@@ -176,7 +176,6 @@ impl Watchdog {
         let ended = ::snapshot::watchdog::run(self.pid, Duration::from_millis(self.limit_ms));
         match ended {
             Ok(true) => Ok(Exit::Clean),
-            // Must equal `watchdog::TIMED_OUT`.
             Ok(false) => Ok(Exit::Findings),
             Err(error) => Err(Failure::new(format!("process {}: {error}", self.pid))),
         }

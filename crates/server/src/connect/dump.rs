@@ -19,6 +19,9 @@ const COM_BINLOG_DUMP_GTID: u8 = 0x1e;
 /// `BINLOG_SEND_ANNOTATE_ROWS_EVENT` of MariaDB (`sql/sql_repl.h`). MySQL always sends these events.
 const ANNOTATE_ROWS: u16 = 2;
 
+/// Offset of the first event of a log, after its magic number.
+pub const FIRST_EVENT: u32 = 4;
+
 /// Where a server starts to send its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpFrom<'a> {
@@ -66,7 +69,6 @@ impl Connection {
 }
 
 fn dump_command(server_id: u32, flags: u16, from: DumpFrom<'_>) -> Vec<u8> {
-    const FIRST_EVENT: u64 = 4;
     match from {
         DumpFrom::Position { file, position } => {
             let mut command = vec![COM_BINLOG_DUMP];
@@ -82,7 +84,7 @@ fn dump_command(server_id: u32, flags: u16, from: DumpFrom<'_>) -> Vec<u8> {
             command.extend(server_id.to_le_bytes());
             // No name of a log.
             command.extend(0_u32.to_le_bytes());
-            command.extend(FIRST_EVENT.to_le_bytes());
+            command.extend(u64::from(FIRST_EVENT).to_le_bytes());
             command.extend(u32::try_from(set.len()).unwrap_or(u32::MAX).to_le_bytes());
             command.extend(set);
             command

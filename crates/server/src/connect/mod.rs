@@ -20,7 +20,7 @@ use pki::Fingerprint;
 
 pub use self::{
     bulk::{EachRow, Executed, LOCAL_NAME},
-    dump::{DumpFrom, EventPackets},
+    dump::{DumpFrom, EventPackets, FIRST_EVENT},
     rows::Rows,
     tls::{TlsFacts, TlsMode, TlsOptions, client_config, server_name, tls_failure},
 };

@@ -13,6 +13,21 @@ use crate::{
 /// Schemas that belong to the server.
 pub const SYSTEM_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
+/// [`SYSTEM_SCHEMAS`] as a list in SQL.
+#[macro_export]
+macro_rules! system_schemas {
+    () => {
+        "('information_schema', 'mysql', 'performance_schema', 'sys')"
+    };
+}
+
+/// Whether a schema, by the name that the server reports, belongs to the server. Servers report the names in lower case;
+/// `SYS` is a schema of a user, where names of schemas differ by case.
+#[must_use]
+pub fn is_system_schema(name: &str) -> bool {
+    SYSTEM_SCHEMAS.contains(&name)
+}
+
 /// Queries for one server. Rows have no order unless it says so.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog {
@@ -68,7 +83,7 @@ pub fn create_schema(version: &ServerVersion, schema: &str, charset: &str, colla
 
 macro_rules! user_schemas {
     ($column:literal) => {
-        concat!($column, " NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')")
+        concat!($column, " NOT IN ", system_schemas!())
     };
 }
 

@@ -27,6 +27,15 @@ pub struct Dictionary {
     pub undo: Option<&'static str>,
 }
 
+/// Name of the data dictionary's tablespace since MySQL 8.0, in the dictionary and in statements.
+pub const DICTIONARY_SPACE: &str = "mysql";
+/// Name of the system tablespace, in the dictionary and in statements.
+pub const SYSTEM_SPACE: &str = "innodb_system";
+/// Name of the global temporary tablespace.
+pub const TEMPORARY_SPACE: &str = "innodb_temporary";
+/// Prefix of the names of undo tablespaces that servers create: MySQL's `innodb_undo_001` has the file `undo_001`.
+pub const UNDO_SPACES: &str = "innodb_undo";
+
 /// Tablespaces that MariaDB's background threads have not encrypted yet: `count`, and the name of the `first`. Those
 /// not started have no row in the second view.
 pub const MARIADB_UNFINISHED: &str = "SELECT COUNT(*) AS count, MIN(s.NAME) AS first \

@@ -39,6 +39,32 @@ pub const MARIADB_PLUGIN: &str = "file_key_management";
 /// Its library in the plug-in directory.
 pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 
+/// MariaDB's plug-ins for tests. They derive their keys from nothing secret.
+const MARIADB_TEST_PLUGINS: [&str; 2] = ["example_key_management", "debug_key_management"];
+/// Variables of MariaDB's plug-in for a HashiCorp Vault begin with this.
+pub const MARIADB_VAULT_PREFIX: &str = "hashicorp_key_management_";
+/// Address of that Vault.
+pub const MARIADB_VAULT_URL: &str = "hashicorp_key_management_vault_url";
+/// File with the authorities that the plug-in trusts.
+pub const MARIADB_VAULT_CA: &str = "hashicorp_key_management_vault_ca";
+
+/// Whether a plug-in or component keeps its keys on the server's host: in a file, or in its own program. Plug-ins and
+/// components of MySQL end alike: `keyring_file` and `component_keyring_file`.
+#[must_use]
+pub fn keeps_keys_on_host(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with("keyring_file")
+        || is_password_protected(&name)
+        || name == MARIADB_PLUGIN
+        || MARIADB_TEST_PLUGINS.contains(&name.as_str())
+}
+
+/// Whether it is the password-protected file of MySQL Enterprise, as a plug-in or component.
+#[must_use]
+pub fn is_password_protected(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("keyring_encrypted_file")
+}
+
 /// Options that make MySQL load its plug-in for a keyring file.
 #[must_use]
 pub fn keyring_plugin_options(keyring: &Path) -> Vec<String> {
@@ -219,6 +245,23 @@ fn pairs(rows: &Rows) -> Vec<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn key_stores_of_the_host_are_known_by_name() {
+        let local = [
+            "keyring_file",
+            "component_keyring_file",
+            "keyring_encrypted_file",
+            "component_keyring_encrypted_file",
+            "file_key_management",
+            "example_key_management",
+        ];
+        assert!(local.into_iter().all(keeps_keys_on_host));
+        let remote = ["component_keyring_vault", "keyring_vault", "hashicorp_key_management", "component_keyring_kmip"];
+        assert!(!remote.into_iter().any(keeps_keys_on_host));
+        assert!(is_password_protected("component_keyring_encrypted_file") && !is_password_protected("keyring_file"));
+        assert!([MARIADB_VAULT_URL, MARIADB_VAULT_CA].iter().all(|name| name.starts_with(MARIADB_VAULT_PREFIX)));
+    }
 
     fn rows(columns: &[&str], rows: &[&[&str]]) -> Rows {
         let row = |row: &&[&str]| row.iter().map(|text| Some((*text).to_owned())).collect();

@@ -23,11 +23,27 @@ pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting 
     Setting { statement: format!("SET GLOBAL {variable} = {value}"), line: Some(format!("{variable} = {plain}")) }
 }
 
+/// [`reload_tls`] of MySQL, for texts that a compiler puts together.
+#[macro_export]
+macro_rules! mysql_reload_tls {
+    () => {
+        "ALTER INSTANCE RELOAD TLS"
+    };
+}
+
+/// [`reload_tls`] of MariaDB, for such texts.
+#[macro_export]
+macro_rules! mariadb_reload_tls {
+    () => {
+        "FLUSH NO_WRITE_TO_BINLOG SSL"
+    };
+}
+
 /// Makes a server with [`Capability::ReloadTls`] reload its certificates. The statement is not written to the binary
 /// log, because replicas have their own certificates.
 #[must_use]
 pub fn reload_tls(flavor: Flavor) -> &'static str {
-    if flavor.is_mysql_like() { "ALTER INSTANCE RELOAD TLS" } else { "FLUSH NO_WRITE_TO_BINLOG SSL" }
+    if flavor.is_mysql_like() { mysql_reload_tls!() } else { mariadb_reload_tls!() }
 }
 
 /// Percona's variable of this name cannot be persisted: error 1238, seen on 8.0.27-18.

@@ -12,6 +12,12 @@ pub const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
 pub const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
 /// Writes every changed page. On MySQL, only debug builds have this variable.
 pub const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
+/// Rejects writes of every account; switches `read_only` on as well.
+pub const SUPER_READ_ONLY_ON: &str = "SET GLOBAL super_read_only = ON";
+/// Allows administrators to write; `read_only` stays as it is.
+pub const SUPER_READ_ONLY_OFF: &str = "SET GLOBAL super_read_only = OFF";
+/// Allows all accounts to write; switches `super_read_only` off as well.
+pub const READ_ONLY_OFF: &str = "SET GLOBAL read_only = OFF";
 /// Keeps the session's statements off the replicas.
 pub const NOT_ON_REPLICAS: &str = "SET SESSION sql_log_bin = 0";
 /// Makes MySQL load the certificates of the administrative port anew.
@@ -36,7 +42,7 @@ pub const ACTIVE_ROLES: &str = "SELECT CURRENT_ROLE()";
 pub const FLUSH_BINARY_LOGS: &str = "FLUSH BINARY LOGS";
 /// Starts new relay logs, of all channels on MySQL.
 pub const FLUSH_RELAY_LOGS: &str = "FLUSH RELAY LOGS";
-/// Lists the privileges of the session's account.
+/// Lists the privileges of the session's account and of its active roles: see [`crate::Grants::of_session`].
 pub const SHOW_GRANTS: &str = "SHOW GRANTS";
 
 /// MySQL 5.6 and newer: the GTIDs that the server has executed, those of them that are in none of its binary logs, and

@@ -223,8 +223,7 @@ fn fingerprints(list: &str, line: &RawLine) -> Result<Vec<Fingerprint>, Error> {
 }
 
 fn versions(list: &str, line: &RawLine) -> Result<Vec<TlsVersion>, Error> {
-    let named = |text: &str| TlsVersion::ALL.into_iter().find(|version| version.name().eq_ignore_ascii_case(text));
-    let all: Option<Vec<TlsVersion>> = list.split(',').map(|text| named(text.trim())).collect();
+    let all: Option<Vec<TlsVersion>> = list.split(',').map(|text| TlsVersion::from_name(text.trim())).collect();
     let all = all.ok_or_else(|| line.wrong("unknown tls-version"))?;
     let spoken: Vec<TlsVersion> = all.into_iter().filter(|version| *version >= TlsVersion::Tls12).collect();
     if spoken.is_empty() { Err(line.wrong("tls-version has to allow TLSv1.2 or TLSv1.3")) } else { Ok(spoken) }

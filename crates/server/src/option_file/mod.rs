@@ -216,11 +216,16 @@ impl OptionFileArguments {
 pub const HOST_FILES: [&str; 5] =
     ["/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", "/usr/local/etc/my.cnf", "/usr/local/mysql/etc/my.cnf"];
 
+/// Name of the option file in a user's home directory.
+pub const HOME_FILE: &str = ".my.cnf";
+/// Name of the option file in a data directory, which servers up to MySQL 5.5 read.
+pub const DATADIR_FILE: &str = "my.cnf";
+
 /// [`HOST_FILES`] and `~/.my.cnf`, in reading order.
 pub fn usual_files() -> Vec<PathBuf> {
     let mut files = HOST_FILES.map(PathBuf::from).to_vec();
     if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
-        files.push(Path::new(&home).join(".my.cnf"));
+        files.push(Path::new(&home).join(HOME_FILE));
     }
     files
 }

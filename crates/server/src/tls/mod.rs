@@ -11,6 +11,9 @@ pub mod server_hello;
 pub mod suites;
 pub(crate) mod verify;
 
+/// The value of the servers' `tls_version` that allows only secure versions.
+pub const TLS_1_2_AND_1_3: &str = "TLSv1.2,TLSv1.3";
+
 /// A version of SSL or TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TlsVersion {
@@ -51,6 +54,13 @@ impl TlsVersion {
         Self::ALL.into_iter().find(|version| version.wire() == number)
     }
 
+    /// The version with this name in any case: that of [`Self::name`], or `TLSv1.0`, as MariaDB and TLS libraries call it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = if name.eq_ignore_ascii_case("TLSv1.0") { Self::Tls10.name() } else { name };
+        Self::ALL.into_iter().find(|version| version.name().eq_ignore_ascii_case(name))
+    }
+
     /// Its name in the servers' `tls_version` variable.
     pub fn name(self) -> &'static str {
         match self {
@@ -66,5 +76,21 @@ impl TlsVersion {
 impl fmt::Display for TlsVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_known_by_its_names() {
+        assert!(TlsVersion::ALL.into_iter().all(|version| TlsVersion::from_name(version.name()) == Some(version)));
+        assert_eq!(
+            ["TLSv1.0", "tlsv1.2", "TLS 1.2", ""].map(TlsVersion::from_name),
+            [Some(TlsVersion::Tls10), Some(TlsVersion::Tls12), None, None]
+        );
+        let list = TLS_1_2_AND_1_3.split(',').map(TlsVersion::from_name);
+        assert!(list.eq([Some(TlsVersion::Tls12), Some(TlsVersion::Tls13)]));
     }
 }

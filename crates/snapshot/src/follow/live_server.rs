@@ -103,10 +103,9 @@ impl<'a> LiveServer<'a> {
 
     fn is_binary_log(&self, path: &Path) -> bool {
         let Some(base) = &self.binary_log else { return false };
-        let is_numbered =
-            path.file_name().and_then(OsStr::to_str).is_some_and(|name| server_file::log_base(name).is_some());
-        let is_index = path.extension().is_some_and(|ending| ending == "index");
-        path.with_extension("") == *base && (is_numbered || is_index)
+        let name = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
+        let (Some(name), Some(base_name)) = (name(path), name(base)) else { return false };
+        path.parent() == base.parent() && server_file::is_log_of(&name, &base_name)
     }
 
     /// Copies the newest binary log up to the position, as the only one: from it recovery decides which prepared

@@ -28,7 +28,6 @@ use std::{
 };
 
 use innodb::keys::{KeySource, NoKeys};
-use rustix::fs::statvfs;
 
 pub use self::session::Account;
 use self::session::Session;
@@ -161,8 +160,7 @@ pub(crate) fn check_supported(account: &Account) -> Result<(), Error> {
 
 /// Checks that `path` has `wanted_bytes` of free space.
 pub(crate) fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), Error> {
-    let found = statvfs(path).map_err(|error| Error::copying(path)(error.into()))?;
-    let free_bytes = found.f_bavail.saturating_mul(found.f_frsize);
+    let free_bytes = files::free_bytes(path).map_err(Error::copying(path))?;
     if free_bytes >= wanted_bytes {
         return Ok(());
     }

@@ -25,7 +25,7 @@ use innodb::server_file::ROCKSDB_DIRECTORIES;
 use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
 use server::dialect::encryption::variable;
-use server::quote;
+use server::{quote, switch};
 
 use super::{
     Checkpoint, Followed, Job, Position,
@@ -238,11 +238,12 @@ fn check_privileges(session: &mut Session) -> Result<(), Error> {
 
 fn check_redo_enabled(session: &mut Session) -> Result<(), Error> {
     let enabled = session.value("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'", "Value")?;
-    if enabled.as_deref() == Some("ON") { Ok(()) } else { Err(Error::RedoDisabled) }
+    if enabled.as_deref().is_some_and(switch::is_on) { Ok(()) } else { Err(Error::RedoDisabled) }
 }
 
 fn is_on(session: &mut Session, variable: &'static str) -> Result<bool, Error> {
-    Ok(session.value(&format!("SELECT @@GLOBAL.{variable} AS value"), "value")?.as_deref() == Some("1"))
+    let value = session.value(&format!("SELECT @@GLOBAL.{variable} AS value"), "value")?;
+    Ok(value.as_deref().is_some_and(switch::is_on))
 }
 
 /// Makes the server keep its redo log until it was read. A server has one such consumer at a time.

@@ -13,6 +13,7 @@ use innodb::{
         compressed::rebuild_mysql,
         flags::SpaceFlags,
         header::PageHeader,
+        layout::{PAGE_NO, SPACE_ID},
         types::PageType,
     },
     tablespace::Page0,
@@ -89,12 +90,10 @@ impl PageFormat {
 /// Flags of a tablespace whose first page still is as the file was created with: its page type is not set. Seen on
 /// MySQL 9.7.
 fn flags_of_new(head: &[u8]) -> Option<SpaceFlags> {
-    const PAGE_NO: usize = 4;
-    const SPACE: usize = 34;
     const SPACE_OF_HEADER: usize = 38;
     const FLAGS: usize = 54;
     let number = |at: usize| head.get(at..).and_then(|rest| rest.first_chunk()).copied().map(u32::from_be_bytes);
-    let is_first = number(PAGE_NO)? == 0 && number(SPACE)? != 0 && number(SPACE)? == number(SPACE_OF_HEADER)?;
+    let is_first = number(PAGE_NO)? == 0 && number(SPACE_ID)? != 0 && number(SPACE_ID)? == number(SPACE_OF_HEADER)?;
     number(FLAGS).filter(|_| is_first).map(SpaceFlags)
 }
 

@@ -132,7 +132,7 @@ impl Preparation<'_> {
         // The program works in that directory.
         let directory = &fs::canonicalize(self.directory).map_err(PrepareFault::io(self.directory))?;
         replace(directory, self.options, user)?;
-        let path = self.path.unwrap_or_else(|| Path::new(self.program.file()));
+        let path = &self.path.map_or_else(|| self.program.found(), Path::to_path_buf);
         let mut command = command(path).map_err(PrepareFault::io(path))?;
         command.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
         if let Some((uid, gid)) = user {

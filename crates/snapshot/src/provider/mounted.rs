@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::mounts::Mounts;
+use files::mounts::{Mounts, SELF_MOUNTINFO};
 use files::runtime;
 
 use crate::{error::Error, tools::Tools};
@@ -51,7 +51,7 @@ pub(super) fn unmount_all(tools: &Tools, point: &Path) -> Result<(), Error> {
 }
 
 fn process_mounts() -> Result<Mounts, Error> {
-    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
+    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: SELF_MOUNTINFO.into(), source })
 }
 
 fn unmount(tools: &Tools, points: impl Iterator<Item = PathBuf>) -> Result<(), Error> {

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use files::mounts::Mounts;
+use files::mounts::{Mounts, SELF_MOUNTINFO};
 
 use super::{
     Driver, Prepared, Source,
@@ -73,7 +73,7 @@ struct DataSet {
 }
 
 fn mounts() -> Result<Mounts, Error> {
-    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
+    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: SELF_MOUNTINFO.into(), source })
 }
 
 /// The data set of the data directory, and those mounted inside it.

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::mounts::{Mounts, SELF_MOUNTINFO};
 use files::{LOST_AND_FOUND, PendingFile, WriteOptions};
 use glob::Pattern;
 use innodb::server_file::{BUFFER_POOL_DUMP, DDL_RECOVERY, TEMPORARY, TRANSACTION_COORDINATOR};
@@ -89,8 +90,7 @@ impl Layout {
     /// # Errors
     /// [`SstError::Outside`] names a mount point.
     pub(crate) fn check_replaceable(&self) -> Result<(), SstError> {
-        let mounted = files::mounts::Mounts::of_this_process();
-        let mounted = mounted.map_err(SstError::file("/proc/self/mountinfo", "cannot be read"))?;
+        let mounted = Mounts::of_this_process().map_err(SstError::file(SELF_MOUNTINFO, "cannot be read"))?;
         for path in self.old()? {
             let other = device(&path) != device(&self.datadir);
             let within = mounted.below(&path).next().map(|mount| mount.point.clone());

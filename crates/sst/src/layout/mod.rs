@@ -16,7 +16,7 @@ use std::{
 };
 
 use glob::Pattern;
-use innodb::server_file::{self, ARIA_CONTROL, FIRST_OLDER_REDO, REDO_DIRECTORY, pattern};
+use innodb::server_file::{self, ARIA_CONTROL, FIRST_OLDER_REDO, REDO_DIRECTORY, log_index, pattern};
 use server::dialect::directory;
 
 use self::tree::matches;
@@ -81,11 +81,7 @@ impl Layout {
             location(directory::ARIA, patterns(&[ARIA_CONTROL, pattern::ARIA_LOG])),
         ];
         let binlog = arguments.binlog.as_ref().map(|binlog| datadir.join(binlog));
-        let index = arguments.binlog_index.clone().or_else(|| {
-            let mut index = arguments.binlog.clone()?.into_os_string();
-            index.push(".index");
-            Some(index.into())
-        });
+        let index = arguments.binlog_index.clone().or_else(|| Some(log_index(arguments.binlog.clone()?).into()));
         let binlog_index = index.filter(|_| binlog.is_some()).map(|index| datadir.join(index));
         let node_directories = node_directories::directories(options, &datadir, binlog.as_deref());
         Ok(Self { datadir, locations, binlog, binlog_index, node_directories })

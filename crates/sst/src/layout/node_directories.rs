@@ -8,7 +8,7 @@ use std::{
 };
 
 use innodb::{file_suffix, server_file::DATABASE_OPTIONS};
-use server::dialect::key_store;
+use server::{ProviderOptions, dialect::key_store};
 
 use super::tree::list;
 use crate::options::Options;
@@ -59,17 +59,13 @@ const CERTIFICATE: &str = "pem";
 /// The directories that a server's options name, with and without links resolved. The data
 /// directory itself and databases are not included: databases are sent whatever else is in them.
 pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Path>) -> Vec<PathBuf> {
-    let provider = options.server("wsrep-provider-options").unwrap_or_default();
-    let provider = |name: &str| {
-        let parameters = provider.split(';').filter_map(|parameter| parameter.split_once('='));
-        parameters.filter(|(known, _)| known.trim() == name).map(|(_, value)| value.trim()).next_back()
-    };
+    let provider = ProviderOptions::parse(options.server("wsrep-provider-options").unwrap_or_default());
     let named = DIRECTORIES.iter().filter_map(|name| options.server(name));
     let named = named.chain(SST_DIRECTORIES.iter().filter_map(|name| options.sst(name)));
-    let named = named.chain(PROVIDER_DIRECTORIES.iter().filter_map(|name| provider(name)));
+    let named = named.chain(PROVIDER_DIRECTORIES.iter().filter_map(|name| provider.get(name)));
     let files = FILES.iter().filter_map(|name| options.server(name));
     let files = files.chain(SST_FILES.iter().filter_map(|name| options.sst(name)));
-    let files = files.chain(PROVIDER_FILES.iter().filter_map(|name| provider(name)));
+    let files = files.chain(PROVIDER_FILES.iter().filter_map(|name| provider.get(name)));
     let files = files.map(|file| datadir.join(file.strip_prefix(key_store::PASSWORD_FILE).unwrap_or(file)));
     let above = files.chain(binlog.map(Path::to_path_buf)).filter_map(|file| Some(file.parent()?.to_path_buf()));
     let current = named.map(|directory| datadir.join(directory)).chain(above).filter(|current| !is_database(current));

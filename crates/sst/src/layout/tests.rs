@@ -90,7 +90,7 @@ fn directories_of_the_node_are_neither_sent_nor_replaced() {
         "--log-error={below}/logs/node.err --general-log-file=logs/general.log --slow_query_log_file=mysql/slow.log \
          --pid-file=run/node.pid --relay-log=relay/relay --wsrep_data_home_dir=home/ --ssl-cert=ssl/node.crt \
          --file_key_management_filename={below}/keys/keys.txt \
-         --wsrep_provider_options=gcache.size=1G;gcache.dir={below}/cache;socket.ssl_key=tls/node.key"
+         --wsrep_provider_options=gcache.dir={below}/first;gcache.size=1G;gcache.dir={below}/cache;socket.ssl_key=tls/node.key"
     );
     let layout = layout(&datadir, &options);
     let mut data = [&DATA[..], &["mysql/slow.log"]].concat();

@@ -22,8 +22,8 @@ use std::{
 use rustix::{
     fs::{
         AtFlags, Dir, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, chownat,
-        fchmod, fchown, flock, fstat, fstatvfs, fsync, futimens, mkdirat, open, openat, readlinkat, renameat,
-        renameat_with, statat, symlinkat, syncfs, unlinkat, utimensat,
+        fchmod, fchown, flock, fstat, fsync, futimens, mkdirat, open, openat, readlinkat, renameat, renameat_with,
+        statat, symlinkat, syncfs, unlinkat, utimensat,
     },
     io::Errno,
 };
@@ -213,9 +213,8 @@ impl Staging {
 
     /// Checks that this many bytes fit on the file system.
     pub fn check_space(&self, wanted_bytes: u64) -> Result<(), Error> {
-        let system =
-            fstatvfs(&self.files).map_err(|error| self.failed("its free space cannot be determined")(error.into()))?;
-        let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
+        let free_bytes =
+            files::free_bytes_at(&self.files).map_err(self.failed("its free space cannot be determined"))?;
         if wanted_bytes > free_bytes {
             return Err(Error::Space { path: self.path.clone(), wanted_bytes, free_bytes });
         }

@@ -13,7 +13,11 @@ use innodb::{
     },
     file_kind::{self, FileKind},
     keys::KeySource,
-    page::checksum::Checksum,
+    page::{
+        checksum::Checksum,
+        header::HEADER_BYTES,
+        layout::{PAGE_BYTES, PAGE_NO},
+    },
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, MySqlMagic, Page0},
     verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info, mysql_start_lsn},
@@ -60,6 +64,9 @@ pub enum RekeyFault {
     Transfer(#[from] Error),
 }
 
+/// Bytes at the start of a file that contain its key, and the header of page 1 of any tablespace.
+const TWO_PAGES_BYTES: usize = HEAD_BYTES + HEADER_BYTES;
+
 /// Receives unwrapped keys.
 pub(crate) trait KeySink {
     /// Adds the key of a file, given by its number in the plan.
@@ -77,7 +84,7 @@ pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeyS
         let fault =
             |reason: String, is_optional| RekeyFault::File { path: plan.absolute(planned), reason, is_optional };
         let source = SourceFile::open(plan, number)?;
-        let head = source.head(HEAD_BYTES)?;
+        let head = source.head(TWO_PAGES_BYTES)?;
         if let Some(reason) = superfluous(&source, &head, &planned.entry.path)? {
             return Err(fault(reason.to_owned(), true));
         }
@@ -173,8 +180,7 @@ fn obstacle(head: &[u8]) -> Option<&'static str> {
 
 /// Whether an encrypted page follows page 0, at the offset of page 1 for any page size.
 fn begins_with_encrypted_page(head: &[u8]) -> bool {
-    const PAGE_NO: usize = 4;
-    [1024, 2048, 4096, 8192, 16384, 32768].into_iter().filter_map(|page_bytes| head.get(page_bytes..)).any(|page| {
+    PAGE_BYTES.into_iter().filter_map(|page_bytes| head.get(page_bytes..)).any(|page| {
         let number = page.get(PAGE_NO..).and_then(|bytes| bytes.first_chunk()).map(|bytes| u32::from_be_bytes(*bytes));
         number == Some(1) && mysql::is_encrypted(page)
     })
@@ -253,7 +259,7 @@ mod tests {
             std::fs::write(directory.path().join("t.ibd"), zstd::decode_all(packed).unwrap()).unwrap();
             let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
-            let head = source.head(HEAD_BYTES).unwrap();
+            let head = source.head(TWO_PAGES_BYTES).unwrap();
             assert!(Wrapped::find(&head).is_some(), "{sample}");
             let reason = obstacle(&head);
             assert_eq!(reason.is_some_and(|reason| reason.contains("5.7.11")), refused, "{sample}: {reason:?}");
@@ -321,7 +327,7 @@ mod tests {
             std::fs::write(directory.path().join("file"), bytes).unwrap();
             let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
-            let head = source.head(HEAD_BYTES).unwrap();
+            let head = source.head(TWO_PAGES_BYTES).unwrap();
             let reason = superfluous(&source, &head, &plan.entries[0].entry.path).unwrap().or_else(|| obstacle(&head));
             assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
             assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");
@@ -334,12 +340,14 @@ mod tests {
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace");
         let (encrypted, clear) = ("mysql97-16k-encrypted.ibd", "mysql97-16k-clear.ibd.zst");
         let log = "../binlog/mysql97-encrypted-7-events";
-        let damages: [(&str, Damage, Option<&str>); 7] = [
+        let damages: [(&str, Damage, Option<&str>); 8] = [
             (log, |header| header[20] ^= 1, Some("is damaged")),
             (encrypted, |page| page[10_390] ^= 1, Some("the checksum")),
             (encrypted, |page| page[10_440] ^= 1, Some("the checksum")),
             (encrypted, |page| page.fill(0), Some("is lost")),
             (encrypted, |page| page.fill(0xab), Some("is lost")),
+            // Page 1 follows after 64 KiB.
+            ("mysql97-64k-encrypted.ibd.zst", |page| page.fill(0), Some("is lost")),
             (clear, |page| page[56] ^= 0x20, Some("the checksum")),
             (clear, |page| page.fill(0), None),
         ];
@@ -347,12 +355,12 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let bytes = std::fs::read(format!("{samples}/{sample}")).unwrap();
             let mut bytes = if sample.ends_with(".zst") { zstd::decode_all(&*bytes).unwrap() } else { bytes };
-            let first = bytes.len().min(16384);
+            let first = bytes.len().min(if sample.contains("-64k-") { 65536 } else { 16384 });
             damage(&mut bytes[..first]);
             std::fs::write(directory.path().join("t.ibd"), bytes).unwrap();
             let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
-            let head = source.head(HEAD_BYTES).unwrap();
+            let head = source.head(TWO_PAGES_BYTES).unwrap();
             let reason = superfluous(&source, &head, &plan.entries[0].entry.path).unwrap().or_else(|| obstacle(&head));
             assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
             assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");

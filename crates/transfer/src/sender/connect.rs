@@ -13,7 +13,7 @@ use super::{Destination, SendSettings};
 use crate::{
     error::Error,
     pairing::{Pin, Side},
-    tls::{ControlChannel, DataChannel, Pinned, client_config, identity::Identity, speed},
+    tls::{ControlChannel, DataChannel, Pinned, Suite, client_config, identity::Identity, speed},
     wire::{
         Control, Data,
         message::{SUITES, VERSION},
@@ -125,7 +125,7 @@ impl<'d> Connector<'d> {
         }
         control.set_timeout(settings.timeout)?;
         let pin = control.peer_pin().ok_or_else(|| Error::protocol(&self.peer(), "no certificate"))?;
-        let suite = settings.suite.unwrap_or_else(|| speed::fastest_suite(ours, theirs));
+        let suite = settings.suite.map_or_else(|| speed::fastest_suite(ours, theirs), Suite::index);
         let streams = streams.clamp(1, settings.streams.max(1));
         Ok(Negotiated { token, pin, suite, speeds: [ours, theirs], streams })
     }

@@ -30,7 +30,10 @@ use crate::{
     pairing::{PairingCode, Secret},
     plan::Plan,
     progress::Progress,
-    tls::identity::{Authorities, Identity},
+    tls::{
+        Suite,
+        identity::{Authorities, Identity},
+    },
     wire::message::SUITES,
 };
 
@@ -87,8 +90,8 @@ pub struct SendSettings {
     pub compression: Compression,
     /// Maximum bytes per second on the wire.
     pub bandwidth: Option<u64>,
-    /// A fixed cipher suite: its index in [`tls::NAMES`](crate::tls::NAMES).
-    pub suite: Option<usize>,
+    /// A fixed cipher suite.
+    pub suite: Option<Suite>,
     /// How long the receiver may send nothing.
     pub timeout: Duration,
     /// Whether to send keys of MariaDB's key file where files are encrypted with them directly.

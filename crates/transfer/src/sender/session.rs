@@ -33,7 +33,7 @@ use crate::{
     plan::Plan,
     progress::{Limit, Progress},
     stop::Stop,
-    tls::{ControlChannel, DataChannel},
+    tls::{ControlChannel, DataChannel, Suite},
     wire::{Control, Data},
 };
 
@@ -203,7 +203,7 @@ impl<'s> Session<'s> {
         let finished = self.try_finish();
         let tree = self.with_peer_reason(finished)?;
         self.control.close();
-        let suite = crate::tls::NAMES.get(self.negotiated.suite).copied().unwrap_or_default();
+        let suite = Suite::ALL.get(self.negotiated.suite).map_or("", |suite| suite.name());
         let (speeds, streams) = (self.negotiated.speeds, self.negotiated.streams);
         let entries = self.manifest.as_ref().map_or(0, |manifest| manifest.entries.len());
         Ok(Sent { tree, entries, suite, speeds, streams, rekeyed: self.rekeyed, elapsed: self.began.elapsed() })

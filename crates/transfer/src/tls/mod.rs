@@ -7,21 +7,20 @@ pub mod identity;
 mod pinned;
 mod socket;
 pub mod speed;
+mod suite;
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, ServerConfig, client::danger::ServerCertVerifier, server::danger::ClientCertVerifier};
 pub(crate) use tls13::{provider, record};
 
+pub use self::suite::Suite;
 pub(crate) use self::{
     control::ControlChannel,
     data::{DataChannel, MessageBuffer},
     pinned::Pinned,
 };
-use crate::{error::Error, tls::identity::Identity, wire::message::SUITES};
-
-/// Names of the TLS 1.3 cipher suites, in the order in which rates are reported.
-pub const NAMES: [&str; SUITES] = ["AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"];
+use crate::{error::Error, tls::identity::Identity};
 
 /// TLS configuration of a sender.
 pub(crate) fn client_config(

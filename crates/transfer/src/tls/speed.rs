@@ -30,7 +30,7 @@ pub(crate) fn suite_rates() -> [u32; SUITES] {
     *SPEEDS.get_or_init(measure)
 }
 
-/// Rates in MB/s, in the order of [`NAMES`](crate::tls::NAMES).
+/// Rates in MB/s, in the order of [`Suite::ALL`](crate::tls::Suite::ALL).
 #[must_use]
 pub fn measure() -> [u32; SUITES] {
     [&AES_128_GCM, &AES_256_GCM, &CHACHA20_POLY1305].map(|algorithm| speed(algorithm).unwrap_or(1))

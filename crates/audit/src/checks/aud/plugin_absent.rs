@@ -3,6 +3,7 @@
 use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::{set_at_start, set_variable};
 use crate::facts::sql::{Plugin, SqlFacts};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -98,23 +99,19 @@ impl Auditor<'_> {
 }
 
 /// The variable that disables a loaded audit plug-in, if one does.
-fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static str, &'a str, &'static str)> {
+fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static str, &'a str, Remedy)> {
     let is = |name: &'static str, quiet: &str| {
         sql.variable_or_none(name).filter(|value| value.eq_ignore_ascii_case(quiet)).map(|value| (name, value))
     };
     if auditor.name().eq_ignore_ascii_case("server_audit") {
         let (name, value) = is("server_audit_logging", "OFF").or_else(|| is("server_audit_logging", "0"))?;
-        return Some((
-            name,
-            value,
-            "SET GLOBAL server_audit_logging = ON; and server_audit_logging = ON in the option file",
-        ));
+        return Some((name, value, set_variable(sql, name, "ON")));
     }
     if let Some((name, value)) = is("audit_log_disable", "ON") {
-        return Some((name, value, "SET PERSIST audit_log_disable = OFF"));
+        return Some((name, value, set_variable(sql, name, "OFF")));
     }
     let (name, value) = is("audit_log_policy", "NONE")?;
-    Some((name, value, "audit_log_policy = ALL in the option file, then restart"))
+    Some((name, value, set_at_start(sql, name, "ALL")))
 }
 
 fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Seen<Verdict> {

@@ -145,9 +145,9 @@ fn roles_of_all(sql: &SqlFacts) -> Vec<Key> {
         return vec![key_of("PUBLIC", "")];
     }
     let named = |role: &str| {
-        let (user, host) = role.rsplit_once('@').unwrap_or((role, "%"));
+        let Ok(server::Account { user, host }) = role.parse();
         let plain = |part: &str| part.trim().trim_matches(['`', '\'', '"']).to_owned();
-        (!user.trim().is_empty()).then(|| key_of(&plain(user), &plain(host)))
+        (!user.trim().is_empty()).then(|| key_of(&plain(&user), &plain(&host)))
     };
     sql.variable_or_none("mandatory_roles").unwrap_or_default().split(',').filter_map(named).collect()
 }

@@ -4,14 +4,12 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::judging;
 use crate::diff::{Change, Drift};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity, Status};
+use crate::finding::{DRIFT, Evidence, Grade, Severity, Status};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::outcome::Outcome;
-use crate::rules::Rules;
-use crate::run::judge as judge_facts;
 
 pub(crate) const CHECK: Check = Check {
-    id: "ev-drift",
+    id: DRIFT,
     title: "Something changed since the baseline",
     severity: Severity::Info,
     explanation: "The facts of the baseline are judged again with today's checks, as of their own date and without \
@@ -28,12 +26,11 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let Some(baseline) = &cx.rules.baseline else {
+    let Some((baseline, judged)) = cx.baseline else {
         return Ok(Verdict::not_applicable("no baseline was given"));
     };
     same_server(baseline, cx.facts)?;
-    let rules = Rules { policy: cx.policy.clone(), only: cx.rules.only.clone(), ..Rules::default() };
-    let mut before = judge_facts(baseline, &rules, baseline.collected_at);
+    let mut before = judged.clone();
     // The closing checks are not complete for today's side.
     before.findings.retain(|finding| judging().any(|check| check.id == finding.id));
     let mut after = Outcome::empty(cx.now);
@@ -93,6 +90,7 @@ mod tests {
     use super::*;
     use crate::finding::Finding;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::rules::Rules;
     use crate::testing::{FactsBuilder, mysql};
 
     fn made(local_infile: &str) -> FactsBuilder {

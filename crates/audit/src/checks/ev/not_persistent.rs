@@ -1,6 +1,6 @@
 //! `ev-not-persistent`.
 
-use server::Capability;
+use server::{Capability, tls::TLS_1_2_AND_1_3};
 
 use super::{protects, watched};
 use crate::access;
@@ -89,7 +89,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
 fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
     let known = sql.can(Capability::OnlyTls12And13);
-    known && name == "tls_version" && same_value(value, "TLSv1.2,TLSv1.3")
+    known && name == "tls_version" && same_value(value, TLS_1_2_AND_1_3)
 }
 
 fn origin(sql: &SqlFacts, name: &str) -> Origin {

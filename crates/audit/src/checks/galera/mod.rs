@@ -1,8 +1,8 @@
 //! Galera and Percona XtraDB Cluster.
 
-use server::{option_group, secret_name::LEFT_OUT};
+use server::{ProviderOptions, option_group, secret_name::LEFT_OUT};
 
-use crate::channel::galera::{Galera, galera, with_options};
+use crate::channel::galera::{Galera, galera};
 use crate::channel::transfer::Transfer;
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice;
@@ -45,7 +45,7 @@ pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, options: &[(&s
     if current.contains(LEFT_OUT) {
         return Remedy::advice(provider_options_advice(sql, options)).then_restart();
     }
-    let value = with_options(current, options);
+    let value = ProviderOptions::parse(current).with(options);
     let value = format!("\"{}\"", value.replace('\\', "\\\\"));
     advice::option(sql, "wsrep_provider_options", &value).then_restart()
 }

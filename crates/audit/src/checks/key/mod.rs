@@ -2,7 +2,7 @@
 
 use server::Capability;
 use server::dialect::key_store::{
-    COMPONENT_QUERY, Component as LoadedComponent, KEY_FILE_VARIABLES, PLUGIN_QUERY, named_file, plugin_type,
+    self, COMPONENT_QUERY, Component as LoadedComponent, KEY_FILE_VARIABLES, PLUGIN_QUERY, named_file, plugin_type,
 };
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use innodb::Lsn;
 use innodb::file_suffix;
 use innodb::keys::master_key_name;
-use innodb::redo::RedoKey;
+use innodb::redo::{INFO_OFFSET, RedoKey};
 use innodb::tablespace::{Encryption, MySqlMagic, TablespaceKind};
 use keyring::{KeyName, StoreKind, StoreSummary};
 
@@ -61,18 +61,12 @@ struct Keyring<'a> {
 impl Keyring<'_> {
     /// Whether its keys are in a file of this host.
     fn is_local_file(&self) -> bool {
-        let name = self.name.to_ascii_lowercase();
-        // MariaDB's two test plug-ins derive their keys: worse than a file, and just as local.
-        let tests = ["example_key_management", "debug_key_management"];
-        name.ends_with("keyring_file")
-            || name.ends_with("encrypted_file")
-            || name == "file_key_management"
-            || tests.contains(&name.as_str())
+        key_store::keeps_keys_on_host(self.name)
     }
 
     /// Whether it is the password-protected file of MySQL Enterprise.
     fn is_password_protected(&self) -> bool {
-        self.name.to_ascii_lowercase().ends_with("encrypted_file")
+        key_store::is_password_protected(self.name)
     }
 
     fn evidence(&self, sql: &SqlFacts) -> Evidence {
@@ -244,22 +238,6 @@ impl Wrapped<'_> {
     }
 }
 
-/// Offset of the encryption information on page 0: after the extent descriptors.
-///
-/// Source: formats, "Encryption info on page 0"; 10390 for pages of 16 KiB.
-fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> u64 {
-    let extent_pages = match logical_page_bytes {
-        4096 => 256,
-        8192 => 128,
-        _ => 64,
-    };
-    let descriptor_bytes = 24 + extent_pages / 4;
-    150 + u64::from(physical_page_bytes / extent_pages) * u64::from(descriptor_bytes)
-}
-
-/// Offset of the same information in a redo log's header.
-const REDO_INFO_OFFSET: u64 = 1024 + 48;
-
 /// The first seven bytes of the encryption information: magic and number.
 fn info_hex(magic: MySqlMagic, number: u32) -> String {
     let [first, second, third] = magic.as_bytes();
@@ -322,16 +300,17 @@ fn wrapped_file(file: &FileFact) -> Option<Wrapped<'_>> {
     let ((magic, id, uuid), offset, temporary) = match &file.content {
         Content::Tablespace { scan } => match &scan.page0.encryption {
             Encryption::MySql { magic, master_key_id, server_uuid, .. } => {
-                let offset = info_offset(scan.page0.logical_page_bytes, scan.page0.physical_page_bytes);
+                let offset = scan.page0.info_offset();
                 let temporary =
                     matches!(scan.page0.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary);
                 ((*magic, master_key_id.0, server_uuid.as_deref()), offset, temporary)
             }
             _ => return None,
         },
-        _ => (redo_key(file)?, REDO_INFO_OFFSET, false),
+        _ => (redo_key(file)?, INFO_OFFSET, false),
     };
     let hex = info_hex(magic, id);
+    let offset = u64::try_from(offset).ok()?;
     Some(Wrapped { name: &file.name, path: &file.path, id, uuid, offset, hex, temporary })
 }
 
@@ -431,16 +410,6 @@ pub(super) mod tests {
                 flag_set: true,
             };
         })
-    }
-
-    #[test]
-    fn the_information_stands_where_the_format_says() {
-        let known =
-            [(16384, 16384, 10390), (16384, 8192, 5270), (16384, 1024, 790), (4096, 4096, 1558), (8192, 8192, 3734)];
-        for (logical, physical, offset) in known {
-            assert_eq!(info_offset(logical, physical), offset);
-        }
-        assert_eq!(info_offset(65536, 65536), 41110);
     }
 
     /// MariaDB's key file, unencrypted.

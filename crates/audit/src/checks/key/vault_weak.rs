@@ -13,7 +13,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::dialect::key_store::VAULT_CONFIGURATION;
+use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-vault-weak",
@@ -43,9 +43,6 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     if verdict.is_empty() { nothing_seen(cx) } else { Ok(verdict) }
 }
-
-const URL: &str = "hashicorp_key_management_vault_url";
-const CA: &str = "hashicorp_key_management_vault_ca";
 
 fn configurations<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);

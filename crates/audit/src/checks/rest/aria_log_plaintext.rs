@@ -1,6 +1,6 @@
 //! `rest-aria-log-plaintext`.
 
-use super::{SYSTEM_SCHEMAS, Terms, all_seen, data_seen, judge_all};
+use super::{Terms, all_seen, data_seen, is_system_schema, judge_all};
 use crate::access;
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -62,8 +62,7 @@ fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// Whether users have Aria tables, according to the files.
 fn has_files_of_users(cx: &Context<'_>) -> Option<bool> {
-    let current =
-        |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| SYSTEM_SCHEMAS.contains(&schema.as_str()));
+    let current = |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| is_system_schema(&schema));
     all_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !current(table)))
 }
 

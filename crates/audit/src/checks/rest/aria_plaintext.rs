@@ -6,7 +6,7 @@ use server::dialect::encryption::variable;
 use server::quote;
 
 use super::{
-    SYSTEM_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
+    Terms, all_seen, data_seen, hidden_tables, is_system_schema, judge_all, sees_all_tables, unless_unwalked, unwalked,
 };
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
@@ -88,7 +88,7 @@ fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
 fn users_tables(sql: &SqlFacts) -> Seen<Vec<(String, String)>> {
     let rows = sql.rows("tables")?;
     let aria = rows.iter().filter(|row| row.text("engine").eq_ignore_ascii_case("Aria"));
-    let users = aria.filter(|row| !SYSTEM_SCHEMAS.contains(&row.text("schema")));
+    let users = aria.filter(|row| !is_system_schema(row.text("schema")));
     Ok(users.map(|row| (row.text("schema").to_owned(), row.text("table").to_owned())).collect())
 }
 

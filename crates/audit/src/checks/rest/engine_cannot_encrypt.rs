@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{
-    SYSTEM_SCHEMAS, all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, sees_all_tables, unread, unwalked,
-    with_evidence,
+    all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, is_system_schema, sees_all_tables, unread,
+    unwalked, with_evidence,
 };
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -100,7 +100,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
 
 /// The server's own tables; log tables have their own check.
 fn is_system_table(file: &Artefact<'_>) -> bool {
-    file.table().is_some_and(|(schema, _)| SYSTEM_SCHEMAS.contains(&schema.as_str()))
+    file.table().is_some_and(|(schema, _)| is_system_schema(&schema))
 }
 
 fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
@@ -119,7 +119,7 @@ fn by_list(sql: &SqlFacts, seen: &HashSet<(String, String)>) -> Vec<Ruling> {
     let rows = sql.rows("tables").unwrap_or_default();
     let wanted = |row: &&Row<'_>| {
         let engine = row.text("engine");
-        let current = SYSTEM_SCHEMAS.iter().any(|current| row.text("schema").eq_ignore_ascii_case(current));
+        let current = is_system_schema(row.text("schema"));
         let known = seen.contains(&(row.text("schema").to_owned(), row.text("table").to_owned()));
         !current && !known && !engine.is_empty() && !OTHERS.iter().any(|other| engine.eq_ignore_ascii_case(other))
     };

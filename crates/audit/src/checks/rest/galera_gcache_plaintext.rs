@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use innodb::server_file::GALERA_CACHE;
-use server::switch::is_on;
+use server::{ProviderOptions, switch::is_on};
 
 use super::{Terms, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
-use crate::channel::galera::provider_option;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::galera::set_provider_options;
@@ -68,8 +67,9 @@ fn has_provider(sql: &SqlFacts) -> Seen<bool> {
 
 fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
     let options = sql.variable("wsrep_provider_options")?;
-    let value = provider_option(options, "gcache.encryption");
-    let dir = provider_option(options, "gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
+    let options = ProviderOptions::parse(options);
+    let value = options.get("gcache.encryption");
+    let dir = options.get("gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
     let quoted = format!("gcache.encryption = {}", value.unwrap_or("(no such option)"));
     let evidence = sql.evidence("variables", format!("wsrep_provider_options: {quoted}"));
     let ruling = if value.is_some_and(is_on) {
@@ -95,7 +95,7 @@ fn in_datadir(sql: &SqlFacts) -> String {
 fn fix(facts: &Facts, sql: &SqlFacts, cache: &str) -> Remedy {
     let knows = sql
         .variable_or_none("wsrep_provider_options")
-        .is_some_and(|options| provider_option(options, "gcache.encryption").is_some());
+        .is_some_and(|options| ProviderOptions::parse(options).get("gcache.encryption").is_some());
     if knows {
         return set_provider_options(facts, sql, &[("gcache.encryption", Some("yes"))]);
     }

@@ -5,7 +5,7 @@ use server::{
     dialect::encryption::{Encrypts, switches},
 };
 
-use server::dialect::catalog::SYSTEM_SCHEMAS;
+use server::dialect::catalog::is_system_schema;
 use server::dialect::encryption::variable;
 use server::switch::is_switched_on;
 

@@ -11,6 +11,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use innodb::server_file;
 use server::Capability;
 use server::dialect::statement::ENCRYPT_DICTIONARY;
 use server::dialect::statement::{ReplicationTerms, replication_terms};
@@ -128,7 +129,7 @@ fn none_stored(sql: &SqlFacts, answer: &str) -> Ruling {
 
 fn no_file(sql: &SqlFacts) -> Unseen {
     Unseen {
-        what: "master.info".to_owned(),
+        what: server_file::REPLICA_CONNECTION.to_owned(),
         why: "this replica stores the password for its source in it, and the file was not read".to_owned(),
         remedy: access::reading(&format!("{}/master*.info", sql.identity.datadir.trim_end_matches('/'))),
     }

@@ -1,6 +1,6 @@
 //! `rest-schema-default-no`.
 
-use super::{SYSTEM_SCHEMAS, has_grant, hidden_tables, sees_all_tables};
+use super::{has_grant, hidden_tables, is_system_schema, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
@@ -34,8 +34,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default per schema"));
     }
     let rows = sql.rows("schemas")?;
-    let current =
-        |row: &&Row<'_>| SYSTEM_SCHEMAS.iter().any(|current| row.text("schema").eq_ignore_ascii_case(current));
+    let current = |row: &&Row<'_>| is_system_schema(row.text("schema"));
     let schemas: Vec<&Row<'_>> = rows.iter().filter(|row| !current(row)).collect();
     let mut verdict = Verdict::new();
     schemas

@@ -4,6 +4,7 @@ use server::{Capability, dialect::statement::RELOAD_ADMIN_TLS};
 
 use super::certificates::path_of;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::ADMIN_PORT;
@@ -47,9 +48,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Ruling::pass(ADMIN_PORT, grade, "the administrative port has TLS settings of its own")
     } else {
         Ruling::fail(ADMIN_PORT, grade, "the administrative port falls back to the main port's TLS settings").fix(
-            Remedy::statement("SET PERSIST admin_ssl_ca = '…'")
-                .and(Remedy::statement("SET PERSIST admin_ssl_cert = '…'"))
-                .and(Remedy::statement("SET PERSIST admin_ssl_key = '…'"))
+            advice::set_variable(sql, "admin_ssl_ca", "…")
+                .and(advice::set_variable(sql, "admin_ssl_cert", "…"))
+                .and(advice::set_variable(sql, "admin_ssl_key", "…"))
                 .and(Remedy::statement(RELOAD_ADMIN_TLS)),
         )
     };

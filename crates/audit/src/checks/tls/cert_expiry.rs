@@ -24,7 +24,12 @@ pub(crate) const CHECK: Check = Check {
         name and those in the data directory: authorities and client certificates expire, too. Without any of these, \
         Ssl_server_not_after decides.",
     applies: "every server with TLS",
-    fix: "renew the certificate, then ALTER INSTANCE RELOAD TLS or FLUSH SSL",
+    fix: concat!(
+        "renew the certificate, then ",
+        server::mysql_reload_tls!(),
+        " or, on MariaDB, ",
+        server::mariadb_reload_tls!()
+    ),
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 4.2.1.1"],
     exposes: Exposes::Help(Attacker::Impostor, "Sessions of clients that learn to ignore an expired certificate"),

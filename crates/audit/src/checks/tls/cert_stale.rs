@@ -27,7 +27,12 @@ pub(crate) const CHECK: Check = Check {
         sends is compared with that of the file which ssl_cert (admin_ssl_cert, mysqlx_ssl_cert) names; a relative \
         name is below the data directory. Without a probe the dates in the server's status are compared.",
     applies: "every server with TLS and a certificate file",
-    fix: "ALTER INSTANCE RELOAD TLS, FLUSH SSL, or a restart on versions without either",
+    fix: concat!(
+        server::mysql_reload_tls!(),
+        ", on MariaDB ",
+        server::mariadb_reload_tls!(),
+        ", or a restart on versions without either"
+    ),
     cost: "no lock; existing connections keep the old certificate",
     standards: &["PCI DSS 4.0.1 4.2.1.1"],
     exposes: Exposes::Nothing,

@@ -127,8 +127,7 @@ fn by_list(list: &str, grade: Grade, evidence: Evidence, sql: &SqlFacts) -> Opti
 fn fix(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
         Some(sql) if sql.mysql_can(Capability::ReloadTls) => {
-            Remedy::statement(format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'"))
-                .and(Remedy::statement(reload_tls(sql.flavor())))
+            advice::set_variable(sql, "ssl_cipher", GOOD_LIST).and(Remedy::statement(reload_tls(sql.flavor())))
         }
         Some(sql) if sql.can(Capability::Tls12) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
         Some(sql) => format!("{} has no better suites: upgrade", sql.identity.version).into(),

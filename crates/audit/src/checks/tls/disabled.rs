@@ -2,6 +2,7 @@
 
 use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT};
 use crate::finding::{Grade, Severity};
@@ -55,9 +56,9 @@ fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
 fn fix(cx: &Context<'_>) -> Remedy {
     let files = "ssl_ca, ssl_cert and ssl_key";
     match &cx.facts.sql {
-        Some(sql) if sql.mysql_can(Capability::ReloadTls) => Remedy::statement("SET PERSIST ssl_ca = 'ca.pem'")
-            .and(Remedy::statement("SET PERSIST ssl_cert = 'server-cert.pem'"))
-            .and(Remedy::statement("SET PERSIST ssl_key = 'server-key.pem'"))
+        Some(sql) if sql.mysql_can(Capability::ReloadTls) => advice::set_variable(sql, "ssl_ca", "ca.pem")
+            .and(advice::set_variable(sql, "ssl_cert", "server-cert.pem"))
+            .and(advice::set_variable(sql, "ssl_key", "server-key.pem"))
             .and(Remedy::statement(reload_tls(sql.flavor()))),
         Some(sql) if sql.is_mariadb() => {
             Remedy::advice(format!("{files} below [mariadb] in the option file, no skip_ssl")).then_restart()

@@ -1,6 +1,6 @@
 //! `tls-live-weak`.
 
-use server::tls::suites::is_weak_openssl;
+use server::tls::{TlsVersion, suites::is_weak_openssl};
 
 use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -60,7 +60,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn fault(version: &str, cipher: &str) -> Option<String> {
-    if ["SSLv3", "TLSv1", "TLSv1.0", "TLSv1.1"].contains(&version) {
+    if TlsVersion::from_name(version).is_some_and(|version| version < TlsVersion::Tls12) {
         return Some(format!("{version} with {cipher}"));
     }
     (!cipher.is_empty() && is_weak_openssl(cipher)).then(|| format!("the suite {cipher}"))

@@ -2,13 +2,14 @@
 
 mod certificates;
 
+use server::Capability;
 use server::dialect::{setting::reload_tls, statement::RELOAD_ADMIN_TLS};
 use server::probe::{Acceptance, VersionProbe};
 use server::tls::TlsVersion;
-use server::{Capability, Flavor};
 
 use crate::channel::client::offers_tls;
 use crate::check::{Context, Ruling, Verdict};
+use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
@@ -49,12 +50,12 @@ pub(super) fn reload(sql: Option<&SqlFacts>) -> Remedy {
 
 /// Sets a TLS variable on MySQL 8.0.16 and newer, and makes the port apply it: the X plug-in reads it only at start,
 /// the administrative port keeps its settings until its own channel is reloaded (seen on 9.7.4).
-fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
-    let set = Remedy::statement(format!("SET PERSIST {name} = '{value}'"));
+fn set_and_reload(sql: &SqlFacts, port: &str, name: &str, value: &str) -> Remedy {
+    let set = advice::set_variable(sql, name, value);
     match port {
         X_PORT => set.then_restart(),
         ADMIN_PORT => set.and(Remedy::statement(RELOAD_ADMIN_TLS)),
-        _ => set.and(Remedy::statement(reload_tls(Flavor::MySql))),
+        _ => set.and(Remedy::statement(reload_tls(sql.flavor()))),
     }
 }
 
@@ -125,8 +126,7 @@ fn version_variable(port: &str) -> &'static str {
 
 /// The versions in a `tls_version` variable.
 fn listed_versions(value: &str) -> Vec<TlsVersion> {
-    let named = |name: &str| TlsVersion::ALL.into_iter().find(|version| version.name().eq_ignore_ascii_case(name));
-    value.split(',').filter_map(|name| named(name.trim())).collect()
+    value.split(',').filter_map(|name| TlsVersion::from_name(name.trim())).collect()
 }
 
 #[cfg(test)]

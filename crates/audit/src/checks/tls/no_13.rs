@@ -1,7 +1,7 @@
 //! `tls-no-13`.
 
 use server::Capability;
-use server::tls::TlsVersion;
+use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 
 use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
@@ -68,9 +68,9 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
 fn fix(sql: Option<&SqlFacts>, port: &str) -> Remedy {
     let name = version_variable(port);
     match sql {
-        Some(sql) if sql.mysql_can(Capability::ReloadTls) => set_and_reload(port, name, "TLSv1.2,TLSv1.3"),
+        Some(sql) if sql.mysql_can(Capability::ReloadTls) => set_and_reload(sql, port, name, TLS_1_2_AND_1_3),
         Some(sql) if sql.is_mariadb() && sql.can(Capability::SetTlsVersions) => {
-            crate::checks::advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3")
+            crate::checks::advice::set_at_start(sql, name, TLS_1_2_AND_1_3)
         }
         Some(sql) if sql.is_mariadb() => {
             format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version).into()

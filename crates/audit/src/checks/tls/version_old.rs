@@ -1,7 +1,7 @@
 //! `tls-version-old`.
 
 use server::Capability;
-use server::tls::TlsVersion;
+use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 
 use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
@@ -97,11 +97,8 @@ fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
     let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
     if !old.is_empty() {
         let ruling = Ruling::fail(NAME, Grade::Declared, format!("recovery of the group may use {}", old.join(", ")));
-        verdict.push(ruling.evidence(sql.variable_evidence(NAME)).fix(advice::set_variable(
-            sql,
-            NAME,
-            "'TLSv1.2,TLSv1.3'",
-        )));
+        let fix = advice::set_variable(sql, NAME, TLS_1_2_AND_1_3);
+        verdict.push(ruling.evidence(sql.variable_evidence(NAME)).fix(fix));
     }
 }
 
@@ -112,11 +109,11 @@ fn fix(cx: &Context<'_>, port: &str) -> Remedy {
 fn fix_variable(sql: &SqlFacts, port: &str) -> Remedy {
     let name = version_variable(port);
     if sql.mysql_can(Capability::ReloadTls) {
-        set_and_reload(port, name, "TLSv1.2,TLSv1.3")
+        set_and_reload(sql, port, name, TLS_1_2_AND_1_3)
     } else if sql.mysql_can(Capability::SetTlsVersions) {
         advice::set_at_start(sql, name, "TLSv1.2")
     } else if sql.can(Capability::SetTlsVersions) {
-        advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3")
+        advice::set_at_start(sql, name, TLS_1_2_AND_1_3)
     } else {
         format!("{} cannot restrict versions: upgrade", sql.identity.version).into()
     }
@@ -149,6 +146,8 @@ mod tests {
         assert!(found[0].remediation.as_deref().unwrap().starts_with("tls_version = TLSv1.2 under [mysqld]"));
         assert_eq!(mysql().variable("tls_version", "TLSv1.2,TLSv1.3").statuses(&CHECK), [Pass]);
         assert_eq!(mariadb().variable("tls_version", "").statuses(&CHECK), [Unknown]);
+        // MariaDB's name of TLS 1.0.
+        assert_eq!(mariadb().variable("tls_version", "TLSv1.0,TLSv1.2").statuses(&CHECK), [Fail]);
         assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 

@@ -1,7 +1,6 @@
 //! `tls-xprotocol`.
 
-use server::Capability;
-use server::is_any_address;
+use server::{Capability, DEFAULT_X_PORT, is_any_address};
 
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -31,8 +30,6 @@ pub(crate) const CHECK: Check = Check {
     cut_off: None,
     judge,
 };
-
-const DEFAULT_PORT: &str = "33060";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
@@ -141,7 +138,7 @@ fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
     if process.listeners.is_empty() {
         return None;
     }
-    let port = sql.variable_or_none("mysqlx_port").unwrap_or(DEFAULT_PORT);
+    let port = sql.variable_or_none("mysqlx_port").map_or_else(|| DEFAULT_X_PORT.to_string(), str::to_owned);
     let open = process.listeners.iter().map(String::as_str);
     Some(open.filter(|address| address.rsplit_once(':').is_some_and(|(_, p)| p == port)).collect())
 }

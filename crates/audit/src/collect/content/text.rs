@@ -1,6 +1,7 @@
 //! Text files of a server: logs, states, persisted variables.
 
-use innodb::server_file;
+use innodb::{file_suffix, server_file};
+use server::program::SAFE_SCRIPTS;
 
 use super::Candidate;
 use crate::facts::files::Content;
@@ -92,14 +93,18 @@ const STRUCTURE: &[&str] = &[
     "metadata",
 ];
 
-/// Suffixes of such names.
+/// Suffixes of such names, after a dot.
+const STRUCTURE_SUFFIXES: &[&str] = &[
+    file_suffix::OPTIONS,
+    file_suffix::PID,
+    file_suffix::LINK,
+    server_file::LOG_INDEX,
+    file_suffix::SERIALIZED_DEFINITION,
+];
+
+/// Endings of such names.
 const STRUCTURE_ENDINGS: &[&str] = &[
-    ".opt",
-    ".pid",
-    ".isl",
     ".link",
-    ".index",
-    ".sdi",
     ".TRG",
     ".TRN",
     ".lock",
@@ -115,6 +120,7 @@ const STRUCTURE_ENDINGS: &[&str] = &[
 pub(super) fn structure(file: &Candidate<'_>) -> Option<Content> {
     let known = STRUCTURE.contains(&file.name)
         || server_file::BACKUP_MARKS.contains(&file.name)
+        || STRUCTURE_SUFFIXES.iter().any(|suffix| file_suffix::has(file.name, suffix))
         || STRUCTURE_ENDINGS.iter().any(|ending| file.name.ends_with(ending));
     // A name alone could hide any content; such files are text or short.
     let plausible = file.text().is_some() || file.size_bytes <= 1 << 20;
@@ -145,10 +151,10 @@ fn kind_of_log(text: &str) -> Option<&'static str> {
     {
         return Some("audit");
     }
-    let marks =
-        ["[Note]", "[Warning]", "[ERROR]", "[System]", "[MY-0", "\"err_symbol\"", "mysqld_safe", "mariadbd-safe"];
+    const MARKS: [&str; 6] = ["[Note]", "[Warning]", "[ERROR]", "[System]", "[MY-0", "\"err_symbol\""];
     let logged = |line: &str| {
-        line.starts_with(|c: char| c.is_ascii_digit() || c == '{') && marks.iter().any(|mark| line.contains(mark))
+        let mut marks = MARKS.iter().chain(&SAFE_SCRIPTS);
+        line.starts_with(|c: char| c.is_ascii_digit() || c == '{') && marks.any(|mark| line.contains(mark))
     };
     text.lines().take(20).any(logged).then_some("error")
 }

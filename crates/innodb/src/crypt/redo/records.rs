@@ -7,7 +7,15 @@
 //! Source: docs/formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; valid record contents from
 //! `log0recv.cc` (`recv_sys_t::parse_tail`).
 
-use crate::{bytes::Bytes, ids::Lsn, page::checksum::crc32c};
+use crate::{
+    bytes::Bytes,
+    ids::Lsn,
+    page::{
+        checksum::crc32c,
+        // The log does not record its page size.
+        layout::{MAX_PAGE_BYTES, TYPE},
+    },
+};
 
 /// Longest mini-transaction that a server recovers (`MTR_SIZE_MAX`).
 pub const MAX_BYTES: usize = 1 << 20;
@@ -212,10 +220,6 @@ const FILE_RENAME: u8 = 0xa0;
 const FILE_MODIFY: u8 = 0xb0;
 const FILE_CHECKPOINT: u8 = 0xf0;
 
-/// Largest page size. The log does not record its page size.
-const MAX_PAGE_BYTES: usize = 65536;
-/// Offset of the page type: a record that initialises a page ends its write here.
-const PAGE_TYPE: usize = 24;
 /// First byte of a page that records write; checksum and page number come before it.
 const FIRST_WRITTEN: usize = 8;
 
@@ -259,8 +263,9 @@ fn body(kind: u8, body: &[u8], last: &mut LastWrite, same_page: bool) -> Option<
     let LastWrite::At(from) = *last else { return None };
     *last = match (kind, body) {
         (FREE_PAGE, []) if !same_page => LastWrite::None,
-        (INIT_PAGE, []) if !same_page => LastWrite::At(PAGE_TYPE),
-        (EXTENDED, [kind, ..]) if *kind < EXTENDED_KINDS => LastWrite::At(PAGE_TYPE),
+        // A record that initialises a page ends its write at the page type.
+        (INIT_PAGE, []) if !same_page => LastWrite::At(TYPE),
+        (EXTENDED, [kind, ..]) if *kind < EXTENDED_KINDS => LastWrite::At(TYPE),
         (OPTION, _) => LastWrite::At(from),
         (WRITE | MEMSET | MEMMOVE, _) => LastWrite::At(write(kind, body, from)?),
         _ => return None,

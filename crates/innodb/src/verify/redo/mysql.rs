@@ -19,7 +19,7 @@ use crate::{
     keys::KeySource,
     page::checksum::crc32c,
     redo::{
-        INFO, RedoFormat,
+        INFO_OFFSET, RedoFormat,
         blocks::{
             BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, FLAGS, FORMAT_8_0_30, FULL, HEADER_BLOCKS,
             HEADER_BYTES, LSN, NUMBERS, block_holds, number, number_at,
@@ -75,7 +75,7 @@ impl Info {
 
 fn info(head: &Head<'_>) -> Info {
     const INFO_BYTES: usize = 115;
-    let bytes = head.bytes.range(INFO, INFO.saturating_add(INFO_BYTES));
+    let bytes = head.bytes.range(INFO_OFFSET, INFO_OFFSET.saturating_add(INFO_BYTES));
     match WrappedKey::parse(bytes) {
         _ if all_zero(bytes) => Info::None,
         Some(key) if key.server_uuid.is_some() => Info::Wrapped(key),
@@ -227,7 +227,7 @@ impl LogKeys {
 
     /// Reports problems of the information, if a block needed it or it is in this file.
     fn note(&self, needed: bool, tally: &mut Tally) {
-        let at = Some(as_u64(INFO));
+        let at = Some(as_u64(INFO_OFFSET));
         match &self.newest {
             Opened::Open(_) => {}
             Opened::Malformed => tally.bad_key_info(at, "the encryption information in the header is malformed"),

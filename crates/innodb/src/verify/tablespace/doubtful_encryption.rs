@@ -12,14 +12,13 @@ use crate::{
         mysql,
     },
     ids::KeyVersion,
-    page::{checksum::Checksum, types::PageType},
+    page::{checksum::Checksum, layout::TRX_SYS_PAGE, types::PageType},
     read::{fill, length, spread},
     tablespace::{Encryption, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
         Check,
         tablespace::{
             PageBuffers,
-            head::TRX_SYS_PAGE,
             judgement::{Judgement, State},
             mysql::check_sound,
         },

@@ -9,9 +9,12 @@ use crate::{
     crypt::mysql::{self, PageCipher, TablespaceKey, UnwrapFault, WrappedKey},
     error::ScanError,
     ids::SpaceId,
-    page::checksum::Checksum,
+    page::{
+        checksum::Checksum,
+        layout::{MAX_PAGE_BYTES, TRX_SYS_PAGE},
+    },
     read::fill,
-    tablespace::{Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of},
+    tablespace::{Disagreement, Encryption, Family, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
         Check, RequiredKey, Tally,
         tablespace::{Expected, Options, doubtful_encryption, mariadb::MariaDbDecryptor},
@@ -50,8 +53,6 @@ pub(super) struct Head<'a> {
     pub(super) tally: Tally,
 }
 
-/// Page of a system tablespace that says where its doublewrite area is.
-pub(super) const TRX_SYS_PAGE: u64 = 5;
 /// How often page 0 is read if its checksum fails: a server may be writing it.
 const TRIES: u32 = 5;
 

@@ -16,6 +16,7 @@ use crate::{
     page::{
         checksum,
         header::PageHeader,
+        layout::ROW_COMPRESSED_PAGE_BYTES,
         state::{is_exempt, is_unmarked_ciphertext},
         types::PageType,
     },
@@ -306,7 +307,7 @@ pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, buffe
 
 /// Pages of ROW_FORMAT=COMPRESSED tables fill only the start of a slot.
 fn is_row_compressed_copy(slot: &[u8]) -> bool {
-    [1024, 2048, 4096, 8192, 16384].into_iter().any(|size: usize| {
+    ROW_COMPRESSED_PAGE_BYTES.into_iter().any(|size| {
         let page = slot.range(0, size);
         let layout = Layout::Legacy { row_compressed: true };
         let encrypted = mariadb::key_version(page, layout) != KeyVersion(0) && mariadb::ciphertext_holds(page, layout);

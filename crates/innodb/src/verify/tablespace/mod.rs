@@ -27,7 +27,7 @@ use crate::{
     error::ScanError,
     ids::{Lsn, PageNo, SpaceId},
     keys::KeySource,
-    page::header::PageHeader,
+    page::{header::PageHeader, layout::PAGE_NO},
     read::{fill, length},
     tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{Check, FileReport, RequiredKey, Tally, tablespace::judgement::State},
@@ -121,9 +121,6 @@ fn judge_unknown(page: &[u8]) -> Judgement {
     }
     judgement
 }
-
-/// Offset of the page number.
-const PAGE_NO: usize = 4;
 
 /// The other tablespaces, and this one: its own doublewrite area also has copies of its own pages.
 struct SelfAndOthers<'o> {

@@ -10,13 +10,18 @@ use crate::{
     },
     error::{PageFault, ScanError},
     ids::Lsn,
-    page::{checksum, header::PageHeader, types::PageType},
+    page::{
+        checksum,
+        header::PageHeader,
+        layout::{MIN_PAGE_BYTES, PAGE_NO, TYPE},
+        types::PageType,
+    },
     read::{fill, length},
     tablespace::{Family, Page0},
     verify::{Check, FileReport, Tally, Units},
 };
 
-/// Page sizes to try, in bytes, the most common one first.
+/// [`PAGE_BYTES`](crate::page::layout::PAGE_BYTES) in the order to try them, the most common one first.
 const PAGE_SIZES: [u64; 7] = [16384, 4096, 8192, 32768, 65536, 2048, 1024];
 /// Pages read for each size.
 const PAGES: u64 = 64;
@@ -128,9 +133,8 @@ fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Res
 /// only number, space id and flags.
 fn is_unwritten(head: &[u8]) -> bool {
     const FSP_HEADER_END: usize = 112;
-    const SMALLEST_PAGE: usize = 1024;
-    let page_0 = head.be16(24) == Some(0) && head.be32(4) == Some(0);
-    let trailers = head.range(FSP_HEADER_END, head.len()).chunks(SMALLEST_PAGE).map(|part| {
+    let page_0 = head.be16(TYPE) == Some(0) && head.be32(PAGE_NO) == Some(0);
+    let trailers = head.range(FSP_HEADER_END, head.len()).chunks(MIN_PAGE_BYTES).map(|part| {
         // Ignores the checksum and LSN at the end of a page of any size.
         part.iter().filter(|byte| **byte != 0).count()
     });

@@ -16,9 +16,9 @@ use crate::output::render::Render;
 /// Install a certificate into a running MySQL or MariaDB server, and prove that it is served
 ///
 /// Judges the certificate first. Then replaces the files named by the server's option files or command line (ssl_cert,
-/// ssl_key, ssl_ca), makes the server read them (ALTER INSTANCE RELOAD TLS, FLUSH SSL), and checks with a handshake
-/// from outside. If that does not show the new certificate, files and server are restored. Open connections are not
-/// affected. Run it on the server's host, as root or as the server's user.
+/// ssl_key, ssl_ca), makes the server read them (ALTER INSTANCE RELOAD TLS, FLUSH NO_WRITE_TO_BINLOG SSL), and checks
+/// with a handshake from outside. If that does not show the new certificate, files and server are restored. Open
+/// connections are not affected. Run it on the server's host, as root or as the server's user.
 #[derive(Debug, Args)]
 pub(super) struct Install {
     #[command(flatten)]

@@ -10,7 +10,7 @@ use rustls::{ClientConnection, Connection, ServerConnection, Stream};
 
 use super::*;
 use crate::tls::{
-    NAMES, Pinned, client_config,
+    Pinned, Suite, client_config,
     identity::{Identity, pin_of},
     server_config,
 };
@@ -122,7 +122,7 @@ fn theirs_to_ours(theirs: &mut Theirs, ours: &mut DataChannel, length: usize) {
 
 #[test]
 fn each_suite_carries_all_lengths_in_both_directions() {
-    for suite in 0..NAMES.len() {
+    for suite in 0..Suite::ALL.len() {
         for we_send in [true, false] {
             let (mut ours, mut theirs) = pair(suite, we_send);
             for length in [1, 15, 16_383, 16_384, 16_385, 100_000, 3 << 20] {
