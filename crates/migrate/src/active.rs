@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use binlog::value::WholeDoubles;
 use replication::gtid::mysql::GtidSet;
 use server::{Connection, error_code, quote};
 
@@ -65,7 +66,8 @@ pub(crate) fn with_stream<T>(
     let begin = may_begin.then_some(settings.encrypt);
     let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, begin)?;
     let shared = read_state(&mut source, &mut target, &tables)?;
-    let mut follower = Follower::open(settings, &shared, &tables, server_id())?;
+    let doubles = whole_doubles(&mut source)?;
+    let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
     let result = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
         let (shared, tables) = (&shared, tables.as_slice());
@@ -170,6 +172,14 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
     let begun = shared.lock().begun.clone();
     crate::copy::read::wait_until_visible(source, &shared, &begun)?;
     Ok(shared)
+}
+
+/// How the source prints numbers of JSON.
+fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
+    // The session's character set is binary, of which no JSON is made.
+    let sql = "SELECT CAST(CAST(_utf8mb4'[1.0]' AS JSON) AS CHAR)";
+    let rows = source.query(sql).map_err(Error::of(Side::Source))?;
+    Ok(if rows.scalar() == Some("[1]") { WholeDoubles::AsIntegers } else { WholeDoubles::WithPoint })
 }
 
 /// A `server_id` that hardly any other replica has.

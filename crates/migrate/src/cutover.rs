@@ -10,7 +10,7 @@ use std::{
 
 use binlog::replica::LogPosition;
 use replication::gtid::mysql::GtidSet;
-use server::{Connection, dialect::statement::REPLICATION_THREADS};
+use server::{Connection, dialect::statement::REPLICATION_THREADS, error_code};
 
 use crate::{
     End, Error, Event, Phase, Side,
@@ -221,7 +221,11 @@ fn still_end(source: &mut Connection) -> Result<SourceEnd, Error> {
 
 /// AUTO_INCREMENT goes on where the source was, even if its newest rows were deleted.
 fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), Error> {
-    source.query("SET SESSION information_schema_stats_expiry = 0").map_err(Error::of(Side::Source))?;
+    match source.query("SET SESSION information_schema_stats_expiry = 0") {
+        // Older servers have no cache of these counters.
+        Ok(_) | Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
+        Err(error) => return Err(Error::of(Side::Source)(error)),
+    }
     let sql = "SELECT table_schema AS s, table_name AS n, auto_increment AS c FROM information_schema.tables \
                WHERE auto_increment IS NOT NULL";
     let counters = source.query(sql).map_err(Error::of(Side::Source))?;

@@ -6,6 +6,7 @@ use binlog::{
     Body, Decoder, Event, EventHeader, Limits,
     event::{Payload, Query, RowChange, Rows, TableMap},
     replica::{LogPosition, Replica, Start},
+    value::WholeDoubles,
 };
 
 use crate::{
@@ -39,6 +40,8 @@ pub(crate) struct Follower<'m> {
     writer: Writer<'m>,
     window: Window,
     server_id: u32,
+    /// How the source prints numbers of JSON.
+    doubles: WholeDoubles,
     /// Commit time of the newest transaction.
     time: u32,
     /// Whether the next rows belong to an XA transaction.
@@ -56,6 +59,7 @@ impl<'m> Follower<'m> {
         shared: &'m Shared,
         tables: &'m [MovedTable],
         server_id: u32,
+        doubles: WholeDoubles,
     ) -> Result<Self, Error> {
         let by_name = tables.iter().map(|it| ((it.table.schema.as_str(), it.table.name.as_str()), it)).collect();
         let writer = Writer::open(&settings.target, tables, shared.epoch)?;
@@ -67,6 +71,7 @@ impl<'m> Follower<'m> {
             writer,
             window: Window::default(),
             server_id,
+            doubles,
             time: 0,
             xa: false,
             prepared: Prepared::default(),
@@ -246,7 +251,7 @@ impl<'m> Follower<'m> {
         if let (Some(after), Some(row)) = (after, &change.after)
             && self.admit(table, &after)?
         {
-            let image = window::image(table, row).map_err(|(column, why)| Error::Change {
+            let image = window::image(table, row, self.doubles).map_err(|(column, why)| Error::Change {
                 table: table.shown.clone(),
                 column,
                 position: at.to_owned(),

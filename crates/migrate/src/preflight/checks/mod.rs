@@ -22,6 +22,7 @@ mod server_settings;
 mod tables_columns;
 mod tables_engine;
 mod tables_json;
+mod tables_json_numbers;
 mod tables_lane;
 mod tables_others;
 mod tables_parents;
@@ -71,6 +72,7 @@ pub const CHECKS: &[Check] = &[
     tables_primary_key::CHECK,
     tables_columns::CHECK,
     tables_json::CHECK,
+    tables_json_numbers::CHECK,
     code_present::CHECK,
     server_settings::CHECK,
     encryption_tables::CHECK,
