@@ -8,11 +8,11 @@ use std::{
 };
 
 use binlog::value::WholeDoubles;
-use replication::gtid::mysql::GtidSet;
 use server::{Connection, error_code, quote};
 
 use crate::{
     Error, Phase, Progress, Side,
+    barrier::wait_until_visible,
     copy::{
         gate::{Chunk, Gate},
         table::MovedTable,
@@ -20,7 +20,7 @@ use crate::{
     definitions::{self, Compare},
     key::Key,
     link,
-    position::{self, Position},
+    position::{self, Position, Tracking},
     preflight::ROW_SETTINGS,
     settings::Settings,
     shared::Shared,
@@ -32,6 +32,7 @@ use crate::{
 const LOCK_SECONDS: u64 = 10;
 /// Time between signs of life, and between reports of progress.
 const BEAT: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(20);
 
 /// What `work` of [`with_stream`] works with.
 pub(crate) struct Active<'m> {
@@ -58,14 +59,18 @@ pub(crate) fn with_stream<T>(
     let tables = moved_tables(settings)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
-    let source_uuid = check_source(&mut source)?;
+    let source_uuid = variable(&mut source, Side::Source, "server_uuid")?;
     let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
     lock(&mut source, Side::Source, &format!("sealant-migrate-{target_uuid}"))?;
     // Before the first row goes there.
     definitions::check(settings, Compare::Encryption)?;
-    let begin = may_begin.then_some(settings.encrypt);
-    let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, begin)?;
-    let shared = read_state(&mut source, &mut target, &tables)?;
+    let run = match state::run(&mut target)? {
+        Some(run) => resumed(run, &mut source, &mut target, &tables, &source_uuid)?,
+        None if may_begin => begun(settings, &mut source, &mut target, &tables, &source_uuid)?,
+        None => return Err(Error::NotBegun),
+    };
+    let phase = run.phase;
+    let shared = read_state(&run, &mut source, &mut target, &tables)?;
     let doubles = whole_doubles(&mut source)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
     let result = thread::scope(|threads| {
@@ -114,46 +119,75 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
     }
 }
 
-/// Checks that the log has every change of a row, whole. Returns the server's UUID.
-fn check_source(source: &mut Connection) -> Result<String, Error> {
+/// How the source's transactions can be told apart, if it is followed from now on.
+fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
+    let mode = variable(source, Side::Source, "gtid_mode")?;
+    Ok(if mode == "ON" { Tracking::Gtids } else { Tracking::Positions })
+}
+
+/// Checks that the log has every change of a row, whole, and that its order says what is visible.
+fn check_source(source: &mut Connection, tracking: Tracking) -> Result<(), Error> {
     let rows = ROW_SETTINGS.map(|(name, wanted, _)| (name, wanted));
-    for (name, wanted) in [("log_bin", "1"), ("gtid_mode", "ON")].into_iter().chain(rows) {
+    let order = match tracking {
+        Tracking::Gtids => ("gtid_mode", "ON"),
+        Tracking::Positions => ("binlog_order_commits", "1"),
+    };
+    for (name, wanted) in [("log_bin", "1"), order].into_iter().chain(rows) {
         let found = variable(source, Side::Source, name)?;
         if found != wanted {
             return Err(Error::SourceSetting { variable: name, found, wanted });
         }
     }
-    variable(source, Side::Source, "server_uuid")
+    Ok(())
 }
 
-fn begin_or_resume(
+/// Begins a migration.
+fn begun(
+    settings: &Settings,
     source: &mut Connection,
     target: &mut Connection,
     tables: &[MovedTable],
     source_uuid: &str,
-    begin: Option<bool>,
-) -> Result<Phase, Error> {
-    let Some(run) = state::run(target)? else {
-        let encrypt = begin.ok_or(Error::NotBegun)?;
-        // Every transaction of this set is visible to the chunks; the stream delivers all others.
-        let start = Position { gtids: position::executed(source)?, ..Position::default() };
-        let encrypted = encrypt || tables.iter().any(|moved| moved.table.encrypted);
-        state::begin(target, source_uuid, tables, &start, encrypted)?;
-        return Ok(Phase::Copy);
-    };
+) -> Result<state::Run, Error> {
+    let tracking = tracking(source)?;
+    check_source(source, tracking)?;
+    let start = position::start(source, tracking)?;
+    let encrypted = settings.encrypt || tables.iter().any(|moved| moved.table.encrypted);
+    state::begin(target, (tracking, source_uuid), tables, &start, encrypted)?;
+    state::run(target)?.ok_or(Error::State { what: "run" })
+}
+
+/// Checks that a migration that was begun can go on from this source.
+fn resumed(
+    run: state::Run,
+    source: &mut Connection,
+    target: &mut Connection,
+    tables: &[MovedTable],
+    source_uuid: &str,
+) -> Result<state::Run, Error> {
     // The target has writes of its own from then on, which the source's changes would overwrite.
     if run.phase == Phase::Switched {
         return Err(Error::Switched);
     }
+    check_source(source, run.tracking)?;
+    // Positions are those of one server.
+    if run.tracking == Tracking::Positions && run.source_uuid != source_uuid {
+        return Err(Error::OtherServer { expected: run.source_uuid, found: source_uuid.to_owned() });
+    }
     state::compare_tables(target, tables)?;
-    let applied = state::position(target)?.gtids;
-    if !applied.is_subset_of(&position::executed(source)?) {
+    let applied = state::position(target, tables)?;
+    if !position::end(source, run.tracking)?.covers(&applied, run.tracking) {
         return Err(Error::OtherMigration { what: format!("its source, {}, is ahead of this one", run.source_uuid) });
     }
-    Ok(run.phase)
+    Ok(run)
 }
 
-fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedTable]) -> Result<Shared, Error> {
+fn read_state(
+    run: &state::Run,
+    source: &mut Connection,
+    target: &mut Connection,
+    tables: &[MovedTable],
+) -> Result<Shared, Error> {
     let epoch = state::begin_epoch(target)?;
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
@@ -166,11 +200,11 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
         }
     }
     let gates = loaded.into_iter().map(Gate::resumed).collect();
-    let start = state::position(target)?;
-    let shared = Shared::new(epoch, gates, watched, start);
+    let start = state::position(target, tables)?;
+    let shared = Shared::new(epoch, run, gates, watched, start);
     // The position was stored after its transactions were delivered, not after they were visible.
-    let begun = shared.lock().begun.clone();
-    crate::copy::read::wait_until_visible(source, &shared, &begun)?;
+    let barrier = shared.lock().begun.barrier();
+    wait_until_visible(source, &shared, tables, &barrier)?;
     Ok(shared)
 }
 
@@ -221,14 +255,24 @@ impl Active<'_> {
 
     /// Waits until the target has everything that the source has executed.
     pub(crate) fn catch_up(&mut self) -> Result<(), Error> {
-        let executed = position::executed(&mut self.source)?;
-        self.wait_applied(&executed)
+        let end = position::end(&mut self.source, self.shared.tracking)?;
+        self.wait_applied(&end)
     }
 
-    /// Waits until the target has these transactions. By GTID: positions in files are those of one server, and another
-    /// one may answer at the source's address.
-    pub(crate) fn wait_applied(&self, gtids: &GtidSet) -> Result<(), Error> {
-        self.shared.wait_applied(gtids, &self.settings.stop)
+    /// Waits until the stream has delivered what the log had when the migration was begun. The chunks have it: nothing of
+    /// it has to be applied.
+    pub(crate) fn skip_old_changes(&mut self, report: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+        let end = &self.shared.old_until;
+        while !self.shared.lock().delivered.has_reached(&end.file, end.position) {
+            self.beat(report)?;
+            self.shared.sleep(POLL)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the target has everything before a position.
+    pub(crate) fn wait_applied(&self, position: &Position) -> Result<(), Error> {
+        self.shared.wait_applied(position, &self.settings.stop)
     }
 
     pub(crate) fn set_phase(&mut self, phase: Phase) -> Result<(), Error> {

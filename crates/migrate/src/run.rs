@@ -128,6 +128,7 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
     if active.shared.lock().gates.iter().all(copy::gate::Gate::is_complete) {
         return Ok(());
     }
+    active.skip_old_changes(&mut |progress| events(Event::Progress(progress)))?;
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     copy::copy(settings, shared, tables, &mut || active.beat(&mut |progress| events(Event::Progress(progress))))
 }
@@ -176,7 +177,7 @@ pub struct Status {
     pub phase: Phase,
     /// The last step of the cut-over, if it was begun.
     pub step: String,
-    /// Transactions that were applied.
+    /// Transactions that were applied: GTIDs, or the file and position behind the last one.
     pub position: String,
     /// Tables.
     pub tables: Vec<TableStatus>,
@@ -224,7 +225,7 @@ pub fn status(settings: &Settings) -> Result<Status, Error> {
     let mut target: Connection = link::target(&settings.target)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     state::compare_tables(&mut target, &tables)?;
-    let position = state::position(&mut target)?.gtids.to_string();
+    let position = state::position(&mut target, &tables)?.text(run.tracking);
     let stored = state::chunks(&mut target, &tables)?;
     let of = |number: usize| stored.iter().filter(move |chunk| chunk.table == number);
     let tables = tables.iter().map(|table| TableStatus {

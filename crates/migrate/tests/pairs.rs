@@ -75,8 +75,8 @@ fn the_planted_row_alone_differs(pair: &Pair, settings: &Settings) {
 }
 
 #[test]
-fn mysql_5_7_to_8_0() {
-    migrates(Kinds { source: Kind::MySql57, target: Kind::MySql80, gtids: true });
+fn mysql_5_7_without_gtids_to_8_0() {
+    migrates(Kinds { source: Kind::MySql57, target: Kind::MySql80, gtids: false });
 }
 
 #[test]
@@ -85,11 +85,16 @@ fn mysql_5_7_to_9_7() {
 }
 
 #[test]
+fn mysql_8_0_without_gtids_to_8_0() {
+    migrates(Kinds { source: Kind::MySql80, target: Kind::MySql80, gtids: false });
+}
+
+#[test]
 fn mysql_8_0_to_9_7() {
     migrates(Kinds { source: Kind::MySql80, target: Kind::MySql97, gtids: true });
 }
 
 #[test]
-fn mysql_8_0_to_8_0() {
-    migrates(Kinds { source: Kind::MySql80, target: Kind::MySql80, gtids: true });
+fn mysql_9_7_without_gtids() {
+    migrates(Kinds { gtids: false, ..Kinds::MYSQL_97 });
 }

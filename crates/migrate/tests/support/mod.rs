@@ -80,9 +80,10 @@ fn start(name: &str, kind: Kind, gtids: bool, authority: &Authority) -> Server {
         "--max-allowed-packet=64M",
         "--max-connections=200",
     ]);
-    if gtids {
-        builder = builder.options(["--gtid-mode=ON", "--enforce-gtid-consistency=ON"]);
-    }
+    builder = builder.options(match gtids {
+        true => ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"],
+        false => ["--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"],
+    });
     if kind != Kind::MySql57 {
         builder = builder.tls(&files).options(["--binlog-encryption=ON", "--innodb-redo-log-capacity=64M"]);
     }

@@ -10,6 +10,7 @@ mod grants_both;
 mod link_tls;
 mod link_verified;
 mod log_filters;
+mod log_gtids;
 mod log_on;
 mod log_order;
 mod log_prepared;
@@ -51,6 +52,7 @@ pub const CHECKS: &[Check] = &[
     log_on::CHECK,
     log_rows::CHECK,
     log_order::CHECK,
+    log_gtids::CHECK,
     log_replica_updates::CHECK,
     log_filters::CHECK,
     log_retention::CHECK,
