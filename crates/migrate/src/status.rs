@@ -54,7 +54,7 @@ pub fn status(target: &End) -> Result<Status, Error> {
 
 pub(crate) fn of_connection(target: &mut Connection, run: &state::Run) -> Result<Status, Error> {
     let (running, seen) = sign_of_life(target)?;
-    let position = state::position(target)?.gtids.to_string();
+    let position = state::position_alone(target)?.text(run.tracking);
     let rows = state::copied(target)?;
     let mut stored = tables(&rows);
     let named = state::table_names(target)?.into_iter().map(|(number, name)| {

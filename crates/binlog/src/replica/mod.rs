@@ -65,13 +65,11 @@ impl Replica {
         Self::start(Connection::open(target, options)?, start, settings)
     }
 
-    /// Registers and requests the log on a connection. What the server said about itself on this connection holds for its
-    /// log, while an address may lead to another server the next time.
+    /// The same on an open connection, whose server the caller may have asked who it is.
     ///
     /// # Errors
     /// [`Error`].
-    pub fn start(connection: Connection, start: &Start, settings: &Settings) -> Result<Self, Error> {
-        let mut connection = connection;
+    pub fn start(mut connection: Connection, start: &Start, settings: &Settings) -> Result<Self, Error> {
         prepare(&mut connection, start, settings)?;
         connection.register_replica(settings.server_id).map_err(Error::of_account)?;
         let read_timeout = settings.heartbeat.saturating_mul(MISSED_HEARTBEATS).saturating_add(Duration::from_secs(5));
