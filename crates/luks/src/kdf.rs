@@ -55,10 +55,14 @@ impl Kdf {
         match self {
             Self::Pbkdf2 { hash, iterations } => {
                 let fewest = min_iterations(hash);
-                (*iterations < fewest).then(|| format!("PBKDF2-{hash} with {iterations} of at least {fewest} iterations"))
+                let weakness = || format!("PBKDF2-{hash} with {iterations} of at least {fewest} iterations");
+                (*iterations < fewest).then(weakness)
             }
-            Self::Argon2 { variant, time, memory_kib, .. } => (*memory_kib < MIN_MEMORY_KIB || *time < MIN_PASSES)
-                .then(|| format!("{variant} with {memory_kib} KiB and {time} passes, less than {MIN_MEMORY_KIB} KiB and {MIN_PASSES}")),
+            Self::Argon2 { variant, time, memory_kib, .. } => {
+                let least = format!("less than {MIN_MEMORY_KIB} KiB and {MIN_PASSES}");
+                (*memory_kib < MIN_MEMORY_KIB || *time < MIN_PASSES)
+                    .then(|| format!("{variant} with {memory_kib} KiB and {time} passes, {least}"))
+            }
             Self::Other(_) => None,
         }
     }

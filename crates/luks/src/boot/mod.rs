@@ -142,7 +142,8 @@ impl Boot {
         let KeySource::Service { program, arguments } = &self.key else { return None };
         let (name, instance) = (&self.name, escaped(&self.name));
         let listener = format!(
-            "# Made by `sealant luks boot install`.\n[Unit]\nDescription=Key of the volume {name}\nDefaultDependencies=no\n\
+            "# Made by `sealant luks boot install`.\n\
+             [Unit]\nDescription=Key of the volume {name}\nDefaultDependencies=no\n\
              Before=cryptsetup-pre.target systemd-cryptsetup@{instance}.service\nWants=cryptsetup-pre.target\n\n\
              [Socket]\nListenStream={}\nSocketMode=0600\nAccept=yes\n\n\
              [Install]\nRequiredBy=systemd-cryptsetup@{instance}.service\n",
@@ -150,7 +151,8 @@ impl Boot {
         );
         let message: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
         let service = format!(
-            "# Made by `sealant luks boot install`.\n[Unit]\nDescription=Key of the volume {name}\nDefaultDependencies=no\n\n\
+            "# Made by `sealant luks boot install`.\n\
+             [Unit]\nDescription=Key of the volume {name}\nDefaultDependencies=no\n\n\
              [Service]\nExecStart={} luks key serve {}\nStandardOutput=socket\nStandardError=journal\n",
             program.display(),
             message.join(" ")

@@ -81,7 +81,8 @@ impl Opening<'_> {
         }
         match mapped {
             Err(Error::Failed { .. }) if volume.is_rewritten() => {
-                let why = "its re-encryption was interrupted at the end, and cryptsetup does not open it; `sealant luks header repair` completes it";
+                let why = "its re-encryption was interrupted at the end, and cryptsetup does not open it; `sealant luks \
+                           header repair` completes it";
                 return Err(Error::refused(self.device, why));
             }
             other => other?,

@@ -15,7 +15,7 @@ const BUDGET: Duration = Duration::from_millis(4);
 /// Bytes of a TLS record.
 const RECORD_BYTES: usize = 16 << 10;
 
-/// Starts the measurement in the background, so that [`suite_rates`] need not wait for it.
+/// Starts the measurement in the background, so that the first connection need not wait for it.
 pub fn prepare() {
     // Without a thread, [`suite_rates`] measures when it is called.
     let _ = thread::Builder::new().spawn(|| {

@@ -128,7 +128,7 @@ fn send_windows(
 /// Sends a stream and commits it. The program on the receiver's side gets `note`.
 ///
 /// # Errors
-/// As [`send_stream`].
+/// [`Error`]: the first error of any thread. The receiver has been notified.
 pub fn send_stream_and_commit(
     mut session: Session<'_>,
     stream: &mut dyn FileStream,
