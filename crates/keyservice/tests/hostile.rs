@@ -86,7 +86,8 @@ fn other_answers_are_reported_with_their_fault() {
     assert_eq!(faults(&html), [Some(Fault::NotJson), Some(Fault::NotJson)]);
     let gateway = answer("503 Service Unavailable", "<html>no backend</html>");
     assert_eq!(faults(&gateway), [Some(Fault::NotAvailable), Some(Fault::NotAvailable)]);
-    let elsewhere = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
+    // Without `close` the client sends its next request on this connection, which the peer closes.
+    let elsewhere = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     assert_eq!(faults(elsewhere), [Some(Fault::Redirect(307)), Some(Fault::Redirect(307))]);
     let [ssh, _] = faults(b"SSH-2.0-OpenSSH_9.2\r\n");
     assert!(matches!(ssh, Some(Fault::Protocol(_))), "{ssh:?}");
