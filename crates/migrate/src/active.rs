@@ -7,11 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use replication::gtid::mysql::GtidSet;
+use binlog::value::WholeDoubles;
 use server::{Connection, error_code, quote};
 
 use crate::{
     Error, Event, Phase, Progress, Side, Work,
+    barrier::wait_until_visible,
     copy::{
         gate::{Chunk, Gate},
         table::MovedTable,
@@ -20,7 +21,7 @@ use crate::{
     journal,
     key::Key,
     link,
-    position::{self, Position},
+    position::{self, Position, Tracking},
     preflight::{Link, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
     settings::Settings,
@@ -35,8 +36,8 @@ pub(crate) const LOCK: &str = "sealant-migrate";
 const LOCK_SECONDS: u64 = 10;
 /// Time between signs of life, and between reports of progress.
 const BEAT: Duration = Duration::from_secs(1);
-/// Pause between looks at whether a run was stopped.
-const POLL: Duration = Duration::from_millis(100);
+/// Pause between looks at whether something has come, or a run was stopped.
+const POLL: Duration = Duration::from_millis(20);
 
 /// What `body` of [`with_stream`] works with.
 pub(crate) struct Active<'m> {
@@ -65,17 +66,22 @@ pub(crate) fn with_stream<T>(
     let tables = moved_tables(settings)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
-    let source_uuid = check_source(&mut source)?;
+    let source_uuid = variable(&mut source, Side::Source, "server_uuid")?;
     let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
     lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
     // Before the first row goes there.
     definitions::check(settings, Compare::Encryption)?;
-    let begin = may_begin.then_some(settings.encrypt);
-    let phase = begin_or_resume(&mut source, &mut target, &tables, &source_uuid, begin)?;
+    let run = match state::run(&mut target)? {
+        Some(run) => resumed(run, &mut source, &mut target, &tables, &source_uuid)?,
+        None if may_begin => begun(settings, &mut source, &mut target, &tables, &source_uuid)?,
+        None => return Err(Error::NotBegun),
+    };
+    let phase = run.phase;
     journal::create(&mut target, &tables, settings.encrypt || tables.iter().any(|moved| moved.table.encrypted))?;
     journal::note(&mut target, "opened", &opened(settings, &source))?;
-    let shared = read_state(&mut source, &mut target, &tables)?;
-    let mut follower = Follower::open(settings, &shared, &tables, server_id())?;
+    let shared = read_state(&run, &mut source, &mut target, &tables)?;
+    let doubles = whole_doubles(&mut source)?;
+    let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
     let result = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
         let (shared, tables) = (&shared, tables.as_slice());
@@ -123,46 +129,75 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
     }
 }
 
-/// Checks that the log has every change of a row, whole. Returns the server's UUID.
-fn check_source(source: &mut Connection) -> Result<String, Error> {
+/// How the source's transactions can be told apart, if it is followed from now on.
+fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
+    let mode = variable(source, Side::Source, "gtid_mode")?;
+    Ok(if mode == "ON" { Tracking::Gtids } else { Tracking::Positions })
+}
+
+/// Checks that the log has every change of a row, whole, and that its order says what is visible.
+fn check_source(source: &mut Connection, tracking: Tracking) -> Result<(), Error> {
     let rows = ROW_SETTINGS.map(|(name, wanted, _)| (name, wanted));
-    for (name, wanted) in [("log_bin", "1"), ("gtid_mode", "ON")].into_iter().chain(rows) {
+    let order = match tracking {
+        Tracking::Gtids => ("gtid_mode", "ON"),
+        Tracking::Positions => ("binlog_order_commits", "1"),
+    };
+    for (name, wanted) in [("log_bin", "1"), order].into_iter().chain(rows) {
         let found = variable(source, Side::Source, name)?;
         if found != wanted {
             return Err(Error::SourceSetting { variable: name, found, wanted });
         }
     }
-    variable(source, Side::Source, "server_uuid")
+    Ok(())
 }
 
-fn begin_or_resume(
+/// Begins a migration.
+fn begun(
+    settings: &Settings,
     source: &mut Connection,
     target: &mut Connection,
     tables: &[MovedTable],
     source_uuid: &str,
-    begin: Option<bool>,
-) -> Result<Phase, Error> {
-    let Some(run) = state::run(target)? else {
-        let encrypt = begin.ok_or(Error::NotBegun)?;
-        // Every transaction of this set is visible to the chunks; the stream delivers all others.
-        let start = Position { gtids: position::executed(source)?, ..Position::default() };
-        let encrypted = encrypt || tables.iter().any(|moved| moved.table.encrypted);
-        state::begin(target, source_uuid, tables, &start, encrypted)?;
-        return Ok(Phase::Copy);
-    };
+) -> Result<state::Run, Error> {
+    let tracking = tracking(source)?;
+    check_source(source, tracking)?;
+    let start = position::start(source, tracking)?;
+    let encrypted = settings.encrypt || tables.iter().any(|moved| moved.table.encrypted);
+    state::begin(target, (tracking, source_uuid), tables, &start, encrypted)?;
+    state::run(target)?.ok_or(Error::State { what: "run" })
+}
+
+/// Checks that a migration that was begun can go on from this source.
+fn resumed(
+    run: state::Run,
+    source: &mut Connection,
+    target: &mut Connection,
+    tables: &[MovedTable],
+    source_uuid: &str,
+) -> Result<state::Run, Error> {
     // The target has writes of its own from then on, which the source's changes would overwrite.
     if run.phase == Phase::Switched {
         return Err(Error::Switched);
     }
+    check_source(source, run.tracking)?;
+    // Positions are those of one server.
+    if run.tracking == Tracking::Positions && run.source_uuid != source_uuid {
+        return Err(Error::OtherServer { expected: run.source_uuid, found: source_uuid.to_owned() });
+    }
     state::compare_tables(target, tables)?;
-    let applied = state::position(target)?.gtids;
-    if !applied.is_subset_of(&position::executed(source)?) {
+    let applied = state::position(target, tables)?;
+    if !position::end(source, run.tracking)?.covers(&applied, run.tracking) {
         return Err(Error::OtherMigration { what: format!("its source, {}, is ahead of this one", run.source_uuid) });
     }
-    Ok(run.phase)
+    Ok(run)
 }
 
-fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedTable]) -> Result<Shared, Error> {
+fn read_state(
+    run: &state::Run,
+    source: &mut Connection,
+    target: &mut Connection,
+    tables: &[MovedTable],
+) -> Result<Shared, Error> {
     let epoch = state::begin_epoch(target)?;
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
@@ -179,11 +214,11 @@ fn read_state(source: &mut Connection, target: &mut Connection, tables: &[MovedT
         }
     }
     let gates = loaded.into_iter().map(Gate::resumed).collect();
-    let start = state::position(target)?;
-    let shared = Shared::new(epoch, gates, watched, copied, start);
+    let start = state::position(target, tables)?;
+    let shared = Shared::new(epoch, run, gates, watched, copied, start);
     // The position was stored after its transactions were delivered, not after they were visible.
-    let begun = shared.lock().begun.clone();
-    crate::copy::read::wait_until_visible(source, &shared, &begun)?;
+    let barrier = shared.lock().begun.barrier();
+    wait_until_visible(source, &shared, tables, &barrier)?;
     Ok(shared)
 }
 
@@ -198,6 +233,14 @@ fn opened(settings: &Settings, source: &Connection) -> String {
     };
     let program = concat!("sealant ", env!("CARGO_PKG_VERSION"));
     format!("{}, {version}, over {link}, by {program}", end.target.endpoint)
+}
+
+/// How the source prints numbers of JSON.
+fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
+    // The session's character set is binary, of which no JSON is made.
+    let sql = "SELECT CAST(CAST(_utf8mb4'[1.0]' AS JSON) AS CHAR)";
+    let rows = source.query(sql).map_err(Error::of(Side::Source))?;
+    Ok(if rows.scalar() == Some("[1]") { WholeDoubles::AsIntegers } else { WholeDoubles::WithPoint })
 }
 
 /// A `server_id` that hardly any other replica has.
@@ -247,11 +290,11 @@ impl Active<'_> {
 
     /// Age of the newest change that was applied, by the source's clock; zero if the target has every one.
     fn lag(&mut self) -> Result<Option<Duration>, Error> {
-        let executed = position::executed(&mut self.source)?;
+        let end = position::end(&mut self.source, self.shared.tracking)?;
         let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::of(Side::Source))?;
         let now: u64 = rows.scalar().and_then(|text| text.parse().ok()).unwrap_or(0);
         let following = self.shared.lock();
-        if executed.is_subset_of(&following.applied.gtids) {
+        if following.applied.covers(&end, self.shared.tracking) {
             return Ok(Some(Duration::ZERO));
         }
         let applied = u64::from(following.applied_time);
@@ -290,17 +333,27 @@ impl Active<'_> {
 
     /// Waits until the target has everything that the source has executed.
     pub(crate) fn catch_up(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-        let executed = position::executed(&mut self.source)?;
-        while !self.shared.is_applied_within(&executed, POLL)? {
+        let end = position::end(&mut self.source, self.shared.tracking)?;
+        while !self.shared.is_applied_within(&end, POLL)? {
             self.beat(events)?;
         }
         Ok(())
     }
 
-    /// Waits until the target has these transactions. By GTID: positions in files are those of one server, and another
-    /// one may answer at the source's address.
-    pub(crate) fn wait_applied(&self, gtids: &GtidSet) -> Result<(), Error> {
-        self.shared.wait_applied(gtids, &self.settings.stop)
+    /// Waits until the stream has delivered what the log had when the migration was begun. The chunks have it: nothing of
+    /// it has to be applied.
+    pub(crate) fn skip_old_changes(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+        let end = &self.shared.old_until;
+        while !self.shared.lock().delivered.has_reached(&end.file, end.position) {
+            self.beat(events)?;
+            self.shared.sleep(POLL)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the target has everything before a position.
+    pub(crate) fn wait_applied(&self, position: &Position) -> Result<(), Error> {
+        self.shared.wait_applied(position, &self.settings.stop)
     }
 
     pub(crate) fn set_phase(&mut self, phase: Phase) -> Result<(), Error> {

@@ -8,16 +8,15 @@ use std::{
     time::Duration,
 };
 
-use binlog::replica::LogPosition;
-use replication::gtid::mysql::GtidSet;
-use server::{Connection, dialect::statement::REPLICATION_THREADS};
+use server::{Connection, dialect::statement::REPLICATION_THREADS, error_code};
 
 use crate::{
     End, Error, Event, Phase, Side,
     active::{Active, lock_target, moved_tables, variable, with_stream},
     definitions::{self, Compare},
     fence::{Before, Fence, may_fence, same_server},
-    link, position,
+    link,
+    position::{self, Position, Tracking},
     run::verify_changed,
     settings::Settings,
     state,
@@ -38,12 +37,6 @@ pub struct CutOver {
     pub blocked: Option<Duration>,
     /// The end of the source's log: everything before it is at the target.
     pub source_end: String,
-}
-
-/// The end of the source's log while it is fenced.
-struct SourceEnd {
-    log: LogPosition,
-    gtids: GtidSet,
 }
 
 /// Fences the source with `super_read_only`, applies and compares the rest, and leaves the target ready for writes.
@@ -138,7 +131,7 @@ fn fenced(
     fence: &Fence<'_>,
     source: &mut Connection,
     events: &mut dyn FnMut(Event),
-) -> Result<SourceEnd, Error> {
+) -> Result<Position, Error> {
     active.note("clients", &clients(source)?)?;
     state::set_fencing(&mut active.target, &fence.before.text())?;
     active.phase = Phase::CutOver;
@@ -174,9 +167,9 @@ fn clients(source: &mut Connection) -> Result<String, Error> {
 }
 
 /// Applies and compares the rest.
-fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<SourceEnd, Error> {
-    let end = still_end(source)?;
-    active.wait_applied(&end.gtids)?;
+fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<Position, Error> {
+    let end = still_end(source, active.shared.tracking)?;
+    active.wait_applied(&end)?;
     state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end.log))])?;
     step(active, "drained", "", events)?;
     verify_changed(active, Hot::Divide, events)?;
@@ -189,10 +182,10 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
 }
 
 /// Keeps the fence, and stores that the target is ready.
-fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &SourceEnd) -> Result<(), Error> {
+fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
     let target_end = position::log_end(&mut active.target).map(|end| position::shown(&end)).unwrap_or_default();
     fence.keep()?;
-    unchanged(source, end)?;
+    unchanged(source, end, active.shared.tracking)?;
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
         Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),
@@ -216,11 +209,11 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
 }
 
 /// Checks that nothing was written since the end of the log was read, and nothing can be.
-fn unchanged(source: &mut Connection, end: &SourceEnd) -> Result<(), Error> {
+fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Result<(), Error> {
     if variable(source, Side::Source, "super_read_only")? != "1" {
         return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
     }
-    if position::executed(source)? != end.gtids {
+    if !end.covers(&position::end(source, tracking)?, tracking) {
         return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });
     }
     Ok(())
@@ -236,21 +229,25 @@ fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> 
 }
 
 /// The end of a log to which nothing is added any more: equal in three readings.
-fn still_end(source: &mut Connection) -> Result<SourceEnd, Error> {
-    let mut end = position::log_end(source)?;
+fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Error> {
+    let mut log = position::log_end(source)?;
     let mut equal = 1_u32;
     while equal < 3 {
         sleep(STILL);
         let next = position::log_end(source)?;
-        equal = if next == end { equal.saturating_add(1) } else { 1 };
-        end = next;
+        equal = if next == log { equal.saturating_add(1) } else { 1 };
+        log = next;
     }
-    Ok(SourceEnd { log: end, gtids: position::executed(source)? })
+    Ok(Position { log, ..position::end(source, tracking)? })
 }
 
 /// AUTO_INCREMENT goes on where the source was, even if its newest rows were deleted.
 fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), Error> {
-    source.query("SET SESSION information_schema_stats_expiry = 0").map_err(Error::of(Side::Source))?;
+    match source.query("SET SESSION information_schema_stats_expiry = 0") {
+        // Older servers have no cache of these counters.
+        Ok(_) | Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
+        Err(error) => return Err(Error::of(Side::Source)(error)),
+    }
     let sql = "SELECT table_schema AS s, table_name AS n, auto_increment AS c FROM information_schema.tables \
                WHERE auto_increment IS NOT NULL";
     let counters = source.query(sql).map_err(Error::of(Side::Source))?;

@@ -15,6 +15,7 @@
 
 mod active;
 mod apply;
+mod barrier;
 pub mod catalog;
 pub mod copy;
 mod cutover;

@@ -13,8 +13,13 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(600);
 const PLAIN_VALUES: &str = "SET NAMES binary, time_zone = '+00:00'";
 
 /// Literals of keys are read as the rows have them, and values come as they are stored, whatever the source's own modes:
-/// `PAD_CHAR_TO_FULL_LENGTH` and `NO_BACKSLASH_ESCAPES` among them.
-const EXACT_READ: [&str; 1] = ["SET SESSION sql_mode = 'ALLOW_INVALID_DATES'"];
+/// `PAD_CHAR_TO_FULL_LENGTH` and `NO_BACKSLASH_ESCAPES` among them. The barrier waits for rows, but not for long, and its
+/// locks are of rows alone.
+const EXACT_READ: [&str; 3] = [
+    "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION innodb_lock_wait_timeout = 1",
+];
 
 /// A session that stores what it is given or fails. READ COMMITTED, so that loads and changes take no gap locks.
 const EXACT_STORE: [&str; 3] = [
@@ -41,6 +46,11 @@ pub(crate) fn options(end: &End) -> Options {
         options.tls.versions = vec![TlsVersion::Tls13];
     }
     options
+}
+
+/// A connection for the stream of the source's log.
+pub(crate) fn stream(end: &End) -> Result<Connection, binlog::Error> {
+    Ok(Connection::open(&end.target, &options(end))?)
 }
 
 /// A connection that reads from the source.

@@ -1,7 +1,7 @@
 //! The plan of a migration: how, what, and what stands in the way. `sealant.migrate/1` is this report as JSON.
 
 use serde::Serialize;
-use server::{Connection, Options};
+use server::{Connection, Options, ServerVersion};
 
 use crate::{
     Error, Side,
@@ -211,11 +211,13 @@ fn server(end: &End) -> Server {
 /// Where files can be moved, this is faster than rows.
 fn physical(facts: &Facts) -> Option<String> {
     let (source, target) = (&facts.source.identity.version, &facts.target.identity.version);
-    let fits = source.flavor == target.flavor && facts.support() == Support::Yes;
-    let upgrade = match (source.major, source.minor) == (target.major, target.minor) {
+    let series = |version: &ServerVersion| (version.major, version.minor);
+    let upgrade = match series(source) == series(target) {
         true => "",
         false => "; the target upgrades them when it starts",
     };
+    let fits =
+        facts.support() == Support::Yes && (upgrade.is_empty() || upgrades_files(series(source), series(target)));
     fits.then(|| {
         format!(
             "if both data directories can be reached, `sealant send --live` and `sealant receive \
@@ -223,6 +225,17 @@ fn physical(facts: &Facts) -> Option<String> {
              replica"
         )
     })
+}
+
+/// Whether a series of MySQL starts on the files of an older one. Source: MySQL manual, "Upgrade Paths": to the next
+/// long-term series, and within one to any later release.
+fn upgrades_files(source: (u16, u16), target: (u16, u16)) -> bool {
+    match source {
+        (5, 7) => target == (8, 0),
+        (8, 0) => target == (8, 4),
+        (8, 1..=4) => (8, 4) >= target || target.0 == 9,
+        _ => source.0 == target.0,
+    }
 }
 
 fn results(judged: &Judged) -> Vec<CheckResult> {
@@ -284,7 +297,7 @@ fn table_plans(facts: &Facts, source: &crate::catalog::Catalog) -> Vec<TablePlan
 
 #[cfg(test)]
 mod tests {
-    use server::Grants;
+    use server::{Grants, VersionHints};
 
     use super::*;
     use crate::preflight::testing::{facts, with};
@@ -305,6 +318,23 @@ mod tests {
         facts.source.variables.insert("binlog_format".to_owned(), "ROW".to_owned());
         let plan = of(&facts);
         assert_eq!((plan.readiness(), plan.done), (Readiness::Unknown, false));
+    }
+
+    #[test]
+    fn files_are_moved_only_where_they_can_be_upgraded() {
+        for (source, target, fits) in [
+            ("8.0.36", "8.0.40", true),
+            ("5.7.22", "8.0.36", true),
+            ("5.7.22", "9.7.4", false),
+            ("8.0.36", "9.7.4", false),
+            ("8.4.5", "9.7.4", true),
+            ("9.1.0", "9.7.4", true),
+        ] {
+            let mut facts = facts();
+            let version = |text| ServerVersion::parse(text, VersionHints::default()).unwrap();
+            (facts.source.identity.version, facts.target.identity.version) = (version(source), version(target));
+            assert_eq!(physical(&facts).is_some(), fits, "{source} to {target}");
+        }
     }
 
     #[test]

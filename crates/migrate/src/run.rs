@@ -145,6 +145,7 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
     if active.shared.lock().gates.iter().all(copy::gate::Gate::is_complete) {
         return Ok(());
     }
+    active.skip_old_changes(events)?;
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     active.work_on(Work::Copy);
     let copied = copy::copy(settings, shared, tables, &mut || active.beat(events));

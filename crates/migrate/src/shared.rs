@@ -10,13 +10,17 @@ use std::{
 };
 
 use binlog::replica::LogPosition;
-use replication::gtid::mysql::GtidSet;
+use server::Connection;
 
 use crate::{
-    Error,
+    End, Error,
+    barrier::{Barrier, Begun},
     copy::gate::{Gate, State, Verdict},
+    fence::same_server,
     key::Key,
-    position::Position,
+    link,
+    position::{Position, Tracking},
+    state::Run,
 };
 
 /// How long a waiting thread sleeps before it looks whether the run has ended.
@@ -47,7 +51,7 @@ pub(crate) struct Following {
     /// Chunks that were equal and have not changed since then, by table and number.
     pub(crate) watched: HashSet<(usize, u64)>,
     /// Transactions of which the stream has delivered something.
-    pub(crate) begun: GtidSet,
+    pub(crate) begun: Begun,
     /// What the stream has delivered whole.
     pub(crate) delivered: LogPosition,
     /// What the target has.
@@ -150,6 +154,11 @@ impl Following {
 pub(crate) struct Shared {
     /// Which process of the migration this is.
     pub(crate) epoch: u64,
+    pub(crate) tracking: Tracking,
+    /// The source's `server_uuid`.
+    source_uuid: String,
+    /// The end of its log when the migration was begun; without a file if nothing before it is followed.
+    pub(crate) old_until: LogPosition,
     following: Mutex<Following>,
     changed: Condvar,
 }
@@ -157,17 +166,21 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         epoch: u64,
+        run: &Run,
         gates: Vec<Gate<Key>>,
         watched: HashSet<(usize, u64)>,
         copied: Vec<Copied>,
         start: Position,
     ) -> Self {
+        // With GTIDs another server may answer now, whose files are not those of the position.
+        let tracking = run.tracking;
+        let log = if tracking == Tracking::Positions { start.log.clone() } else { LogPosition::default() };
         let following = Following {
             gates,
             watched,
-            begun: start.gtids.clone(),
-            delivered: LogPosition::default(),
-            applied: Position { log: LogPosition::default(), ..start },
+            begun: Begun::new(tracking, start.gtids.clone(), start.row.clone()),
+            delivered: log.clone(),
+            applied: Position { log, ..start },
             applied_rows: 0,
             applied_time: 0,
             copied,
@@ -180,7 +193,23 @@ impl Shared {
             ended: false,
             failure: None,
         };
-        Self { epoch, following: Mutex::new(following), changed: Condvar::new() }
+        let (source_uuid, old_until) = (run.source_uuid.clone(), run.old_until.clone());
+        Self { epoch, tracking, source_uuid, old_until, following: Mutex::new(following), changed: Condvar::new() }
+    }
+
+    /// A connection that reads from the source.
+    ///
+    /// # Errors
+    /// [`Error::OtherServer`] if another server answers, whose rows the barrier would not know.
+    pub(crate) fn source(&self, end: &End) -> Result<Connection, Error> {
+        let mut source = link::source(end)?;
+        self.require_source(&mut source)?;
+        Ok(source)
+    }
+
+    /// Without GTIDs, checks that it is the server whose positions are known.
+    pub(crate) fn require_source(&self, source: &mut Connection) -> Result<(), Error> {
+        if self.tracking == Tracking::Gtids { Ok(()) } else { same_server(source, &self.source_uuid) }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Following> {
@@ -218,9 +247,13 @@ impl Shared {
             let gate = following.gates.get(table)?;
             match gate.verdict(key) {
                 Verdict::Hold => None,
-                Verdict::Drop => Some(false),
+                Verdict::Drop => {
+                    following.begun.note(table, key);
+                    Some(false)
+                }
                 Verdict::Apply => {
                     let chunk = gate.chunk_of(key)?.number;
+                    following.begun.note(table, key);
                     following.touch(table, key, chunk, touched);
                     Some(true)
                 }
@@ -228,33 +261,33 @@ impl Shared {
         })
     }
 
-    /// Waits until the target has these transactions.
+    /// Waits until the target has everything before a position.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the run ends before, or the caller sets `stop`.
-    pub(crate) fn wait_applied(&self, gtids: &GtidSet, stop: &AtomicBool) -> Result<(), Error> {
+    pub(crate) fn wait_applied(&self, position: &Position, stop: &AtomicBool) -> Result<(), Error> {
         self.wait(|following| {
             if stop.load(Ordering::Relaxed) {
                 return Some(Err(Error::Stopped));
             }
-            following.wants(gtids.is_subset_of(&following.applied.gtids)).map(Ok)
+            following.wants(following.applied.covers(position, self.tracking)).map(Ok)
         })?
     }
 
-    /// Whether the target has these transactions, now or after some time.
-    pub(crate) fn is_applied_within(&self, gtids: &GtidSet, time: Duration) -> Result<bool, Error> {
+    /// Whether the target has everything before a position, now or after some time.
+    pub(crate) fn is_applied_within(&self, position: &Position, time: Duration) -> Result<bool, Error> {
         let began = Instant::now();
         self.wait(|following| {
-            let applied = following.wants(gtids.is_subset_of(&following.applied.gtids)).is_some();
+            let applied = following.wants(following.applied.covers(position, self.tracking)).is_some();
             (applied || began.elapsed() >= time).then_some(applied)
         })
     }
 
-    /// Waits until the target has everything that the stream has begun. Returns these transactions.
-    pub(crate) fn wait_begun_applied(&self) -> Result<GtidSet, Error> {
+    /// Waits until the target has everything that the stream has begun. Returns what makes it visible at the source.
+    pub(crate) fn wait_begun_applied(&self) -> Result<Barrier, Error> {
         let begun = self.lock().begun.clone();
-        self.wait(|following| following.wants(begun.is_subset_of(&following.applied.gtids)))?;
-        Ok(begun)
+        self.wait(|following| following.wants(begun.is_applied(&following.applied)))?;
+        Ok(begun.barrier())
     }
 
     /// Sleeps, unless the run ends.

@@ -11,21 +11,23 @@ use server::{Connection, Rows, error_code, quote};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
+    barrier::ChangedRow,
     copy::{
         gate::{Chunk, State},
         table::MovedTable,
     },
     journal,
     key::{Key, KeyColumns},
-    position::Position,
+    position::{self, Position, Start, Tracking},
     shared::Copied,
 };
 
 /// Version of the tables below.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 const TABLES: [&str; 5] = [
-    "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, phase VARCHAR(32) NOT NULL, \
+    "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
+     tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
      target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL)",
     "`_sealant`.`tbl` (number INT PRIMARY KEY, name VARCHAR(1100) NOT NULL, shape LONGTEXT NOT NULL)",
@@ -33,7 +35,7 @@ const TABLES: [&str; 5] = [
      row_count BIGINT UNSIGNED NOT NULL, bytes BIGINT UNSIGNED NOT NULL, verified TINYINT NOT NULL, \
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
-     position BIGINT UNSIGNED NOT NULL)",
+     position BIGINT UNSIGNED NOT NULL, row_tbl INT, row_key LONGTEXT)",
     // Not a column of `run`, whose row is updated each second.
     "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
@@ -70,6 +72,9 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) source_uuid: String,
+    pub(crate) tracking: Tracking,
+    /// The end of the source's log when the migration was begun.
+    pub(crate) old_until: LogPosition,
     pub(crate) phase: Phase,
     /// The last step of the cut-over that was done.
     pub(crate) step: String,
@@ -97,7 +102,7 @@ fn failed(error: server::Error) -> Error {
 /// # Errors
 /// [`Error::ForeignState`] if the schema is not of a migration.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
-    let sql = "SELECT format, source_uuid, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
+    let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
         Ok(rows) => rows,
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
@@ -116,8 +121,10 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     }
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
+    let tracking = Tracking::parse(&text("tracking")).ok_or(Error::State { what: "tracking" })?;
+    let old_until = position::parse(&text("old_until")).ok_or(Error::State { what: "old_until" })?;
     let (source_uuid, step, fence, source_end) = (text("source_uuid"), text("step"), text("fence"), text("source_end"));
-    Ok(Some(Run { source_uuid, phase, step, fence, source_end }))
+    Ok(Some(Run { source_uuid, tracking, old_until, phase, step, fence, source_end }))
 }
 
 /// A migration that was killed while it created its tables leaves some of them.
@@ -137,9 +144,9 @@ fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
 /// [`Error::NotEmpty`]: whatever is in a table of the state is a copy, which `abort` may drop.
 pub(crate) fn begin(
     target: &mut Connection,
-    source_uuid: &str,
+    (tracking, source_uuid): (Tracking, &str),
     tables: &[MovedTable],
-    start: &Position,
+    start: &Start,
     encrypted: bool,
 ) -> Result<(), Error> {
     tables.iter().try_for_each(|table| require_empty(target, table))?;
@@ -152,10 +159,12 @@ pub(crate) fn begin(
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }
     statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
-    statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(start)));
+    statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(&start.position)));
     statements.push(format!(
-        "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, 'copy', '', '', '', '', NOW())",
-        quote::text(source_uuid)
+        "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW())",
+        quote::text(source_uuid),
+        tracking.text(),
+        quote::text(&position::shown(&start.old_until))
     ));
     statements.push("COMMIT".to_owned());
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
@@ -286,15 +295,34 @@ pub(crate) fn mark_verified(target: &mut Connection, table: usize, chunk: u64, t
 }
 
 /// The stored position.
-pub(crate) fn position(target: &mut Connection) -> Result<Position, Error> {
-    let rows = target.query("SELECT gtids, file, position FROM `_sealant`.`pos` WHERE id = 1").map_err(failed)?;
-    let gtids = rows.value(0, "gtids").and_then(|text| text.parse().ok());
-    let at = rows.value(0, "position").and_then(|text| text.parse().ok());
+pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result<Position, Error> {
+    let sql = "SELECT gtids, file, position, row_tbl, row_key FROM `_sealant`.`pos` WHERE id = 1";
+    let rows = target.query(sql).map_err(failed)?;
+    let damaged = || Error::State { what: "position" };
+    let gtids = rows.value(0, "gtids").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
+    let position = rows.value(0, "position").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
     let file = rows.value(0, "file").unwrap_or_default().to_owned();
-    match (gtids, at) {
-        (Some(gtids), Some(position)) => Ok(Position { gtids, log: LogPosition { file, position } }),
-        _ => Err(Error::State { what: "position" }),
-    }
+    let row = match (rows.value(0, "row_tbl"), rows.value(0, "row_key")) {
+        (Some(table), Some(key)) => Some(changed_row(table, key, tables).ok_or_else(damaged)?),
+        _ => None,
+    };
+    Ok(Position { gtids, log: LogPosition { file, position }, row })
+}
+
+/// The stored position, as messages show it.
+pub(crate) fn position_text(target: &mut Connection, tracking: Tracking) -> Result<String, Error> {
+    let rows = target.query("SELECT gtids, file, position FROM `_sealant`.`pos` WHERE id = 1").map_err(failed)?;
+    let text = |name| rows.value(0, name).unwrap_or_default();
+    Ok(match tracking {
+        Tracking::Gtids => text("gtids").to_owned(),
+        Tracking::Positions => format!("{}:{}", text("file"), text("position")),
+    })
+}
+
+fn changed_row(table: &str, key: &str, tables: &[MovedTable]) -> Option<ChangedRow> {
+    let table: usize = table.parse().ok()?;
+    let key = key_from(key, &tables.get(table)?.key)?;
+    Some(ChangedRow { table, key })
 }
 
 /// The statement that stores a position.
@@ -304,7 +332,8 @@ pub(crate) fn store_position(position: &Position) -> String {
 
 fn position_values(position: &Position) -> String {
     let (gtids, file) = (quote::text(&position.gtids.to_string()), quote::text(&position.log.file));
-    format!("{gtids}, {file}, {}", position.log.position)
+    let row = position.row.as_ref().map(|row| format!("{}, '{}'", row.table, key_text(&row.key)));
+    format!("{gtids}, {file}, {}, {}", position.log.position, row.as_deref().unwrap_or("NULL, NULL"))
 }
 
 /// Stores how far the migration is.

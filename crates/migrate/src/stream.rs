@@ -5,16 +5,19 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use binlog::{
     Body, Decoder, Event, EventHeader, Limits,
     event::{Payload, Query, RowChange, Rows, TableMap},
-    replica::{LogPosition, Replica, Start},
+    replica::{LogPosition, Progress, Replica, Start},
+    value::WholeDoubles,
 };
 
+use replication::gtid::mysql::GtidSet;
+
 use crate::{
-    End, Error,
+    Error,
     apply::{window, window::Window, write::Writer},
     copy::table::MovedTable,
     key::Key,
     link, logged_type,
-    position::{self, Position},
+    position::{self, Position, Tracking},
     settings::{Settings, WindowLimits},
     shared::Shared,
     statement::{self, Kind},
@@ -39,6 +42,10 @@ pub(crate) struct Follower<'m> {
     writer: Writer<'m>,
     window: Window,
     server_id: u32,
+    /// Where the newest event begins.
+    at: LogPosition,
+    /// How the source prints numbers of JSON.
+    doubles: WholeDoubles,
     /// Commit time of the newest transaction.
     time: u32,
     /// Whether the next rows belong to an XA transaction.
@@ -56,6 +63,7 @@ impl<'m> Follower<'m> {
         shared: &'m Shared,
         tables: &'m [MovedTable],
         server_id: u32,
+        doubles: WholeDoubles,
     ) -> Result<Self, Error> {
         let by_name = tables.iter().map(|it| ((it.table.schema.as_str(), it.table.name.as_str()), it)).collect();
         let writer = Writer::open(&settings.target, tables, shared.epoch)?;
@@ -67,6 +75,8 @@ impl<'m> Follower<'m> {
             writer,
             window: Window::default(),
             server_id,
+            at: LogPosition::default(),
+            doubles,
             time: 0,
             xa: false,
             prepared: Prepared::default(),
@@ -82,11 +92,11 @@ impl<'m> Follower<'m> {
     pub(crate) fn follow(&mut self) -> Result<(), Error> {
         let mut attempts = RECONNECT.1;
         loop {
-            let before = self.shared.lock().applied.gtids.clone();
+            let before = self.shared.lock().applied.clone();
             let ended = self.connect().and_then(|mut replica| self.stream(&mut replica));
             match ended {
                 Err(error) if error.is_transient() && matches!(error, Error::Stream(_)) => {
-                    let progressed = self.shared.lock().applied.gtids != before;
+                    let progressed = self.shared.lock().applied != before;
                     attempts = if progressed { RECONNECT.1 } else { attempts.saturating_sub(1) };
                     if attempts == 0 {
                         return Err(error);
@@ -101,15 +111,20 @@ impl<'m> Follower<'m> {
     }
 
     fn connect(&self) -> Result<Replica, Error> {
-        let start = Start::MySql(self.shared.lock().applied.gtids.clone());
+        let start = match self.shared.tracking {
+            Tracking::Gtids => Start::MySql(self.shared.lock().applied.gtids.clone()),
+            Tracking::Positions => Start::Position(self.shared.lock().applied.log.clone()),
+        };
         let settings = binlog::replica::Settings { server_id: self.server_id, heartbeat: HEARTBEAT, limits: LIMITS };
-        let End { target, .. } = &self.settings.source;
-        Replica::connect(target, &link::options(&self.settings.source), &start, &settings).map_err(Error::Stream)
+        let mut connection = link::stream(&self.settings.source).map_err(Error::Stream)?;
+        self.shared.require_source(&mut connection)?;
+        Replica::start(connection, &start, &settings).map_err(Error::Stream)
     }
 
     fn stream(&mut self, replica: &mut Replica) -> Result<(), Error> {
         while !self.shared.has_ended() {
-            let at = position::shown(&replica.progress().position);
+            self.at.clone_from(&replica.progress().position);
+            let at = position::shown(&self.at);
             let Some(event) = replica.next_event().map_err(Error::Stream)? else {
                 return Err(Error::Stream(lost()));
             };
@@ -126,14 +141,18 @@ impl<'m> Follower<'m> {
         }
         match &event.body {
             Body::Gtid(transaction) => {
-                let Some(gtid) = &transaction.gtid else {
+                if transaction.gtid.is_none() && self.shared.tracking == Tracking::Gtids {
                     return Err(Error::Anonymous { position: at.to_owned() });
-                };
+                }
                 self.time = event.header.timestamp;
                 (self.xa, self.has_rows) = (false, false);
                 // Before any of its rows is dropped: chunks that begin from now on must see the transaction.
-                let (uuid, tag, number) = (gtid.uuid.to_string(), &gtid.tag, gtid.number);
-                self.shared.update(|following| following.begun.insert(&uuid, tag, number));
+                self.shared.update(|following| {
+                    following.begun.begin(&self.at);
+                    if let Some(gtid) = &transaction.gtid {
+                        following.begun.gtids.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number);
+                    }
+                });
             }
             Body::Rows(rows) => self.rows(rows, at)?,
             Body::Query(query) => self.statement(query, at)?,
@@ -185,6 +204,8 @@ impl<'m> Follower<'m> {
                 let database = || format!("a table of {}", String::from_utf8_lossy(query.database));
                 return Err(Error::StatementFormat { table: concerned().unwrap_or_else(database), position });
             }
+            // The table was read after it, and whoever reads a row waits until it is visible.
+            Kind::Definition if self.is_old() => {}
             Kind::Definition => {
                 let Some(table) = concerned() else { return Ok(()) };
                 let statement = statement::shown(&query.statement);
@@ -196,7 +217,12 @@ impl<'m> Follower<'m> {
 
     fn rows(&mut self, rows: &Rows<'_>, at: &str) -> Result<(), Error> {
         let Some(map) = &rows.table else { return Ok(()) };
-        let Some(table) = self.moved(map, at)? else { return Ok(()) };
+        let table = match self.moved(map, at) {
+            // Of before a change of the definition, which waited until the rows were visible.
+            Err(_) if self.is_old() => return Ok(()),
+            moved => moved?,
+        };
+        let Some(table) = table else { return Ok(()) };
         if self.xa {
             // They are visible only after XA COMMIT, which may come much later.
             return Err(gap("an XA transaction, which is not supported,", at));
@@ -211,6 +237,12 @@ impl<'m> Follower<'m> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the newest event was in the log when the migration was begun.
+    fn is_old(&self) -> bool {
+        let until = &self.shared.old_until;
+        !self.at.has_reached(&until.file, until.position)
     }
 
     fn moved(&self, map: &Arc<TableMap>, at: &str) -> Result<Option<&'m MovedTable>, Error> {
@@ -246,7 +278,7 @@ impl<'m> Follower<'m> {
         if let (Some(after), Some(row)) = (after, &change.after)
             && self.admit(table, &after)?
         {
-            let image = window::image(table, row).map_err(|(column, why)| Error::Change {
+            let image = window::image(table, row, self.doubles).map_err(|(column, why)| Error::Change {
                 table: table.shown.clone(),
                 column,
                 position: at.to_owned(),
@@ -276,7 +308,7 @@ impl<'m> Follower<'m> {
         });
         let is_due = !self.window.is_empty() && (wanted || self.window.is_full(&self.settings.window));
         if is_due {
-            let position = Position { gtids: progress.mysql.clone(), log };
+            let position = self.position(progress, log);
             return self.flush(position);
         }
         if self.window.is_empty() {
@@ -285,22 +317,31 @@ impl<'m> Follower<'m> {
         Ok(())
     }
 
+    /// What the target has when everything was applied that the stream has delivered.
+    fn position(&self, progress: &Progress, log: LogPosition) -> Position {
+        match self.shared.tracking {
+            Tracking::Gtids => Position { gtids: progress.mysql.clone(), log, row: None },
+            Tracking::Positions => {
+                Position { gtids: GtidSet::default(), log, row: self.shared.lock().begun.row().cloned() }
+            }
+        }
+    }
+
     /// Without changes to apply the target has what the stream has delivered.
     fn nothing_to_apply(&mut self, replica: &Replica, log: LogPosition) -> Result<(), Error> {
-        let gtids = &replica.progress().mysql;
+        let mut position = self.position(replica.progress(), log);
+        let tracking = self.shared.tracking;
         let known = self.shared.update(|following| {
-            let known = following.applied.gtids == *gtids;
-            if !known {
-                following.applied.gtids.clone_from(gtids);
+            let known = following.applied.covers(&position, tracking);
+            if !position.log.has_reached(&following.applied.log.file, following.applied.log.position) {
+                position.log.clone_from(&following.applied.log);
             }
-            if log.has_reached(&following.applied.log.file, following.applied.log.position) {
-                following.applied.log.clone_from(&log);
-            }
+            following.applied.clone_from(&position);
             following.applied_time = self.time;
             known
         });
         if !known && self.stored.elapsed() > STORE_POSITION {
-            return self.flush(Position { gtids: gtids.clone(), log });
+            return self.flush(position);
         }
         Ok(())
     }

@@ -2,7 +2,10 @@
 //!
 //! The literals store the same bits as the source has, in a session with `SET NAMES binary` and `time_zone='+00:00'`.
 
-use binlog::{Value, value::Timestamp};
+use binlog::{
+    Value,
+    value::{Timestamp, WholeDoubles},
+};
 
 use crate::{Column, literal};
 
@@ -57,7 +60,12 @@ pub(crate) fn text(value: &Value<'_>, unsigned: bool) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// [`NotWritable`].
-pub(crate) fn write(out: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Column) -> Result<(), NotWritable> {
+pub(crate) fn write(
+    out: &mut Vec<u8>,
+    value: Option<&Value<'_>>,
+    column: &Column,
+    doubles: WholeDoubles,
+) -> Result<(), NotWritable> {
     match value.ok_or(NotWritable::Missing)? {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Integer(_) | Value::Year(_) | Value::Decimal(_) => {
@@ -76,7 +84,7 @@ pub(crate) fn write(out: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Colum
             literal::quote_into(out, bytes);
         }
         Value::Json(json) => {
-            let text = json.exact_text().map_err(|_| NotWritable::Type)?.ok_or(NotWritable::JsonScalar)?;
+            let text = json.exact_text(doubles).map_err(|_| NotWritable::Type)?.ok_or(NotWritable::JsonScalar)?;
             out.extend_from_slice(b"CONVERT(");
             literal::quote_into(out, &text);
             out.extend_from_slice(b" USING utf8mb4)");

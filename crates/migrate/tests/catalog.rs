@@ -27,6 +27,27 @@ const SHOP: &str = r"
     CREATE TRIGGER shop.before_log BEFORE INSERT ON shop.log FOR EACH ROW SET NEW.t = NOW();
     INSERT INTO shop.customers (email) VALUES ('a'), ('b');";
 
+/// What newer versions write in another way, or have other defaults for.
+const OLD: &str = r"
+    CREATE DATABASE old CHARACTER SET utf8; CREATE DATABASE mb4 CHARACTER SET utf8mb4; USE old;
+    CREATE TABLE numbers (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, yes TINYINT(1) DEFAULT 1, no TINYINT(1) UNSIGNED,
+        n INT(5) UNSIGNED ZEROFILL, small SMALLINT(4), big BIGINT(20) UNSIGNED DEFAULT 18446744073709551615, y YEAR(4),
+        f FLOAT(7,3), d DOUBLE UNSIGNED, m DECIMAL(10,2) NOT NULL DEFAULT '0.00', b BIT(3) DEFAULT b'101') COMMENT 'it''s';
+    CREATE TABLE times (at TIMESTAMP, zero TIMESTAMP NOT NULL DEFAULT '0000-00-00 00:00:00', d DATE DEFAULT '0000-00-00',
+        dt DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3), t TIME(6), n TIMESTAMP(2) NULL, KEY (dt));
+    CREATE TABLE texts (k VARCHAR(50) COLLATE utf8_bin NOT NULL, u VARCHAR(20) NOT NULL DEFAULT 'CURRENT_TIMESTAMP',
+        m VARCHAR(20) CHARACTER SET utf8mb4, g TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci,
+        l CHAR(9) CHARACTER SET latin1, e ENUM('a','b') DEFAULT 'b', s SET('x','y'), x LONGTEXT, UNIQUE KEY (k), KEY (m(5)),
+        FULLTEXT KEY words (x)) DEFAULT CHARSET=utf8mb4;
+    CREATE TABLE mb4.plain (id INT PRIMARY KEY, v VARCHAR(100)) ROW_FORMAT=COMPACT;
+    CREATE TABLE zip (id INT PRIMARY KEY, j JSON, two INT AS (id * 2) VIRTUAL, three INT AS (id + two) STORED)
+        ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4;
+    CREATE TABLE places (id INT PRIMARY KEY, p POINT NOT NULL, g GEOMETRY, SPATIAL KEY (p)) STATS_PERSISTENT=0;
+    CREATE TABLE child (id INT PRIMARY KEY, parent INT, CONSTRAINT up FOREIGN KEY (parent) REFERENCES numbers (id));
+    CREATE TABLE parts (id INT NOT NULL, y INT NOT NULL, PRIMARY KEY (id, y)) PARTITION BY RANGE (y) SUBPARTITION BY HASH (id)
+        SUBPARTITIONS 2 (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN MAXVALUE);
+    CREATE TABLE secret (id INT PRIMARY KEY) ENCRYPTION='Y';";
+
 fn connect(server: &Server) -> Connection {
     let target = Target { endpoint: Endpoint::Socket(server.socket().to_owned()), user: "root".to_owned() };
     Connection::open(&target, &Options { changes: true, ..Options::default() }).unwrap()
@@ -154,4 +175,33 @@ fn what_is_clear_stays_clear_if_asked() {
     let created = catalog::create(&mut connect(&target), &read(&source), Creation { encrypt: false }).unwrap();
     assert!(!table(&created, "s", "clear").encrypted);
     assert!(table(&created, "s", "sealed").encrypted);
+}
+
+fn old_definitions_are_equal(target: Kind) {
+    if require(Kind::MySql57).is_none() || require(target).is_none() {
+        return;
+    }
+    let start = |kind| Server::builder(kind).keyring(KeyringLocation::Beside).start().unwrap();
+    let (source, target) = (start(Kind::MySql57), start(target));
+    source.sql(&format!("SET sql_mode = ''; {OLD}")).unwrap();
+    let expected = read(&source);
+    let encrypted: Vec<_> = expected.tables.iter().filter(|table| table.encrypted).map(Table::label).collect();
+    assert_eq!(encrypted, ["old.secret"]);
+    let created = catalog::create(&mut connect(&target), &expected, Creation { encrypt: true });
+    let created = created.unwrap_or_else(|error| panic!("{error:#?}"));
+    assert!(created.tables.iter().all(|table| table.encrypted));
+    // The collation that the source has by default is another one than the target's.
+    target.sql("ALTER TABLE mb4.plain CONVERT TO CHARACTER SET utf8mb4").unwrap();
+    let error = catalog::create(&mut connect(&target), &expected, Creation { encrypt: true }).unwrap_err();
+    assert!(matches!(&error, Error::Structure { differences } if differences[0].table.1 == "plain"), "{error}");
+}
+
+#[test]
+fn definitions_of_mysql_5_7_are_equal_in_8_0() {
+    old_definitions_are_equal(Kind::MySql80);
+}
+
+#[test]
+fn definitions_of_mysql_5_7_are_equal_in_9_7() {
+    old_definitions_are_equal(Kind::MySql97);
 }

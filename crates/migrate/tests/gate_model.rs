@@ -19,6 +19,15 @@ type Row = [u8; 2];
 
 const KEYS: Key = 6;
 
+/// How a read of a chunk knows that what was delivered is visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The source says which transactions it has executed.
+    Gtids,
+    /// A lock on a row of the newest transaction waits for it, and transactions become visible in the log's order.
+    Rows,
+}
+
 /// The rules that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Without {
@@ -31,6 +40,10 @@ enum Without {
     WholeImages,
     /// After a crash the stream goes on where it was, although what it had delivered is lost.
     StoredPosition,
+    /// Without GTIDs: transactions become visible in any order (`binlog_order_commits=OFF`).
+    Order,
+    /// Without GTIDs: after a crash it is not known which row to wait for.
+    StoredRow,
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +61,10 @@ enum Step {
         from: Key,
         to: Key,
     },
-    Show,
+    /// A transaction becomes visible: the first, or a later one if the order is left out.
+    Show {
+        skip: usize,
+    },
     Deliver,
     Flush,
     Begin {
@@ -65,7 +81,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (key(), 0_usize..2, 1_u8..100).prop_map(|(key, column, value)| Step::Write { key, column, value }),
         2 => key().prop_map(|key| Step::Delete { key }),
         2 => (key(), key()).prop_map(|(from, to)| Step::Move { from, to }),
-        6 => Just(Step::Show),
+        6 => (0_usize..3).prop_map(|skip| Step::Show { skip }),
         8 => Just(Step::Deliver),
         3 => Just(Step::Flush),
         3 => (1_u8..4).prop_map(|length| Step::Begin { length }),
@@ -87,16 +103,22 @@ struct InFlight {
     number: u64,
     /// Number of transactions of which the stream had delivered something when the chunk began.
     delivered: usize,
+    /// A row of the newest of them.
+    row: Option<Key>,
     rows: Option<BTreeMap<Key, Row>>,
 }
 
 /// Both servers and what runs between them. Positions are numbers of transactions.
 struct World {
+    source: Source,
     without: Without,
     log: Vec<Vec<Change>>,
-    visible: usize,
+    /// Which transactions of the log are visible.
+    visible: Vec<bool>,
     /// The next change to deliver: transaction, and change within it.
     next: (usize, usize),
+    /// The newest transaction of which something was delivered, and one of its rows.
+    newest: Option<(usize, Key)>,
     window: Vec<Change>,
     gate: Gate<Key>,
     in_flight: Option<InFlight>,
@@ -104,28 +126,33 @@ struct World {
     target: BTreeMap<Key, Row>,
     loaded: Vec<Chunk<Key>>,
     stored: usize,
+    stored_row: Option<(usize, Key)>,
 }
 
 impl World {
-    fn new(without: Without) -> Self {
+    fn new(source: Source, without: Without) -> Self {
         Self {
+            source,
             without,
             log: Vec::new(),
-            visible: 0,
+            visible: Vec::new(),
             next: (0, 0),
+            newest: None,
             window: Vec::new(),
             gate: Gate::default(),
             in_flight: None,
             target: BTreeMap::new(),
             loaded: Vec::new(),
             stored: 0,
+            stored_row: None,
         }
     }
 
-    /// The rows after the first `count` transactions.
-    fn source(&self, count: usize) -> BTreeMap<Key, Row> {
+    /// The rows after some of the transactions.
+    fn rows_after(&self, is_done: impl Fn(usize) -> bool) -> BTreeMap<Key, Row> {
         let mut rows = BTreeMap::new();
-        for change in self.log.iter().take(count).flatten() {
+        let done = self.log.iter().enumerate().filter(|(number, _)| is_done(*number));
+        for change in done.flat_map(|(_, changes)| changes) {
             match change.after {
                 Some(row) => rows.insert(change.key, row),
                 None => rows.remove(&change.key),
@@ -135,7 +162,7 @@ impl World {
     }
 
     fn write(&mut self, step: &Step) {
-        let rows = self.source(self.log.len());
+        let rows = self.rows_after(|_| true);
         let change = |key: Key, after: Option<Row>| Change { key, before: rows.get(&key).copied(), after };
         let transaction = match *step {
             Step::Write { key, column, value } => {
@@ -150,6 +177,25 @@ impl World {
             _ => return,
         };
         self.log.push(transaction);
+        self.visible.push(false);
+    }
+
+    /// Whether a transaction that is not visible has changed a row: it holds its lock.
+    fn is_locked(&self, key: Key) -> bool {
+        let open = self.log.iter().zip(&self.visible).filter(|(_, visible)| !**visible);
+        open.flat_map(|(changes, _)| changes).any(|change| change.key == key)
+    }
+
+    /// Makes a transaction visible. A later one never before one that has changed the same row.
+    fn show(&mut self, skip: usize) {
+        let hidden: Vec<usize> = (0..self.log.len()).filter(|number| !self.visible[*number]).collect();
+        let skip = if self.without == Without::Order { skip } else { 0 };
+        let Some(number) = hidden.get(skip).copied() else { return };
+        let keys = |number: usize| self.log[number].iter().map(|change| change.key);
+        let earlier = hidden.iter().take(skip).flat_map(|before| keys(*before)).collect::<Vec<_>>();
+        if !keys(number).any(|key| earlier.contains(&key)) {
+            self.visible[number] = true;
+        }
     }
 
     /// Transactions of which something was delivered.
@@ -160,10 +206,14 @@ impl World {
     fn deliver(&mut self) {
         let (transaction, index) = self.next;
         let Some(change) = self.log.get(transaction).map(|changes| changes[index].clone()) else { return };
-        match self.gate.verdict(&change.key) {
+        let key = change.key;
+        match self.gate.verdict(&key) {
             Verdict::Apply => self.window.push(change),
             Verdict::Hold if self.without != Without::Hold => return,
             _ => {}
+        }
+        if self.newest.is_none_or(|(newest, _)| newest < transaction) {
+            self.newest = Some((transaction, key));
         }
         self.next =
             if index + 1 == self.log[transaction].len() { (transaction + 1, 0) } else { (transaction, index + 1) };
@@ -184,6 +234,7 @@ impl World {
             }
         }
         self.stored = self.next.0;
+        self.stored_row = self.newest;
     }
 
     fn begin(&mut self, length: u8) {
@@ -197,7 +248,8 @@ impl World {
         }
         let Some(number) = self.gate.waiting().map(|chunk| chunk.number) else { return };
         self.gate.set(number, State::InFlight);
-        self.in_flight = Some(InFlight { number, delivered: self.begun(), rows: None });
+        self.in_flight =
+            Some(InFlight { number, delivered: self.begun(), row: self.newest.map(|(_, key)| key), rows: None });
     }
 
     fn chunk(&self, number: u64) -> Chunk<Key> {
@@ -205,12 +257,16 @@ impl World {
     }
 
     fn read(&mut self) {
-        let Some(InFlight { number, delivered, rows: None }) = self.in_flight else { return };
-        if self.visible < delivered && self.without != Without::Barrier {
+        let Some(InFlight { number, delivered, row, rows: None }) = self.in_flight else { return };
+        let is_visible = match self.source {
+            Source::Gtids => self.visible.iter().take(delivered).all(|visible| *visible),
+            Source::Rows => row.is_none_or(|key| !self.is_locked(key)),
+        };
+        if !is_visible && self.without != Without::Barrier {
             return;
         }
         let chunk = self.chunk(number);
-        let mut rows = self.source(self.visible);
+        let mut rows = self.rows_after(|number| self.visible[number]);
         rows.retain(|key, _| {
             chunk.after.is_none_or(|after| *key > after) && chunk.upto.is_none_or(|upto| *key <= upto)
         });
@@ -240,12 +296,13 @@ impl World {
         if self.without != Without::StoredPosition {
             self.next = (self.stored, 0);
         }
+        self.newest = self.stored_row.filter(|_| self.without != Without::StoredRow);
     }
 
     fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Write { .. } | Step::Delete { .. } | Step::Move { .. } => self.write(step),
-            Step::Show => self.visible = self.log.len().min(self.visible + 1),
+            Step::Show { skip } => self.show(*skip),
             Step::Deliver => self.deliver(),
             Step::Flush => self.flush(),
             Step::Begin { length } => self.begin(*length),
@@ -258,7 +315,7 @@ impl World {
 
     /// Everything comes to an end.
     fn finish(&mut self) -> Result<(), String> {
-        self.visible = self.log.len();
+        self.visible.fill(true);
         while !self.gate.is_complete() {
             self.begin(2);
             self.read();
@@ -268,15 +325,15 @@ impl World {
             self.deliver();
         }
         self.flush();
-        let source = self.source(self.log.len());
+        let source = self.rows_after(|_| true);
         if self.target == source { Ok(()) } else { Err(format!("{:?} instead of {source:?}", self.target)) }
     }
 }
 
-fn run(without: Without, cases: u32) -> Result<(), String> {
+fn run(source: Source, without: Without, cases: u32) -> Result<(), String> {
     let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(cases) });
     let ended = runner.run(&prop::collection::vec(step(), 0..120), |steps| {
-        let mut world = World::new(without);
+        let mut world = World::new(source, without);
         let ended = steps.iter().try_for_each(|step| world.step(step)).and_then(|()| world.finish());
         ended.map_err(TestCaseError::fail)
     });
@@ -285,12 +342,21 @@ fn run(without: Without, cases: u32) -> Result<(), String> {
 
 #[test]
 fn both_ends_are_equal_whatever_happens() {
-    assert_eq!(run(Without::Nothing, 20_000), Ok(()));
+    for source in [Source::Gtids, Source::Rows] {
+        assert_eq!(run(source, Without::Nothing, 20_000), Ok(()), "{source:?}");
+    }
+    // GTIDs need no order.
+    assert_eq!(run(Source::Gtids, Without::Order, 20_000), Ok(()));
 }
 
 #[test]
 fn without_any_one_rule_a_difference_is_found() {
-    for without in [Without::Hold, Without::Barrier, Without::WholeImages, Without::StoredPosition] {
-        assert!(run(without, 20_000).is_err(), "{without:?} is no rule");
+    for source in [Source::Gtids, Source::Rows] {
+        for without in [Without::Hold, Without::Barrier, Without::WholeImages, Without::StoredPosition] {
+            assert!(run(source, without, 20_000).is_err(), "{without:?} is no rule of {source:?}");
+        }
+    }
+    for without in [Without::Order, Without::StoredRow] {
+        assert!(run(Source::Rows, without, 20_000).is_err(), "{without:?} is no rule");
     }
 }

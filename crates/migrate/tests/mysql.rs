@@ -8,11 +8,11 @@ use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
 use migrate::{
     DivergenceKind, Error, Event, NotWritable, Phase, Settings, Side, Until,
-    catalog::Filter,
+    catalog::{Creation, Filter},
     preflight::{Facts, Finding, Remedy, Request, Severity, judge},
 };
 use server::tls::TlsVersion;
-use support::{Addresses, Pair, writers::Writers};
+use support::{Addresses, Kinds, Pair, writers::Writers};
 
 const ROWS: u32 = 20_000;
 
@@ -52,8 +52,22 @@ fn child() {
 
 #[test]
 fn a_killed_migration_goes_on() {
-    let Some(pair) = Pair::start(ROWS) else { return };
-    let writers = Writers::start(&pair, 4, ROWS.into());
+    if let Some(pair) = Pair::start(ROWS) {
+        goes_on(&pair);
+    }
+}
+
+#[test]
+fn a_killed_migration_goes_on_without_gtids() {
+    if let Some(pair) = Pair::of(Kinds { gtids: false, ..Kinds::MYSQL_97 }, ROWS / 2) {
+        let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
+        migrate::create_tables(&pair.addresses().settings(), &filter, Creation { encrypt: true }).unwrap();
+        goes_on(&pair);
+    }
+}
+
+fn goes_on(pair: &Pair) {
+    let writers = Writers::start(pair, 4, ROWS.into());
     let mut settings = pair.addresses().settings();
     let copied = || {
         let status = migrate::status(&settings.target);
@@ -470,6 +484,7 @@ fn what_is_not_safe_is_refused() {
     pair.target.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::ForeignState { .. }), "{error}");
+    pair.target.sql("DROP DATABASE _sealant; DELETE FROM shop.item").unwrap();
     pair.source.sql("SET GLOBAL binlog_row_image = MINIMAL").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::SourceSetting { variable: "binlog_row_image", .. }), "{error}");

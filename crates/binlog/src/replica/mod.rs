@@ -62,7 +62,14 @@ impl Replica {
         start: &Start,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let mut connection = Connection::open(target, options)?;
+        Self::start(Connection::open(target, options)?, start, settings)
+    }
+
+    /// The same on an open connection, whose server the caller may have asked who it is.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start(mut connection: Connection, start: &Start, settings: &Settings) -> Result<Self, Error> {
         prepare(&mut connection, start, settings)?;
         connection.register_replica(settings.server_id).map_err(Error::of_account)?;
         let read_timeout = settings.heartbeat.saturating_mul(MISSED_HEARTBEATS).saturating_add(Duration::from_secs(5));

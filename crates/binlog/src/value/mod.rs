@@ -12,7 +12,7 @@ pub use self::{
     column::{Column, ColumnType},
     compressed::CompressedColumn,
     decimal::Decimal,
-    json::{Json, JsonChange, JsonChanges, JsonOperation},
+    json::{Json, JsonChange, JsonChanges, JsonOperation, WholeDoubles},
     temporal::{Date, DateTime, Time, Timestamp},
 };
 use crate::{Fault, bytes::Bytes};

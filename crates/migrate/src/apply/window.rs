@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use binlog::Value;
+use binlog::{Value, value::WholeDoubles};
 
-use crate::{Column, NotWritable, copy::table::MovedTable, key::Key, settings::WindowLimits, value};
+use crate::{NotWritable, copy::table::MovedTable, key::Key, settings::WindowLimits, value};
 
 /// The newest image of each changed row of a table; `None` for a row that is gone.
 pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
@@ -76,25 +76,27 @@ impl Window {
 /// What a row takes besides its image: its key, twice, and its place in the table.
 const OVERHEAD_BYTES: usize = 160;
 
-/// A row as literals in brackets, for the columns of [`MovedTable::column_list`].
+/// A row as literals in brackets, for the columns of [`MovedTable::column_list`]. Numbers in JSON are as the source prints
+/// them, because its other rows are copied as it prints them.
 ///
 /// # Errors
 /// The column, and why it cannot be written.
-pub(crate) fn image(table: &MovedTable, row: &[Option<Value<'_>>]) -> Result<Vec<u8>, (String, NotWritable)> {
+pub(crate) fn image(
+    table: &MovedTable,
+    row: &[Option<Value<'_>>],
+    doubles: WholeDoubles,
+) -> Result<Vec<u8>, (String, NotWritable)> {
     let mut image = vec![b'('];
     let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
     for (number, (column, value)) in columns.enumerate() {
         if number > 0 {
             image.push(b',');
         }
-        write(&mut image, value.as_ref(), column)?;
+        let written = value::write(&mut image, value.as_ref(), column, doubles);
+        written.map_err(|why| (column.name.clone(), why))?;
     }
     image.push(b')');
     Ok(image)
-}
-
-fn write(image: &mut Vec<u8>, value: Option<&Value<'_>>, column: &Column) -> Result<(), (String, NotWritable)> {
-    value::write(image, value, column).map_err(|why| (column.name.clone(), why))
 }
 
 #[cfg(test)]

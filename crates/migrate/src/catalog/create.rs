@@ -2,7 +2,10 @@
 
 use server::{
     Connection, ServerVersion, describe,
-    dialect::{catalog::create_schema, encryption::table_option},
+    dialect::{
+        catalog::{create_schema, set_utf8mb4_collation},
+        encryption::table_option,
+    },
     quote,
 };
 
@@ -39,8 +42,10 @@ const SESSION: [&str; 4] = [
 pub fn create(target: &mut Connection, source: &Catalog, creation: Creation) -> Result<Catalog, Error> {
     let failed = |error| Error::Server { side: Side::Target, error };
     let version = describe(target).map_err(failed)?.version;
-    for statement in SESSION {
-        match target.query(statement) {
+    let session = SESSION.into_iter().map(str::to_owned);
+    // A target that does not have it creates tables with another collation, which the comparison refuses.
+    for statement in session.chain([set_utf8mb4_collation(&source.utf8mb4_collation)]) {
+        match target.query(&statement) {
             Ok(_) | Err(server::Error::Server { .. }) => {}
             Err(error) => return Err(failed(error)),
         }

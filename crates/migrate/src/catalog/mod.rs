@@ -28,6 +28,8 @@ pub type TableName = (String, String);
 /// The structure of a server's user schemas, as far as a filter selects it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
+    /// The collation of columns of `utf8mb4` whose definitions name none.
+    pub utf8mb4_collation: String,
     /// Schemas, by name.
     pub schemas: Vec<Schema>,
     /// Base tables, by schema and name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use server::{
     Connection, Error, Rows, ServerVersion, describe,
-    dialect::catalog::{self, show_create_table},
+    dialect::catalog::{self, UTF8MB4_COLLATION, show_create_table},
 };
 
 use super::{
@@ -37,6 +37,7 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
     let (schemas, tables, columns) = (rows(queries.schemas)?, rows(queries.tables)?, rows(queries.columns)?);
     let (indexes, key_columns) = (rows(queries.indexes)?, rows(queries.foreign_key_columns)?);
     let (key_rules, code) = (rows(queries.foreign_key_rules)?, rows(queries.code)?);
+    let utf8mb4_collation = rows(UTF8MB4_COLLATION)?.scalar().unwrap_or_default().to_owned();
 
     let mut structure = Collector::default();
     structure.add("table", None, &tables);
@@ -45,6 +46,7 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
     structure.add("foreign key", Some("constraint"), &key_columns);
     structure.add("rules of foreign key", Some("constraint"), &key_rules);
     let mut found = Catalog {
+        utf8mb4_collation,
         schemas: schemas_of(&schemas, filter),
         foreign_keys: foreign_keys(&key_columns, &key_rules, filter),
         code: code_of(&code, filter),

@@ -40,7 +40,9 @@ impl Collector {
             let attributes = attributes
                 .filter(|(column, _)| !VOLATILE.contains(&column.as_str()))
                 .map(|(column, value)| (column.clone(), normal(column, value.as_deref().unwrap_or_default())));
-            structure.objects.insert(object, attributes.collect());
+            let mut attributes = attributes.collect();
+            without_generated_time(&mut attributes);
+            structure.objects.insert(object, attributes);
         }
     }
 }
@@ -61,9 +63,26 @@ fn normal(attribute: &str, value: &str) -> String {
     match attribute {
         "options" => without_encryption(value),
         "column_type" => without_display_width(value),
+        // To InnoDB both are the same. MySQL before 8.0 shows this one where a definition says nothing.
+        "on_update" | "on_delete" if value == "RESTRICT" => "NO ACTION".to_owned(),
         "charset" if value == "utf8" => "utf8mb3".to_owned(),
         "collation" => value.strip_prefix("utf8_").map_or_else(|| value.to_owned(), |rest| format!("utf8mb3_{rest}")),
         _ => value.to_owned(),
+    }
+}
+
+/// MySQL 8.0 says `DEFAULT_GENERATED` of a column whose default is the time; older ones have no other default that is
+/// computed. A text with that value is no time, so it keeps what the server says.
+fn without_generated_time(attributes: &mut BTreeMap<String, String>) {
+    const GENERATED: &str = "DEFAULT_GENERATED";
+    let is = |name: &str, starts: &[&str]| {
+        attributes.get(name).is_some_and(|value| starts.iter().any(|start| value.starts_with(start)))
+    };
+    if !is("default", &["CURRENT_TIMESTAMP"]) || !is("data_type", &["timestamp", "datetime"]) {
+        return;
+    }
+    if let Some(extra) = attributes.get_mut("extra") {
+        *extra = extra.replace(GENERATED, "").trim_start().to_owned();
     }
 }
 
@@ -73,14 +92,14 @@ fn without_encryption(options: &str) -> String {
     kept.collect::<Vec<_>>().join(" ")
 }
 
-/// `int(11)` is `int` since MySQL 8.0.19; `tinyint(1)` and `ZEROFILL` keep their width.
+/// `int(11)` is `int` since MySQL 8.0.19, and `year(4)` is `year`; `tinyint(1)` and `ZEROFILL` keep their width.
 fn without_display_width(column_type: &str) -> String {
-    const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
+    const WITHOUT_WIDTH: [&str; 6] = ["tinyint", "smallint", "mediumint", "int", "bigint", "year"];
     let plain = || {
         let (name, rest) = column_type.split_once('(')?;
         let (_, after) = rest.split_once(')')?;
-        let kept = column_type.starts_with("tinyint(1)") || after.contains("zerofill");
-        (INTEGERS.contains(&name) && !kept).then(|| format!("{name}{after}"))
+        let kept = column_type == "tinyint(1)" || after.contains("zerofill");
+        (WITHOUT_WIDTH.contains(&name) && !kept).then(|| format!("{name}{after}"))
     };
     plain().unwrap_or_else(|| column_type.to_owned())
 }
@@ -90,11 +109,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_computed_time_is_a_default_without_its_mark() {
+        let extra = |data_type: &str, default: &str| {
+            let texts = [("data_type", data_type), ("default", default), ("extra", "DEFAULT_GENERATED on update NOW")];
+            let mut attributes = texts.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            without_generated_time(&mut attributes);
+            attributes.remove("extra").unwrap()
+        };
+        assert_eq!(extra("datetime", "CURRENT_TIMESTAMP(3)"), "on update NOW");
+        for (data_type, default) in [("varchar", "CURRENT_TIMESTAMP"), ("datetime", "(now() + 1)")] {
+            assert_eq!(extra(data_type, default), "DEFAULT_GENERATED on update NOW");
+        }
+    }
+
+    #[test]
     fn older_spellings_are_the_same() {
         for (attribute, value, expected) in [
             ("options", "row_format=DYNAMIC ENCRYPTION='Y' partitioned", "row_format=DYNAMIC partitioned"),
             ("column_type", "int(11) unsigned", "int unsigned"),
+            ("column_type", "year(4)", "year"),
             ("column_type", "tinyint(1)", "tinyint(1)"),
+            ("column_type", "tinyint(1) unsigned", "tinyint unsigned"),
+            ("on_delete", "RESTRICT", "NO ACTION"),
             ("column_type", "int(5) unsigned zerofill", "int(5) unsigned zerofill"),
             ("column_type", "varchar(20)", "varchar(20)"),
             ("charset", "utf8", "utf8mb3"),

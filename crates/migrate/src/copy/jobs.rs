@@ -2,14 +2,13 @@
 
 use std::{ops::ControlFlow, sync::Mutex, time::Duration};
 
-use replication::gtid::mysql::GtidSet;
 use server::Connection;
 
 use super::{
     gate::{Chunk, State},
     table::MovedTable,
 };
-use crate::{Error, Side, key::Key, shared::Shared};
+use crate::{Error, Side, barrier::Barrier, key::Key, shared::Shared};
 
 /// Rows of the first chunk of a table.
 const FIRST_ROWS: u64 = 1000;
@@ -21,8 +20,8 @@ const READ_TIME: Duration = Duration::from_secs(2);
 pub(crate) struct Job<'m> {
     pub(crate) table: &'m MovedTable,
     pub(crate) chunk: Chunk<Key>,
-    /// Transactions that must be visible before it is read.
-    pub(crate) barrier: GtidSet,
+    /// What must be visible before it is read.
+    pub(crate) barrier: Barrier,
 }
 
 /// What is known of a table while it is copied.
@@ -50,6 +49,11 @@ impl<'m> Jobs<'m> {
         order.sort_by_key(|at| std::cmp::Reverse(tables.get(*at).map_or(0, |moved| moved.table.bytes)));
         let progress = Mutex::new(vec![Progress { rows: FIRST_ROWS, busy: false }; tables.len()]);
         Self { tables, order, progress, chunk_bytes, shared }
+    }
+
+    /// All tables, by their numbers.
+    pub(crate) const fn tables(&self) -> &'m [MovedTable] {
+        self.tables
     }
 
     /// The next chunk, in flight from now on; `None` when every row is at the target.
@@ -83,7 +87,7 @@ impl<'m> Jobs<'m> {
             let gate = following.gates.get_mut(*number)?;
             if let Some(chunk) = gate.waiting().cloned() {
                 gate.set(chunk.number, State::InFlight);
-                return Some(Job { table, chunk, barrier: following.begun.clone() });
+                return Some(Job { table, chunk, barrier: following.begun.barrier() });
             }
         }
         None

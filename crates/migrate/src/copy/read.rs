@@ -2,13 +2,9 @@
 //!
 //! A chunk is read whole, so that the source's snapshot lasts for the time of the read alone, however slow the target is.
 
-use std::{
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
+use std::{ops::ControlFlow, time::Instant};
 
-use replication::gtid::mysql::GtidSet;
-use server::{Connection, quote};
+use server::Connection;
 use zeroize::Zeroizing;
 
 use super::{
@@ -16,11 +12,7 @@ use super::{
     jobs::{Job, Jobs},
     table::MovedTable,
 };
-use crate::{End, Error, Side, key::Key, link, shared::Shared};
-
-/// Longest wait until delivered transactions are visible. It takes milliseconds.
-const BARRIER: Duration = Duration::from_secs(60);
-const BARRIER_POLL: Duration = Duration::from_millis(2);
+use crate::{End, Error, Side, barrier::wait_until_visible, key::Key, shared::Shared};
 
 /// A chunk in memory.
 #[derive(Debug)]
@@ -48,13 +40,13 @@ impl<'m> Reader<'m> {
         jobs: &'m Jobs<'m>,
         chunk_bytes: usize,
     ) -> Result<Self, Error> {
-        Ok(Self { end, source: link::source(end)?, shared, jobs, chunk_bytes })
+        Ok(Self { end, source: shared.source(end)?, shared, jobs, chunk_bytes })
     }
 
     /// The next chunk; `None` when every row is at the target.
     pub(crate) fn next(&mut self) -> Result<Option<Content<'m>>, Error> {
         let Some(job) = self.jobs.next(&mut self.source)? else { return Ok(None) };
-        wait_until_visible(&mut self.source, self.shared, &job.barrier)?;
+        wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
         self.read(job).map(Some)
     }
 
@@ -78,7 +70,7 @@ impl<'m> Reader<'m> {
         });
         if !whole.map_err(Error::of(Side::Source))? {
             // The connection still sends, so it is given up.
-            self.source = link::source(self.end)?;
+            self.source = self.shared.source(self.end)?;
             let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
             if chunk.upto.as_ref() != Some(&last) {
                 self.shared.update(|following| {
@@ -91,25 +83,6 @@ impl<'m> Reader<'m> {
         }
         self.jobs.note(table, rows, file.len(), began.elapsed());
         Ok(Content { table, chunk, rows, file })
-    }
-}
-
-/// The barrier: returns when every one of these transactions is visible to new snapshots.
-///
-/// # Errors
-/// [`Error::NotVisible`].
-pub(crate) fn wait_until_visible(source: &mut Connection, shared: &Shared, gtids: &GtidSet) -> Result<(), Error> {
-    let began = Instant::now();
-    let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", quote::text(&gtids.to_string()));
-    loop {
-        let rows = source.query(&sql).map_err(Error::of(Side::Source))?;
-        if rows.scalar() == Some("1") {
-            return Ok(());
-        }
-        if began.elapsed() > BARRIER {
-            return Err(Error::NotVisible { seconds: BARRIER.as_secs() });
-        }
-        shared.sleep(BARRIER_POLL)?;
     }
 }
 

@@ -63,6 +63,15 @@ impl MovedTable {
         format!("SELECT {} FROM {} WHERE {range} ORDER BY {key}", columns.join(", "), self.by_key)
     }
 
+    /// Waits until no transaction that has changed the row with this identity is open. Every column is read if the identity
+    /// is not the primary key: within its index alone nothing has locked the row if others have changed.
+    pub(crate) fn lock(&self, key: &Key) -> String {
+        let is_primary = self.table.identity.as_ref().is_some_and(|identity| identity.index == "PRIMARY");
+        let all = || self.stored().map(|column| quote::identifier(&column.name)).collect::<Vec<_>>().join(", ");
+        let columns = if is_primary { "1".to_owned() } else { all() };
+        format!("SELECT {columns} FROM {} WHERE {} LOCK IN SHARE MODE", self.by_key, self.key.equals(key))
+    }
+
     /// Finds the identity of the row that is `rows` rows after `after`.
     pub(crate) fn boundary(&self, after: Option<&Key>, rows: u64) -> String {
         let (range, key) = (self.key.range(after, None), self.key.list());

@@ -45,9 +45,12 @@ impl Error {
             Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
                 "abort, make the same change at the target or let it be created anew, and begin again".into()
             }
-            Self::StatementFormat { .. } => {
-                "set binlog_format=ROW for every session of the source, abort, and begin again".into()
-            }
+            Self::StatementFormat { .. } => "set binlog_format=ROW for every session of the source, begin a new log file \
+                                             there (FLUSH BINARY LOGS), abort, and begin again"
+                .into(),
+            Self::OtherServer { .. } => "without GTIDs a migration goes on with the server alone that it was begun with: \
+                                         bring that one back, or abort and begin again"
+                .into(),
             Self::MissingGrant { side, statement, .. } => format!("on the {side}: {statement}").into(),
             Self::NotCopied => "go on with sealant migrate run".into(),
             Self::NotSwitched => {

@@ -87,6 +87,8 @@ pub struct Tables {
     pub log_filters: Vec<(String, String)>,
     /// Columns with JSON values that cannot be sent as text.
     pub json_columns: Vec<JsonColumn>,
+    /// Whether the target reads a number with a fraction from the text of JSON as its neighbour.
+    pub target_rounds_json: bool,
     /// Whether a keyring of the target is active; `None` if the account may not ask and nothing is encrypted there.
     pub target_keyring: Option<bool>,
 }
@@ -209,7 +211,8 @@ impl Tables {
             source_replicates: count(source, REPLICATION_THREADS).map_err(of_source)? > 0,
             target_replicates: count(target, REPLICATION_THREADS).map_err(of_target)? > 0,
             log_filters: log_filters(source, &facts.source.identity.version).map_err(of_source)?,
-            json_columns: json::read(source, &found.tables).map_err(of_source)?,
+            json_columns: json::read(source, &facts.source.identity.version, &found.tables).map_err(of_source)?,
+            target_rounds_json: json::rounds(target).map_err(of_target)?,
             target_keyring: keyring(target, &facts.target).map_err(of_target)?,
             source: found,
             target: existing,

@@ -1,7 +1,9 @@
 //! What a check found, how much it matters, and what to do.
 
 use serde::Serialize;
+use server::dialect::setting::setting;
 
+use super::End;
 use crate::Side;
 
 /// What a finding does to a migration.
@@ -80,6 +82,18 @@ impl Finding {
 
     pub(super) fn run(self, side: Side, statement: impl Into<String>) -> Self {
         Self { remedy: Some(Remedy::Statement { side, text: statement.into() }), ..self }
+    }
+
+    /// Sets a global variable of a server, for good if its version can.
+    pub(super) fn set(self, end: &End, variable: &str, value: &str) -> Self {
+        let setting = setting(&end.identity.version, variable, value);
+        match setting.line {
+            None => self.run(end.side, setting.statement),
+            Some(line) => {
+                let side = end.side;
+                self.advice(format!("{} at the {side}, and {line} in its option file", setting.statement))
+            }
+        }
     }
 
     pub(super) fn option(self, option: impl Into<String>) -> Self {

@@ -1,7 +1,7 @@
 //! Looks for JSON values that cannot be sent as text: a DECIMAL, a date, a time and bytes, which only MySQL's binary form
 //! has. Their text is read as a DOUBLE or a string.
 
-use server::{Connection, Error, error_code, quote};
+use server::{Connection, Error, ServerVersion, dialect::capability::Capability, error_code, quote};
 
 use crate::catalog::{Column, Table};
 
@@ -15,6 +15,8 @@ pub enum JsonScalars {
     Found(String),
     /// Not known: the server did not read all rows in time.
     Unknown,
+    /// Not known: the server cannot list the values within a document.
+    NotListed,
 }
 
 /// A column with JSON values that cannot be sent as text, or perhaps with some.
@@ -32,18 +34,45 @@ pub struct JsonColumn {
 ///
 /// # Errors
 /// Those of [`Connection::query`], but that the time is over is none.
-pub(super) fn read(connection: &mut Connection, tables: &[Table]) -> Result<Vec<JsonColumn>, Error> {
-    let stored = |column: &&Column| column.data_type == "json" && !column.generated;
+pub(super) fn read(
+    connection: &mut Connection,
+    version: &ServerVersion,
+    tables: &[Table],
+) -> Result<Vec<JsonColumn>, Error> {
+    let lists = version.mysql_can(Capability::JsonTable);
     let mut found = Vec::new();
     for table in tables {
-        for column in table.columns.iter().filter(stored) {
-            if let Some(scalars) = scalars(connection, table, &column.name)? {
+        for column in table.columns.iter().filter(|column| is_stored_json(column)) {
+            let scalars = match lists {
+                true => scalars(connection, table, &column.name)?,
+                false => Some(JsonScalars::NotListed),
+            };
+            if let Some(scalars) = scalars {
                 let (label, name) = (table.label(), column.name.clone());
                 found.push(JsonColumn { table: label, column: name, scalars });
             }
         }
     }
     Ok(found)
+}
+
+/// Whether a column has JSON that is sent as text.
+pub(super) fn is_stored_json(column: &Column) -> bool {
+    column.data_type == "json" && !column.generated
+}
+
+/// Whether a server reads some numbers with a fraction from text as their neighbours: MySQL 8.0 does (seen on 8.0.33),
+/// 9.7 does not. A server without JSON has nothing to round.
+///
+/// # Errors
+/// Those of [`Connection::query`].
+pub(super) fn rounds(connection: &mut Connection) -> Result<bool, Error> {
+    const NUMBERS: &str = "[90.33333333333333, 90.66666666666667, 92.33333333333333, 93.33333333333333]";
+    match connection.query(&format!("SELECT CAST(CAST(_utf8mb4'{NUMBERS}' AS JSON) AS CHAR)")) {
+        Ok(rows) => Ok(rows.scalar() != Some(NUMBERS)),
+        Err(Error::Server { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn scalars(connection: &mut Connection, table: &Table, column: &str) -> Result<Option<JsonScalars>, Error> {

@@ -12,7 +12,7 @@ struct Pair {
 }
 
 /// Every supported pair.
-const PAIRS: [Pair; 1] = [Pair { source: (Flavor::MySql, (8, 0, 16)), target: (Flavor::MySql, (8, 0, 16)) }];
+const PAIRS: [Pair; 1] = [Pair { source: (Flavor::MySql, (5, 7, 22)), target: (Flavor::MySql, (8, 0, 16)) }];
 
 /// Whether a pair is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

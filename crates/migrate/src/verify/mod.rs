@@ -17,8 +17,9 @@ use std::{
 use server::Connection;
 
 use crate::{
-    Divergence, DivergenceKind, End, Error, Side,
-    copy::{gate::Chunk, jobs::boundary, read::wait_until_visible, table::MovedTable},
+    Divergence, DivergenceKind, Error, Side,
+    barrier::wait_until_visible,
+    copy::{gate::Chunk, jobs::boundary, table::MovedTable},
     journal,
     key::Key,
     link, position,
@@ -112,7 +113,7 @@ pub(crate) fn compare(
     let queue = Mutex::new(chunks.into_iter());
     let total = Mutex::new(Outcome::default());
     let work = || {
-        let mut verifier = Verifier::open(&settings.source, &settings.target, shared, hot)?;
+        let mut verifier = Verifier::open(settings, shared, tables, hot)?;
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((number, chunk)) = next else { break };
@@ -146,6 +147,7 @@ pub(crate) fn compare(
 /// Compares ranges.
 struct Verifier<'m> {
     shared: &'m Shared,
+    tables: &'m [MovedTable],
     source: Connection,
     target: Connection,
     hot: Hot,
@@ -153,9 +155,9 @@ struct Verifier<'m> {
 }
 
 impl<'m> Verifier<'m> {
-    fn open(source: &End, target: &End, shared: &'m Shared, hot: Hot) -> Result<Self, Error> {
-        let (source, target) = (link::source(source)?, link::target(target)?);
-        Ok(Self { shared, source, target, hot, outcome: Outcome::default() })
+    fn open(settings: &Settings, shared: &'m Shared, tables: &'m [MovedTable], hot: Hot) -> Result<Self, Error> {
+        let (source, target) = (shared.source(&settings.source)?, link::target(&settings.target)?);
+        Ok(Self { shared, tables, source, target, hot, outcome: Outcome::default() })
     }
 
     /// Compares a chunk. If it did not change meanwhile, it is watched from then on.
@@ -288,12 +290,12 @@ impl<'m> Verifier<'m> {
         read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
     ) -> Result<(T, T, Read), Error> {
         // Everything that the stream has begun is at the target, and visible at the source.
-        let begun = self.shared.wait_begun_applied()?;
+        let barrier = self.shared.wait_begun_applied()?;
         let touches = match chunk {
             Some(chunk) => state::touches(&mut self.target, range.table.number, chunk)?,
             None => 0,
         };
-        wait_until_visible(&mut self.source, self.shared, &begun)?;
+        wait_until_visible(&mut self.source, self.shared, self.tables, &barrier)?;
         let source = read(&mut self.source, Side::Source, range.table, sql)?;
         let end = position::log_end(&mut self.source)?;
         let target = read(&mut self.target, Side::Target, range.table, sql)?;

@@ -4,7 +4,7 @@
 
 pub(crate) mod writers;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use harness::{
     KeyringLocation, Kind, Server,
@@ -25,13 +25,16 @@ CREATE TABLE pair (a INT NOT NULL, k VARBINARY(16) NOT NULL, v VARCHAR(20), u IN
 CREATE TABLE wide (day DATE NOT NULL, n DECIMAL(6,2) NOT NULL, body LONGBLOB, UNIQUE KEY byday (day, n)) ENCRYPTION='Y';
 CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
 
-const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
-GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO mig@'%';
-GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN ON *.* TO mig@'%';";
+const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret';
+GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES, REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO mig@'%';";
+/// For the cut-over.
+const FENCE_GRANTS: &str = "GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN ON *.* TO mig@'%';";
+/// MySQL 5.7 has no privileges for single settings.
+const FENCE_GRANTS_57: &str = "GRANT SUPER ON *.* TO mig@'%';";
 
 const TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
 GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
-GRANT REPLICATION CLIENT, PROCESS ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
+GRANT REPLICATION CLIENT, PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
 
 /// The rows of each table as text, without any conversion that could hide a difference.
 const DUMPS: [&str; 4] = [
@@ -44,9 +47,23 @@ const DUMPS: [&str; 4] = [
 
 /// Where both servers are, for another process.
 pub(crate) struct Addresses {
-    pub(crate) source: u16,
-    pub(crate) target: u16,
+    /// A port, or the path of a socket: MySQL 5.7 is built with TLS that is too old for any link.
+    pub(crate) source: String,
+    pub(crate) target: String,
     pub(crate) ca: PathBuf,
+}
+
+/// The servers of a test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kinds {
+    pub(crate) source: Kind,
+    pub(crate) target: Kind,
+    /// Whether the source's transactions have GTIDs.
+    pub(crate) gtids: bool,
+}
+
+impl Kinds {
+    pub(crate) const MYSQL_97: Self = Self { source: Kind::MySql97, target: Kind::MySql97, gtids: true };
 }
 
 pub(crate) struct Pair {
@@ -56,33 +73,51 @@ pub(crate) struct Pair {
     _directory: tempfile::TempDir,
 }
 
-fn start(directory: &Path, name: &str, authority: &Authority) -> Server {
+fn start(name: &str, kind: Kind, gtids: bool, authority: &Authority) -> Server {
     let files = authority.issue(name, &Profile::default()).unwrap();
-    assert!(files.cert.starts_with(directory));
-    Server::builder(Kind::MySql97)
-        .tls(&files)
-        .keyring(KeyringLocation::Beside)
-        .options(["--log-bin=binlog", "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--binlog-encryption=ON"])
-        .options(["--max-allowed-packet=64M", "--max-connections=200", "--innodb-redo-log-capacity=64M"])
-        .start()
-        .unwrap()
+    let mut builder = Server::builder(kind).keyring(KeyringLocation::Beside).options([
+        "--log-bin=binlog",
+        "--max-allowed-packet=64M",
+        "--max-connections=200",
+    ]);
+    builder = builder.options(match gtids {
+        true => ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"],
+        false => ["--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"],
+    });
+    if kind != Kind::MySql57 {
+        builder = builder.tls(&files).options(["--binlog-encryption=ON", "--innodb-redo-log-capacity=64M"]);
+    }
+    builder.start().unwrap()
 }
 
 impl Pair {
     /// Two servers of MySQL 9.7 with the same empty tables; those of the source have rows.
     pub(crate) fn start(rows: u32) -> Option<Self> {
-        harness::require(Kind::MySql97)?;
+        let pair = Self::of(Kinds::MYSQL_97, rows)?;
+        pair.target.sql(SCHEMA).unwrap();
+        Some(pair)
+    }
+
+    /// A source whose tables have rows, and an empty target.
+    pub(crate) fn of(kinds: Kinds, rows: u32) -> Option<Self> {
+        harness::require(kinds.source)?;
+        harness::require(kinds.target)?;
         let directory = tempfile::tempdir().unwrap();
         let authority = Authority::create(directory.path()).unwrap();
-        let source = start(directory.path(), "source", &authority);
-        let target = start(directory.path(), "target", &authority);
-        source.sql(&format!("{SOURCE_GRANTS}{SCHEMA}{}", fill(rows))).unwrap();
-        target.sql(&format!("{SCHEMA}{TARGET_GRANTS}")).unwrap();
+        let source = start("source", kinds.source, kinds.gtids, &authority);
+        let target = start("target", kinds.target, true, &authority);
+        let fence = if kinds.source == Kind::MySql57 { FENCE_GRANTS_57 } else { FENCE_GRANTS };
+        source.sql(&format!("{SOURCE_GRANTS}{fence}{SCHEMA}{}", fill(rows, kinds))).unwrap();
+        target.sql(TARGET_GRANTS).unwrap();
         Some(Self { source, target, ca: authority.certificate(), _directory: directory })
     }
 
     pub(crate) fn addresses(&self) -> Addresses {
-        Addresses { source: self.source.port(), target: self.target.port(), ca: self.ca.clone() }
+        let of = |server: &Server| match server.kind() {
+            Kind::MySql57 => server.socket().display().to_string(),
+            _ => server.port().to_string(),
+        };
+        Addresses { source: of(&self.source), target: of(&self.target), ca: self.ca.clone() }
     }
 
     /// Compares every row of both servers.
@@ -106,22 +141,28 @@ pub(crate) fn root(server: &Server) -> Connection {
     Connection::open(&target, &server::Options { changes: true, ..Default::default() }).unwrap()
 }
 
-fn fill(rows: u32) -> String {
-    let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})");
-    let few = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})", rows / 100 + 8);
+fn fill(rows: u32, kinds: Kinds) -> String {
+    // Not a recursive query, which MySQL 5.7 does not have.
+    let numbers: Vec<String> = (1..=rows).map(|number| format!("({number})")).collect();
+    let few = rows / 100 + 8;
+    // MySQL 8.0 reads some numbers with a fraction from JSON as their neighbours.
+    let number = if kinds.target == Kind::MySql80 { "i" } else { "i / 3e0" };
     format!(
-        "SET cte_max_recursion_depth = 10000000;
+        "SET NAMES utf8mb4; CREATE TEMPORARY TABLE n (i INT PRIMARY KEY); INSERT INTO n VALUES {};
          INSERT INTO item (name, price, f, d, note, at, flags, kind, data, doc, seen, b, y, t, day, c, p)
-         {numbers} SELECT CONCAT('näme \\t', i), i / 7, i / 3, IF(i % 5 = 0, NULL, PI() / i), REPEAT(CHAR(65 + i % 26), i % 90),
+         SELECT CONCAT('näme \\t', i), i / 7, i / 3, IF(i % 5 = 0, NULL, PI() / i), REPEAT(CHAR(65 + i % 26), i % 90),
            FROM_UNIXTIME(1500000000 + i * 7.123457), i % 8, 1 + i % 3, UNHEX(LEFT(SHA2(i, 256), 32)),
-           JSON_OBJECT('k', i, 'l', JSON_ARRAY(i / 3e0, NULL, 'é\"\\\\')), FROM_UNIXTIME(1600000000 + i / 1000), i % 4096,
+           JSON_OBJECT('k', i, 'l', JSON_ARRAY({number}, NULL, 'é\"\\\\')), FROM_UNIXTIME(1600000000 + i / 1000), i % 4096,
            1901 + i % 200, SEC_TO_TIME(-i % 100000), '2000-02-28' + INTERVAL i % 9000 DAY, CONCAT(' c', i), POINT(i / 3, -i) FROM n;
-         INSERT INTO pair {numbers} SELECT i % 97 - 48, UNHEX(LEFT(SHA2(i, 256), 32)), IF(i % 3 = 0, NULL, CONCAT('v', i)), i FROM n;
-         INSERT INTO wide {few} SELECT '2020-01-01' + INTERVAL i % 13 DAY, (i - 20) / 4, REPEAT(UNHEX(SHA2(i, 512)), 1 + i * 37 % 1500) FROM n;"
+         INSERT INTO pair SELECT i % 97 - 48, UNHEX(LEFT(SHA2(i, 256), 32)), IF(i % 3 = 0, NULL, CONCAT('v', i)), i FROM n;
+         INSERT INTO wide SELECT '2020-01-01' + INTERVAL i % 13 DAY, (i - 20) / 4, REPEAT(UNHEX(SHA2(i, 512)), 1 + i * 37 % 1500)
+           FROM n WHERE i <= {few};
+         INSERT INTO wide VALUES ('1999-01-01', 0, 'planted');",
+        numbers.join(",")
     )
 }
 
-/// Tells a child where the servers are: `source port:target port:CA`.
+/// Tells a child where the servers are: `source:target:CA`.
 const ADDRESSES: &str = "SEALANT_TEST_ADDRESSES";
 
 impl Addresses {
@@ -129,8 +170,8 @@ impl Addresses {
     pub(crate) fn from_environment() -> Option<Self> {
         let text = std::env::var(ADDRESSES).ok()?;
         let mut fields = text.splitn(3, ':');
-        let mut port = || fields.next().unwrap().parse().unwrap();
-        let (source, target) = (port(), port());
+        let mut address = || fields.next().unwrap().to_owned();
+        let (source, target) = (address(), address());
         Some(Self { source, target, ca: fields.next().unwrap().into() })
     }
 
@@ -146,7 +187,7 @@ impl Addresses {
 
     /// Settings with small chunks, so that there are many.
     pub(crate) fn settings(&self) -> Settings {
-        let (source, target) = (self.end(self.source), self.end(self.target));
+        let (source, target) = (self.end(&self.source), self.end(&self.target));
         let mut connection = Connection::open(&source.target, &source.options).unwrap();
         let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
         let catalog = catalog::read(&mut connection, &filter).unwrap();
@@ -155,11 +196,14 @@ impl Addresses {
         settings
     }
 
-    pub(crate) fn end(&self, port: u16) -> End {
-        let target: Target = format!("mysql://mig@127.0.0.1:{port}").parse().unwrap();
+    fn end(&self, address: &str) -> End {
         let mut options = server::Options { password: Some(Password::new(b"secret".to_vec())), ..Default::default() };
+        if address.starts_with('/') {
+            let endpoint = server::Endpoint::Socket(address.into());
+            return End { target: Target { endpoint, user: "mig".to_owned() }, options };
+        }
         options.tls.ca_file = Some(self.ca.clone());
         options.tls.mode = Some(TlsMode::VerifyIdentity);
-        End { target, options }
+        End { target: format!("mysql://mig@127.0.0.1:{address}").parse().unwrap(), options }
     }
 }

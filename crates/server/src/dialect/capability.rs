@@ -38,6 +38,8 @@ pub enum Capability {
     ListKeyringKeys,
     /// `SET PERSIST`.
     PersistVariables,
+    /// `JSON_TABLE`, which lists the values of a document.
+    JsonTable,
     /// Roles.
     Roles,
     /// Reloading certificates and other TLS settings without a restart.
@@ -132,7 +134,7 @@ const fn row(
 }
 
 /// Every capability.
-pub const CAPABILITIES: [Row; 44] = [
+pub const CAPABILITIES: [Row; 45] = [
     row(Capability::EncryptTables, "encrypts tables", Some((5, 7, 11)), Some((10, 1, 3))),
     row(Capability::EncryptFullText, "encrypts tables of full-text indexes", Some((8, 0, 0)), Some((10, 1, 3))),
     row(Capability::EncryptByDefault, "encrypts new tables by default", Some((8, 0, 16)), Some((10, 1, 3))),
@@ -146,6 +148,7 @@ pub const CAPABILITIES: [Row; 44] = [
     row(Capability::ResizeRedo, "resizes its redo log while it runs", Some((8, 0, 30)), Some((10, 9, 0))),
     row(Capability::KeyringComponents, "loads keyrings as components", Some((8, 0, 24)), None),
     row(Capability::ListKeyringKeys, "lists the keys of its keyring", Some((8, 0, 16)), None),
+    row(Capability::JsonTable, "`JSON_TABLE`", Some((8, 0, 4)), Some((10, 6, 0))),
     row(Capability::PersistVariables, "`SET PERSIST`", Some((8, 0, 0)), None),
     row(Capability::Roles, "roles", Some((8, 0, 0)), Some((10, 0, 5))),
     row(Capability::ReloadTls, "reloads certificates without a restart", Some((8, 0, 16)), Some((10, 4, 1))),

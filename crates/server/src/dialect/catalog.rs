@@ -49,6 +49,18 @@ pub fn catalog(version: &ServerVersion) -> &'static Catalog {
     }
 }
 
+/// The collation of columns of `utf8mb4` that name none. Texts of definitions omit it before MySQL 8.0, which has another
+/// one.
+pub const UTF8MB4_COLLATION: &str = "SELECT COLLATION_NAME FROM information_schema.COLLATIONS \
+     WHERE CHARACTER_SET_NAME = 'utf8mb4' AND IS_DEFAULT = 'Yes'";
+
+/// Makes a session create tables with this collation where only `utf8mb4` is named. MySQL 8.0 and newer, for the
+/// collation of 5.7, `utf8mb4_general_ci`; needs SESSION_VARIABLES_ADMIN. Replicas of a 5.7 do the same.
+#[must_use]
+pub fn set_utf8mb4_collation(collation: &str) -> String {
+    format!("SET SESSION default_collation_for_utf8mb4 = {}", quote::text(collation))
+}
+
 /// Shows how a table is created, in column 2.
 #[must_use]
 pub fn show_create_table(schema: &str, table: &str) -> String {

@@ -8,6 +8,16 @@ use super::text;
 pub(super) const MAX_DEPTH: usize = 100;
 pub(super) const WHAT: &str = "JSON";
 
+/// How a DOUBLE without fractional digits is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WholeDoubles {
+    /// `1.0`: MySQL 8.0 and newer.
+    #[default]
+    WithPoint,
+    /// `1`, which is read as an integer: MySQL 5.7.
+    AsIntegers,
+}
+
 /// A JSON value of MySQL, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Json<'r> {
@@ -31,16 +41,18 @@ impl<'r> Json<'r> {
     /// # Errors
     /// [`Fault`] if the document is damaged.
     pub fn text(&self) -> Result<Vec<u8>, Fault> {
-        text::write(self.stored).map(|written| written.text)
+        text::write(self.stored, WholeDoubles::WithPoint).map(|written| written.text)
     }
 
     /// The text, if a server reads the same value from it; `None` if a part is a DECIMAL, a date, a time or bytes, which
     /// it would read as a DOUBLE or a string.
     ///
+    /// With [`WholeDoubles::AsIntegers`] it is also read from the integers that MySQL 5.7 prints.
+    ///
     /// # Errors
     /// [`Fault`] if the document is damaged.
-    pub fn exact_text(&self) -> Result<Option<Vec<u8>>, Fault> {
-        text::write(self.stored).map(|written| (!written.opaque).then_some(written.text))
+    pub fn exact_text(&self, doubles: WholeDoubles) -> Result<Option<Vec<u8>>, Fault> {
+        text::write(self.stored, doubles).map(|written| (!written.opaque).then_some(written.text))
     }
 }
 

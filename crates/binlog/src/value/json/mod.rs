@@ -9,5 +9,5 @@ mod text;
 
 pub use self::{
     changes::{JsonChange, JsonChanges, JsonOperation},
-    document::Json,
+    document::{Json, WholeDoubles},
 };

@@ -3,11 +3,13 @@
 //! Source: `my_gcvt` in `dtoa.cc` of MySQL, with the width that JSON uses: the shortest digits that give the same
 //! double, with an exponent below 10⁻¹⁵ and from 10¹⁵ on, unless there are fractional digits.
 
+use super::document::WholeDoubles;
+
 /// Number of integer digits, and of zeros after the point, up to which no exponent is used.
 const MAX_PLAIN: i32 = 15;
 
-/// The text of a double. Whole numbers get `.0`.
-pub(super) fn text(number: f64) -> String {
+/// The text of a double.
+pub(super) fn text(number: f64, whole: WholeDoubles) -> String {
     let scientific = format!("{:e}", number.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -18,7 +20,8 @@ pub(super) fn text(number: f64) -> String {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let plain = point > -MAX_PLAIN && (point <= MAX_PLAIN || count > point);
     let body = if plain { plainly(&digits, point) } else { with_exponent(&digits, exponent) };
-    let fraction = if body.contains(['.', 'e']) { "" } else { ".0" };
+    let has_point = whole == WholeDoubles::AsIntegers || body.contains(['.', 'e']);
+    let fraction = if has_point { "" } else { ".0" };
     format!("{sign}{body}{fraction}")
 }
 
@@ -66,7 +69,15 @@ mod tests {
             (1.7976931348623157e308, "1.7976931348623157e308"),
             (5e-324, "5e-324"),
         ] {
-            assert_eq!(text(number), expected);
+            assert_eq!(text(number, WholeDoubles::WithPoint), expected);
+        }
+    }
+
+    #[test]
+    fn whole_doubles_are_printed_like_5_7_does() {
+        for (number, expected) in [(1.0, "1"), (-12.0, "-12"), (1.5, "1.5"), (1e15, "1e15"), (1e14, "100000000000000")]
+        {
+            assert_eq!(text(number, WholeDoubles::AsIntegers), expected);
         }
     }
 }

@@ -5,7 +5,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{
-    document::{Container, MAX_DEPTH, Node, WHAT},
+    document::{Container, MAX_DEPTH, Node, WHAT, WholeDoubles},
     number,
 };
 use crate::{
@@ -30,13 +30,14 @@ pub(super) struct Text {
     pub(super) opaque: bool,
 }
 
-pub(super) fn write(document: &[u8]) -> Result<Text, Fault> {
-    let mut writer = Writer { out: Vec::new(), budget: document.len(), opaque: false };
+pub(super) fn write(document: &[u8], doubles: WholeDoubles) -> Result<Text, Fault> {
+    let mut writer = Writer { doubles, out: Vec::new(), budget: document.len(), opaque: false };
     writer.value(Node::parse(document)?, 0)?;
     Ok(Text { text: writer.out, opaque: writer.opaque })
 }
 
 struct Writer {
+    doubles: WholeDoubles,
     out: Vec<u8>,
     /// Bytes of the document that may still be visited: in a valid document no two values share bytes.
     budget: usize,
@@ -58,7 +59,7 @@ impl Writer {
             Node::Bool(false) => self.out.extend_from_slice(b"false"),
             Node::Signed(number) => self.out.extend_from_slice(number.to_string().as_bytes()),
             Node::Unsigned(number) => self.out.extend_from_slice(number.to_string().as_bytes()),
-            Node::Double(double) => self.out.extend_from_slice(number::text(double).as_bytes()),
+            Node::Double(double) => self.out.extend_from_slice(number::text(double, self.doubles).as_bytes()),
             Node::String(text) => self.string(text)?,
             Node::Opaque(kind, bytes) => {
                 self.opaque = true;
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     fn text(document: &[u8]) -> String {
-        String::from_utf8(write(document).unwrap().text).unwrap()
+        String::from_utf8(write(document, WholeDoubles::WithPoint).unwrap().text).unwrap()
     }
 
     #[test]
@@ -203,9 +204,9 @@ mod tests {
     fn what_text_cannot_hold_is_noted() {
         // The DECIMAL 7 within an array: precision 1, scale 0.
         let decimal = [2, 1, 0, 12, 0, 15, 7, 0, DECIMAL, 3, 1, 0, 0x87];
-        let written = write(&decimal).unwrap();
+        let written = write(&decimal, WholeDoubles::WithPoint).unwrap();
         assert_eq!((written.text.as_slice(), written.opaque), (b"[7]".as_slice(), true));
-        assert!(!write(&[5, 7, 0]).unwrap().opaque);
+        assert!(!write(&[5, 7, 0], WholeDoubles::WithPoint).unwrap().opaque);
     }
 
     #[test]
@@ -230,6 +231,9 @@ mod tests {
             document.extend(child);
             document.extend(child);
         }
-        assert_eq!(write(&document).map(|written| written.text), Err(Fault::Malformed { what: WHAT }));
+        assert_eq!(
+            write(&document, WholeDoubles::WithPoint).map(|written| written.text),
+            Err(Fault::Malformed { what: WHAT })
+        );
     }
 }

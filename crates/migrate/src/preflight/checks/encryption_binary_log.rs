@@ -1,6 +1,6 @@
 //! The target's binary log does not repeat the rows in clear.
 
-use server::dialect::encryption::{Encrypts, switches};
+use server::dialect::encryption::{Encrypts, switches, variable};
 
 use super::prelude::*;
 
@@ -18,7 +18,7 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
         return Vec::new();
     }
     let evidence = "writes every row into a binary log, and a large transaction into a file of its tmpdir, in clear";
-    vec![Finding::block(Side::Target, evidence).run(Side::Target, "SET PERSIST binlog_encryption = ON")]
+    vec![Finding::block(Side::Target, evidence).set(&facts.target, variable::MYSQL_BINARY_LOGS, "ON")]
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ fn of_artefact(facts: &Facts, what: Encrypts, name: &str) -> Option<Finding> {
     let evidence = format!("{name} is not encrypted, and it is at the source ({at_source})");
     let finding = Finding::block(Side::Target, evidence);
     Some(match switch {
-        Some(switch) => finding.run(Side::Target, format!("SET PERSIST {switch} = ON")),
+        Some(switch) => finding.set(&facts.target, switch, "ON"),
         None => finding,
     })
 }

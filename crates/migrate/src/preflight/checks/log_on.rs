@@ -15,10 +15,11 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         return vec![Finding::block(Side::Source, evidence).advice("set log_bin in its option file and restart it")];
     }
     match facts.source.number("server_id") {
-        Some(0) => vec![
-            Finding::block(Side::Source, "has server_id 0: it refuses every replica")
-                .run(Side::Source, "SET PERSIST server_id = 1"),
-        ],
+        Some(0) => vec![Finding::block(Side::Source, "has server_id 0: it refuses every replica").set(
+            &facts.source,
+            "server_id",
+            "1",
+        )],
         _ => Vec::new(),
     }
 }

@@ -17,7 +17,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     }
     let evidence =
         "binlog_order_commits is OFF and gtid_mode is not ON: nothing says which rows of the log a read sees";
-    vec![Finding::block(Side::Source, evidence).run(Side::Source, "SET PERSIST binlog_order_commits = ON")]
+    vec![Finding::block(Side::Source, evidence).set(source, "binlog_order_commits", "ON")]
 }
 
 #[cfg(test)]

@@ -16,10 +16,11 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     let short = facts.source.number("binlog_expire_logs_seconds").filter(|seconds| (1..DAY_SECONDS).contains(seconds));
     let Some(seconds) = short else { return Vec::new() };
     let evidence = format!("keeps its log for {seconds} s: an interruption longer than that means a new copy");
-    vec![
-        Finding::tell(Side::Source, evidence)
-            .run(Side::Source, format!("SET PERSIST binlog_expire_logs_seconds = {}", 7 * DAY_SECONDS)),
-    ]
+    vec![Finding::tell(Side::Source, evidence).set(
+        &facts.source,
+        "binlog_expire_logs_seconds",
+        &(7 * DAY_SECONDS).to_string(),
+    )]
 }
 
 #[cfg(test)]

@@ -18,14 +18,15 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     wrong
         .map(|(name, value, why)| {
             let evidence = format!("{name} is {}: {why}", source.variable(name));
-            let statement = format!("SET PERSIST {name} = '{value}'");
-            Finding::block(Side::Source, evidence).run(Side::Source, statement)
+            Finding::block(Side::Source, evidence).set(source, name, &quote::text(value))
         })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use server::{ServerVersion, VersionHints};
+
     use super::*;
     use crate::preflight::testing::{finds, with};
 
@@ -36,5 +37,14 @@ mod tests {
         {
             finds(&CHECK, &with(Side::Source, name, value), Severity::Block, value);
         }
+    }
+
+    #[test]
+    fn an_old_server_is_told_what_belongs_into_its_option_file() {
+        let mut facts = with(Side::Source, "binlog_format", "MIXED");
+        facts.source.identity.version = ServerVersion::parse("5.7.22", VersionHints::default()).unwrap();
+        let [finding] = judge(&facts).try_into().unwrap();
+        let text = "SET GLOBAL binlog_format = 'ROW' at the source, and binlog_format = ROW in its option file";
+        assert_eq!(finding.remedy, Some(crate::preflight::Remedy::Advice { text: text.to_owned() }));
     }
 }

@@ -10,6 +10,7 @@ mod grants_both;
 mod link_tls;
 mod link_verified;
 mod log_filters;
+mod log_gtids;
 mod log_on;
 mod log_order;
 mod log_prepared;
@@ -22,6 +23,7 @@ mod server_settings;
 mod tables_columns;
 mod tables_engine;
 mod tables_json;
+mod tables_json_numbers;
 mod tables_lane;
 mod tables_others;
 mod tables_parents;
@@ -50,6 +52,7 @@ pub const CHECKS: &[Check] = &[
     log_on::CHECK,
     log_rows::CHECK,
     log_order::CHECK,
+    log_gtids::CHECK,
     log_replica_updates::CHECK,
     log_filters::CHECK,
     log_retention::CHECK,
@@ -71,6 +74,7 @@ pub const CHECKS: &[Check] = &[
     tables_primary_key::CHECK,
     tables_columns::CHECK,
     tables_json::CHECK,
+    tables_json_numbers::CHECK,
     code_present::CHECK,
     server_settings::CHECK,
     encryption_tables::CHECK,

@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         Support::NotYet => {
             vec![Finding::block(
                 pair,
-                "not yet supported: this version migrates from MySQL 8.0.16 or later to such a server",
+                "not yet supported: this version migrates from MySQL 5.7.22 or later to MySQL 8.0.16 or later",
             )]
         }
     }
@@ -46,7 +46,9 @@ mod tests {
         assert_eq!(found(&CHECK, &pair("8.0.36", "9.7.4", "")), []);
         let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
         finds(&CHECK, &mariadb, Severity::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
-        finds(&CHECK, &pair("5.7.22", "9.7.4", ""), Severity::Block, "not yet");
+        assert_eq!(found(&CHECK, &pair("5.7.22", "8.0.33", "")), []);
+        finds(&CHECK, &pair("5.7.21", "9.7.4", ""), Severity::Block, "not yet");
+        finds(&CHECK, &pair("5.7.22", "5.7.44", ""), Severity::Block, "not yet");
         finds(&CHECK, &pair("9.7.4", "8.0.36", ""), Severity::Block, "older series");
         finds(&CHECK, &pair("8.0.36", "8.0.36", "Percona Server (GPL)"), Severity::Block, "not yet");
     }

@@ -20,16 +20,43 @@ const SETTINGS: [(&str, bool); 7] = [
     ("event_scheduler", false),
 ];
 
+/// Modes that MySQL 8.0 does not have any more, and refuses.
+const REMOVED_MODES: [&str; 11] = [
+    "DB2",
+    "MAXDB",
+    "MSSQL",
+    "MYSQL323",
+    "MYSQL40",
+    "NO_AUTO_CREATE_USER",
+    "NO_FIELD_OPTIONS",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+    "ORACLE",
+    "POSTGRESQL",
+];
+
 fn judge(facts: &Facts) -> Vec<Finding> {
-    let differ = SETTINGS.iter().filter(|(name, _)| facts.source.variable(name) != facts.target.variable(name));
+    let wanted = |name: &str| match name {
+        "sql_mode" if facts.target.identity.version.flavor.is_mysql_like() => modes(facts.source.variable(name)),
+        _ => facts.source.variable(name).to_owned(),
+    };
+    let differ = SETTINGS.iter().filter(|(name, _)| wanted(name) != facts.target.variable(name));
     differ
         .map(|(name, quoted)| {
-            let (source, target) = (facts.source.variable(name), facts.target.variable(name));
-            let value = if *quoted { quote::text(source) } else { source.to_owned() };
-            Finding::tell(Side::Target, format!("{name} is '{target}', and '{source}' at the source"))
-                .run(Side::Target, format!("SET PERSIST {name} = {value}"))
+            let (source, target) = (wanted(name), facts.target.variable(name));
+            let value = if *quoted { quote::text(&source) } else { source.clone() };
+            Finding::tell(Side::Target, format!("{name} is '{target}', and '{source}' at the source")).set(
+                &facts.target,
+                name,
+                &value,
+            )
         })
         .collect()
+}
+
+/// The modes that the target can have, too.
+fn modes(source: &str) -> String {
+    source.split(',').filter(|mode| !REMOVED_MODES.contains(mode)).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -40,5 +67,7 @@ mod tests {
     #[test]
     fn other_settings_are_told() {
         finds(&CHECK, &with(Side::Source, "sql_mode", "ANSI"), Severity::Tell, "sql_mode is '', and 'ANSI'");
+        let old = with(Side::Source, "sql_mode", "NO_ZERO_DATE,NO_AUTO_CREATE_USER");
+        finds(&CHECK, &old, Severity::Tell, "and 'NO_ZERO_DATE' at the source");
     }
 }

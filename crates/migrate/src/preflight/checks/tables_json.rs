@@ -23,11 +23,18 @@ fn judge(_: &Facts, tables: &Tables) -> Vec<Finding> {
                     "write such values anew from text, as CAST('…' AS JSON), or leave the table out with --exclude",
                 )
             }
-            JsonScalars::Unknown => {
-                let evidence = format!(
-                    "column {} was not read in time: a DECIMAL or date in its JSON would become a number or a string",
-                    json.column
-                );
+            unknown @ (JsonScalars::Unknown | JsonScalars::NotListed) => {
+                let column = &json.column;
+                let evidence = match unknown {
+                    JsonScalars::NotListed => format!(
+                        "column {column} cannot be searched by this version: a DECIMAL or date in its JSON would become \
+                         a number or a string, and 1.0 an integer"
+                    ),
+                    _ => format!(
+                        "column {column} was not read in time: a DECIMAL or date in its JSON would become a number or a \
+                         string"
+                    ),
+                };
                 Finding::ask(&json.table, evidence)
                     .advice("use JSON that was written as text, or leave the table out with --exclude")
             }
@@ -52,5 +59,6 @@ mod tests {
     fn what_text_cannot_hold_is_refused() {
         finds(&CHECK, &having(JsonScalars::Found("DECIMAL".to_owned())), Severity::Block, "column doc has a DECIMAL");
         finds(&CHECK, &having(JsonScalars::Unknown), Severity::Ask, "column doc was not read in time");
+        finds(&CHECK, &having(JsonScalars::NotListed), Severity::Ask, "column doc cannot be searched");
     }
 }

@@ -16,7 +16,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let evidence = format!("max_allowed_packet is {target}, and {source} at the source: a large row would be refused");
-    vec![Finding::block(Side::Target, evidence).run(Side::Target, format!("SET PERSIST max_allowed_packet = {source}"))]
+    vec![Finding::block(Side::Target, evidence).set(&facts.target, "max_allowed_packet", &source.to_string())]
 }
 
 #[cfg(test)]

@@ -1,0 +1,102 @@
+//! A transaction that is in the source's log long before it is visible: semi-synchronous replication waits in between for
+//! a replica that never answers. The chunks must have it all the same, because its change is dropped.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use harness::Kind;
+use migrate::{
+    Error, Until,
+    catalog::{Creation, Filter},
+};
+use support::{Kinds, Pair};
+
+/// A table whose rows are in the order of another key than its identity, the first by name.
+const SECOND: &str =
+    "CREATE TABLE shop.second (a INT NOT NULL, b INT NOT NULL, v VARCHAR(10), UNIQUE KEY z (a), UNIQUE KEY y (b));
+    INSERT INTO shop.second VALUES (1, 9, 'early'), (2, 8, 'early')";
+
+/// How long the source waits for the replica.
+const WAIT: Duration = Duration::from_secs(3);
+
+const SEMI_SYNCHRONOUS: &str = "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so';
+    SET GLOBAL rpl_semi_sync_source_timeout = 3000; SET GLOBAL rpl_semi_sync_source_enabled = ON";
+
+fn create_tables(settings: &migrate::Settings) {
+    let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
+    migrate::create_tables(settings, &filter, Creation { encrypt: true }).unwrap();
+}
+
+/// Migrates while `statement` is in the log and not visible. `rows` must be equal at both ends then.
+fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
+    let Some(pair) = Pair::of(kinds, 300) else { return };
+    pair.source.sql(SECOND).unwrap();
+    let mut settings = pair.addresses().settings();
+    settings.until = Until::Copied;
+    create_tables(&settings);
+    pair.source.sql(SEMI_SYNCHRONOUS).unwrap();
+    let end = || match kinds.source {
+        Kind::MySql97 => pair.source.value("SHOW BINARY LOG STATUS").unwrap(),
+        _ => pair.source.value("SHOW MASTER STATUS").unwrap(),
+    };
+    let (before, seen) = (end(), pair.source.value(rows).unwrap());
+    let began = Instant::now();
+    let mut writer = pair.root();
+    let writing = thread::spawn(move || writer.execute(statement.as_bytes()).map(|done| done.affected_rows));
+    while end() == before {
+        assert!(began.elapsed() < WAIT, "nothing was logged");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(pair.source.value(rows).unwrap(), seen, "it is visible already");
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    assert!(began.elapsed() >= WAIT, "the copy did not wait");
+    assert_eq!(writing.join().unwrap().unwrap(), 1);
+    let changed = pair.source.value(rows).unwrap();
+    assert_ne!(changed, seen);
+    assert_eq!(pair.target.value(rows).unwrap(), changed);
+    pair.assert_equal();
+}
+
+/// Finds the row by its place, so that nothing locks the index of its identity.
+const UPDATE: (&str, &str) =
+    ("UPDATE shop.second SET v = 'late' WHERE a = 1", "SELECT a, b, v FROM shop.second ORDER BY a");
+const DELETE: (&str, &str) = ("DELETE FROM shop.item WHERE id = 150", "SELECT COUNT(*) FROM shop.item");
+
+#[test]
+fn an_update_with_a_gtid() {
+    is_not_lost(Kinds::MYSQL_97, UPDATE.0, UPDATE.1);
+}
+
+#[test]
+fn an_update_without_a_gtid() {
+    is_not_lost(Kinds { gtids: false, ..Kinds::MYSQL_97 }, UPDATE.0, UPDATE.1);
+}
+
+#[test]
+fn a_deletion_without_a_gtid_in_8_0() {
+    let kinds = Kinds { source: Kind::MySql80, target: Kind::MySql97, gtids: false };
+    is_not_lost(kinds, DELETE.0, DELETE.1);
+}
+
+#[test]
+fn without_gtids_another_server_is_not_followed() {
+    let Some(mut pair) = Pair::of(Kinds { gtids: false, ..Kinds::MYSQL_97 }, 100) else { return };
+    let settings = pair.addresses().settings();
+    create_tables(&settings);
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let before = pair.source.value("SELECT @@server_uuid").unwrap();
+    pair.source.stop().unwrap();
+    std::fs::remove_file(pair.source.datadir().join("auto.cnf")).unwrap();
+    pair.source.start().unwrap();
+    for error in [migrate::run(&settings, &mut |_| {}).map(drop), migrate::cut_over(&settings, &mut |_| {}).map(drop)] {
+        let error = error.unwrap_err();
+        assert!(matches!(&error, Error::OtherServer { expected, .. } if *expected == before), "{error}");
+        assert!(error.hint().unwrap().contains("GTID"));
+    }
+}
