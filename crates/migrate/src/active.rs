@@ -36,10 +36,8 @@ pub(crate) const LOCK: &str = "sealant-migrate";
 const LOCK_SECONDS: u64 = 10;
 /// Time between signs of life, and between reports of progress.
 const BEAT: Duration = Duration::from_secs(1);
-/// Pause between looks at whether a run was stopped.
-const POLL: Duration = Duration::from_millis(100);
-/// Pause between looks at how far the stream is.
-const STREAM_POLL: Duration = Duration::from_millis(20);
+/// Pause between looks at whether something has come, or a run was stopped.
+const POLL: Duration = Duration::from_millis(20);
 
 /// What `body` of [`with_stream`] works with.
 pub(crate) struct Active<'m> {
@@ -348,7 +346,7 @@ impl Active<'_> {
         let end = &self.shared.old_until;
         while !self.shared.lock().delivered.has_reached(&end.file, end.position) {
             self.beat(events)?;
-            self.shared.sleep(STREAM_POLL)?;
+            self.shared.sleep(POLL)?;
         }
         Ok(())
     }

@@ -88,7 +88,8 @@ pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(),
 /// [`Error::MissingGrant`].
 pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
-    let (grant, held) = (preflight::cut_over(), preflight::grants(source, &version).map_err(Error::of(Side::Source))?);
+    let grant = preflight::cut_over(&version);
+    let held = preflight::grants(source, &version).map_err(Error::of(Side::Source))?;
     let missing = grant.missing(&held);
     if missing.is_empty() {
         return Ok(());

@@ -48,14 +48,6 @@ impl Position {
             Tracking::Positions => self.log.has_reached(&other.log.file, other.log.position),
         }
     }
-
-    /// As messages show it.
-    pub(crate) fn text(&self, tracking: Tracking) -> String {
-        match tracking {
-            Tracking::Gtids => self.gtids.to_string(),
-            Tracking::Positions => shown(&self.log),
-        }
-    }
 }
 
 /// `file:position`.

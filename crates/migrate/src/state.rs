@@ -296,27 +296,27 @@ pub(crate) fn mark_verified(target: &mut Connection, table: usize, chunk: u64, t
 
 /// The stored position.
 pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result<Position, Error> {
-    let rows = target.query(POSITION).map_err(failed)?;
-    let row = match (rows.value(0, "row_tbl"), rows.value(0, "row_key")) {
-        (Some(table), Some(key)) => Some(changed_row(table, key, tables).ok_or(Error::State { what: "position" })?),
-        _ => None,
-    };
-    Ok(Position { row, ..position_in(&rows)? })
-}
-
-/// The stored position, without the row that makes it visible.
-pub(crate) fn position_alone(target: &mut Connection) -> Result<Position, Error> {
-    position_in(&target.query(POSITION).map_err(failed)?)
-}
-
-const POSITION: &str = "SELECT gtids, file, position, row_tbl, row_key FROM `_sealant`.`pos` WHERE id = 1";
-
-fn position_in(rows: &Rows) -> Result<Position, Error> {
+    let sql = "SELECT gtids, file, position, row_tbl, row_key FROM `_sealant`.`pos` WHERE id = 1";
+    let rows = target.query(sql).map_err(failed)?;
     let damaged = || Error::State { what: "position" };
     let gtids = rows.value(0, "gtids").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
     let position = rows.value(0, "position").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
     let file = rows.value(0, "file").unwrap_or_default().to_owned();
-    Ok(Position { gtids, log: LogPosition { file, position }, row: None })
+    let row = match (rows.value(0, "row_tbl"), rows.value(0, "row_key")) {
+        (Some(table), Some(key)) => Some(changed_row(table, key, tables).ok_or_else(damaged)?),
+        _ => None,
+    };
+    Ok(Position { gtids, log: LogPosition { file, position }, row })
+}
+
+/// The stored position, as messages show it.
+pub(crate) fn position_text(target: &mut Connection, tracking: Tracking) -> Result<String, Error> {
+    let rows = target.query("SELECT gtids, file, position FROM `_sealant`.`pos` WHERE id = 1").map_err(failed)?;
+    let text = |name| rows.value(0, name).unwrap_or_default();
+    Ok(match tracking {
+        Tracking::Gtids => text("gtids").to_owned(),
+        Tracking::Positions => format!("{}:{}", text("file"), text("position")),
+    })
 }
 
 fn changed_row(table: &str, key: &str, tables: &[MovedTable]) -> Option<ChangedRow> {

@@ -19,7 +19,7 @@ pub struct Status {
     pub running: bool,
     /// Time since a process has last stored that it works.
     pub seen: Duration,
-    /// Transactions that were applied.
+    /// Transactions that were applied: GTIDs, or the file and position behind the last one.
     pub position: String,
     /// Tables, by name.
     pub tables: Vec<TableStatus>,
@@ -54,7 +54,7 @@ pub fn status(target: &End) -> Result<Status, Error> {
 
 pub(crate) fn of_connection(target: &mut Connection, run: &state::Run) -> Result<Status, Error> {
     let (running, seen) = sign_of_life(target)?;
-    let position = state::position_alone(target)?.text(run.tracking);
+    let position = state::position_text(target, run.tracking)?;
     let rows = state::copied(target)?;
     let mut stored = tables(&rows);
     let named = state::table_names(target)?.into_iter().map(|(number, name)| {

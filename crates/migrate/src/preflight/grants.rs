@@ -50,9 +50,13 @@ const SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
 /// Global privileges on the source by which a cut-over stops its writes, and sees prepared transactions.
 const FENCE: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "XA_RECOVER_ADMIN"];
 
+/// The same on servers without dynamic privileges, before 8.0.
+const OLD_FENCE: [&str; 1] = ["SUPER"];
+
 /// What a cut-over needs besides [`required`].
-pub(crate) fn cut_over() -> Grant {
-    Grant { side: Side::Source, privileges: FENCE.to_vec(), scope: None, shown: None }
+pub(crate) fn cut_over(source: &ServerVersion) -> Grant {
+    let privileges = if source.at_least(8, 0, 0) { FENCE.to_vec() } else { OLD_FENCE.to_vec() };
+    Grant { side: Side::Source, privileges, scope: None, shown: None }
 }
 
 /// The grants that a migration of these schemas needs, from MySQL to MySQL.
