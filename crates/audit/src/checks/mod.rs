@@ -161,6 +161,24 @@ mod registration {
         assert_eq!(found[0].remedies[0].server.as_deref(), Some("MySQL 9.7.4"));
     }
 
+    /// The text of a check may refer to another check.
+    #[test]
+    fn every_check_that_a_text_names_exists() {
+        /// An option of client programs.
+        const OPTION: &str = "tls-version";
+        let mut named = 0;
+        for check in super::all() {
+            for text in [check.title, check.explanation, check.applies, check.fix, check.cost] {
+                let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+                for word in words.filter(|word| word.contains('-') && super::area_of(word).is_some()) {
+                    assert!(word == OPTION || super::find(word).is_some(), "{}: {word}", check.id);
+                    named += usize::from(word != OPTION);
+                }
+            }
+        }
+        assert!(named > 0, "no text names a check");
+    }
+
     #[test]
     fn every_area_s_ids_begin_with_its_name() {
         for area in super::AREAS {
