@@ -8,7 +8,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Digest, document, names, receipt::Object};
+use crate::{Digest, Error, document, names, receipt::Object};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.binlog-receipt/1";
@@ -145,24 +145,24 @@ impl BinlogReceipt {
     /// The bytes to sign and store.
     ///
     /// # Errors
-    /// [`ArchiveError::Receipt`] if serialization fails.
-    pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
-        document::encode(self, ArchiveError::Receipt)
+    /// [`Error::Receipt`] if serialization fails.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        document::encode(self, Error::Receipt)
     }
 
     /// Parses a receipt.
     ///
     /// # Errors
-    /// [`ArchiveError::Version`], [`ArchiveError::Receipt`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        let receipt: Self = document::parse(bytes, SCHEMA, ArchiveError::Receipt)?;
+    /// [`Error::Version`], [`Error::Receipt`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let receipt: Self = document::parse(bytes, SCHEMA, Error::Receipt)?;
         let files = receipt.segments.iter().map(|segment| &segment.file).chain([&receipt.end.file, &receipt.server]);
         let files = files.chain(receipt.predecessor.iter().map(|before| &before.server));
         if !names::is_host(&receipt.host)
             || receipt.number == 0
             || !files.into_iter().all(|name| names::is_log_name(name))
         {
-            return Err(ArchiveError::Receipt("a name or number in it is not valid".to_owned()));
+            return Err(Error::Receipt("a name or number in it is not valid".to_owned()));
         }
         Ok(receipt)
     }
@@ -218,11 +218,11 @@ mod tests {
         let text = String::from_utf8(receipt.encode().unwrap()).unwrap();
         assert_eq!(BinlogReceipt::parse(text.as_bytes()).unwrap(), receipt);
         for bad in [text.replace("b.000001", "../x"), text.replace("\"7\"", "\"a/b\""), text.replace(":3,", ":0,")] {
-            assert!(matches!(BinlogReceipt::parse(bad.as_bytes()), Err(ArchiveError::Receipt(_))), "{bad}");
+            assert!(matches!(BinlogReceipt::parse(bad.as_bytes()), Err(Error::Receipt(_))), "{bad}");
         }
         assert!(matches!(
             BinlogReceipt::parse(text.replace("receipt/1", "receipt/2").as_bytes()),
-            Err(ArchiveError::Version { .. })
+            Err(Error::Version { .. })
         ));
     }
 

@@ -2,13 +2,10 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::ArchiveError;
+use crate::Error;
 
 /// The bytes to sign and store; `wrong` creates the error.
-pub(crate) fn encode(
-    document: &impl Serialize,
-    wrong: impl FnOnce(String) -> ArchiveError,
-) -> Result<Vec<u8>, ArchiveError> {
+pub(crate) fn encode(document: &impl Serialize, wrong: impl FnOnce(String) -> Error) -> Result<Vec<u8>, Error> {
     let mut bytes = serde_json::to_vec(document).map_err(|error| wrong(error.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)
@@ -19,15 +16,15 @@ pub(crate) fn encode(
 pub(crate) fn parse<T: DeserializeOwned>(
     bytes: &[u8],
     known: &'static str,
-    wrong: impl Fn(String) -> ArchiveError,
-) -> Result<T, ArchiveError> {
+    wrong: impl Fn(String) -> Error,
+) -> Result<T, Error> {
     #[derive(Deserialize)]
     struct Schema {
         schema: String,
     }
     let Schema { schema } = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
     if schema != known {
-        return Err(ArchiveError::Version { found: schema, known });
+        return Err(Error::Version { found: schema, known });
     }
     serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))
 }

@@ -5,7 +5,7 @@ use std::io;
 /// Why a part of a backup cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ArchiveError {
+pub enum Error {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -57,7 +57,7 @@ pub enum ArchiveError {
     },
 }
 
-impl ArchiveError {
+impl Error {
     /// The next step, if there is one.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {

@@ -31,7 +31,7 @@ pub mod retention;
 pub mod sshsig;
 
 pub use crate::digest::{Digest, HashingStream};
-pub use crate::error::ArchiveError;
+pub use crate::error::Error;
 pub use crate::manifest::{Head, Manifest, Run};
 pub use crate::pack::{Description, Frame, PackReader, PackWriter};
 pub use crate::receipt::Receipt;

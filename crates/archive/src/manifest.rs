@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use self::lines::MariaDbKey;
-use crate::{ArchiveError, Digest, receipt::Object};
+use crate::{Digest, Error, receipt::Object};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.backup-manifest/1";
@@ -173,8 +173,8 @@ impl Manifest {
     /// Writes the manifest as lines of JSON.
     ///
     /// # Errors
-    /// [`ArchiveError::Io`].
-    pub fn write(&self, out: &mut dyn Write) -> Result<(), ArchiveError> {
+    /// [`Error::Io`].
+    pub fn write(&self, out: &mut dyn Write) -> Result<(), Error> {
         lines::write(self, out)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Digest, document, names::Number};
+use crate::{Digest, Error, document, names::Number};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.prune/1";
@@ -81,17 +81,17 @@ impl Declaration {
     /// The bytes to sign and store.
     ///
     /// # Errors
-    /// [`ArchiveError::Prune`] if serialization fails; a declaration from [`parse`](Self::parse) always serializes.
-    pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
-        document::encode(self, ArchiveError::Prune)
+    /// [`Error::Prune`] if serialization fails; a declaration from [`parse`](Self::parse) always serializes.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        document::encode(self, Error::Prune)
     }
 
     /// Parses a declaration.
     ///
     /// # Errors
-    /// [`ArchiveError::Prune`], [`ArchiveError::Version`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        document::parse(bytes, SCHEMA, ArchiveError::Prune)
+    /// [`Error::Prune`], [`Error::Version`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        document::parse(bytes, SCHEMA, Error::Prune)
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
         let bytes = declaration.encode().unwrap();
         assert_eq!(Declaration::parse(&bytes).unwrap(), declaration);
         let later = String::from_utf8(bytes).unwrap().replace("prune/1", "prune/2");
-        assert!(matches!(Declaration::parse(later.as_bytes()), Err(ArchiveError::Version { .. })));
-        assert!(matches!(Declaration::parse(b"{}"), Err(ArchiveError::Prune(_))));
+        assert!(matches!(Declaration::parse(later.as_bytes()), Err(Error::Version { .. })));
+        assert!(matches!(Declaration::parse(b"{}"), Err(Error::Prune(_))));
     }
 }

@@ -7,7 +7,7 @@ use agefile::Recipient;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Digest, document, names};
+use crate::{Digest, Error, document, names};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.receipt/1";
@@ -157,19 +157,19 @@ impl Receipt {
     /// The bytes to sign and store.
     ///
     /// # Errors
-    /// [`ArchiveError::Receipt`] if serialization fails; a receipt from [`parse`](Self::parse) always serializes.
-    pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
-        document::encode(self, ArchiveError::Receipt)
+    /// [`Error::Receipt`] if serialization fails; a receipt from [`parse`](Self::parse) always serializes.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        document::encode(self, Error::Receipt)
     }
 
     /// Parses a receipt.
     ///
     /// # Errors
-    /// [`ArchiveError::Version`], [`ArchiveError::Receipt`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        let receipt: Self = document::parse(bytes, SCHEMA, ArchiveError::Receipt)?;
+    /// [`Error::Version`], [`Error::Receipt`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let receipt: Self = document::parse(bytes, SCHEMA, Error::Receipt)?;
         if !names::is_host(&receipt.host) || receipt.number == 0 {
-            return Err(ArchiveError::Receipt("its host or number is not valid".to_owned()));
+            return Err(Error::Receipt("its host or number is not valid".to_owned()));
         }
         Ok(receipt)
     }
@@ -241,12 +241,12 @@ pub(crate) mod tests {
     fn what_is_no_receipt_is_refused() {
         let text = String::from_utf8(receipt(7, None).encode().unwrap()).unwrap();
         let later = text.replace("receipt/1", "receipt/2");
-        assert!(matches!(Receipt::parse(later.as_bytes()), Err(ArchiveError::Version { .. })));
+        assert!(matches!(Receipt::parse(later.as_bytes()), Err(Error::Version { .. })));
         for (from, to) in [("\"db1\"", "\"../x\""), ("\"number\":7", "\"number\":0"), ("\"number\":7", "\"number\":-7")]
         {
             let changed = text.replace(from, to);
             assert_ne!(changed, text);
-            assert!(matches!(Receipt::parse(changed.as_bytes()), Err(ArchiveError::Receipt(_))), "{to}");
+            assert!(matches!(Receipt::parse(changed.as_bytes()), Err(Error::Receipt(_))), "{to}");
         }
     }
 }

@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::ArchiveError;
+use crate::Error;
 
 /// Schema that this version writes.
 const SCHEMA: &str = "sealant.repository/1";
@@ -32,9 +32,9 @@ impl RepositoryDescription {
     /// The bytes to store.
     ///
     /// # Errors
-    /// [`ArchiveError::Repository`] if serialization fails.
-    pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
-        let mut bytes = serde_json::to_vec(self).map_err(|_| ArchiveError::Repository("it cannot be written"))?;
+    /// [`Error::Repository`] if serialization fails.
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        let mut bytes = serde_json::to_vec(self).map_err(|_| Error::Repository("it cannot be written"))?;
         bytes.push(b'\n');
         Ok(bytes)
     }
@@ -42,15 +42,14 @@ impl RepositoryDescription {
     /// Parses a description.
     ///
     /// # Errors
-    /// [`ArchiveError::Repository`], [`ArchiveError::Version`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        let description: Self =
-            serde_json::from_slice(bytes).map_err(|_| ArchiveError::Repository("it is malformed"))?;
+    /// [`Error::Repository`], [`Error::Version`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let description: Self = serde_json::from_slice(bytes).map_err(|_| Error::Repository("it is malformed"))?;
         if description.schema != SCHEMA {
-            return Err(ArchiveError::Version { found: description.schema, known: SCHEMA });
+            return Err(Error::Version { found: description.schema, known: SCHEMA });
         }
         let is_id = description.id.len() == 2 * ID_BYTES && description.id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_id { Ok(description) } else { Err(ArchiveError::Repository("its id is not valid")) }
+        if is_id { Ok(description) } else { Err(Error::Repository("its id is not valid")) }
     }
 }
 
@@ -65,8 +64,8 @@ mod tests {
         assert_eq!(RepositoryDescription::parse(text.as_bytes()).unwrap().id, "07".repeat(ID_BYTES));
         let changed =
             |from: &str, to: &str| RepositoryDescription::parse(text.replacen(from, to, 1).as_bytes()).unwrap_err();
-        assert!(matches!(changed("repository/1", "repository/2"), ArchiveError::Version { .. }));
-        assert!(matches!(changed("07", "x7"), ArchiveError::Repository("its id is not valid")));
-        assert!(matches!(changed("{", ""), ArchiveError::Repository("it is malformed")));
+        assert!(matches!(changed("repository/1", "repository/2"), Error::Version { .. }));
+        assert!(matches!(changed("07", "x7"), Error::Repository("its id is not valid")));
+        assert!(matches!(changed("{", ""), Error::Repository("it is malformed")));
     }
 }

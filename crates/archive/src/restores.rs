@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Digest};
+use crate::{Digest, Error};
 
 /// Schema of a record: that of the report of a restore in `docs/schema`.
 pub const SCHEMA: &str = "sealant.restore/1";
@@ -55,17 +55,16 @@ impl RestoreRecord {
     /// Parses a file of records, one line for each restore. Ignores a last line without a newline.
     ///
     /// # Errors
-    /// [`ArchiveError::RestoreRecord`] if a line is not a record.
-    pub fn parse_all(text: &str) -> Result<Vec<Self>, ArchiveError> {
+    /// [`Error::RestoreRecord`] if a line is not a record.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, Error> {
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().filter(|line| !line.trim().is_empty()).map(Self::parse).collect()
     }
 
-    fn parse(line: &str) -> Result<Self, ArchiveError> {
-        let mut record: Self =
-            serde_json::from_str(line).map_err(|error| ArchiveError::RestoreRecord(error.to_string()))?;
+    fn parse(line: &str) -> Result<Self, Error> {
+        let mut record: Self = serde_json::from_str(line).map_err(|error| Error::RestoreRecord(error.to_string()))?;
         if record.schema != SCHEMA {
-            return Err(ArchiveError::RestoreRecord(format!("a line is not of schema {SCHEMA}")));
+            return Err(Error::RestoreRecord(format!("a line is not of schema {SCHEMA}")));
         }
         let is_sound = |found: &ServerFindings| {
             found.bad.is_empty() && found.bad_pages == 0 && found.reached.is_none_or(|reached| reached.is_whole)

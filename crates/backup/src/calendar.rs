@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     check::{BadObject, Checked, Depth, Selection, check},
     config::allowed_signers,
     report::Listed,
@@ -65,10 +65,10 @@ pub struct Entry {
 /// Reads a file of records of restores.
 ///
 /// # Errors
-/// [`BackupError::Io`] if the file cannot be read, or a line of it is no record.
-pub fn read_restores(path: &Path) -> Result<Vec<RestoreRecord>, BackupError> {
-    let text = fs::read_to_string(path).map_err(BackupError::io(path, "cannot be read"))?;
-    RestoreRecord::parse_all(&text).map_err(io::Error::other).map_err(BackupError::io(path, "cannot be used"))
+/// [`Error::Io`] if the file cannot be read, or a line of it is no record.
+pub fn read_restores(path: &Path) -> Result<Vec<RestoreRecord>, Error> {
+    let text = fs::read_to_string(path).map_err(Error::io(path, "cannot be read"))?;
+    RestoreRecord::parse_all(&text).map_err(io::Error::other).map_err(Error::io(path, "cannot be used"))
 }
 
 impl Calendar {
@@ -83,7 +83,7 @@ impl Calendar {
         restores: Option<&Path>,
         signers: Option<&Path>,
         max_age: Option<Duration>,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let signers = signers.map(allowed_signers).transpose()?;
         let restores = restores.map(read_restores).transpose()?.unwrap_or_default();
         let (checked, links) = check(repository, host, Selection::All, &Depth::Names, signers.as_ref())?;

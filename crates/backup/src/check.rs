@@ -9,7 +9,7 @@ use std::{
 
 use agefile::Identity;
 use archive::{
-    ArchiveError, Digest, PackReader,
+    Digest, Error as ArchiveError, PackReader,
     chain::{Break, Link},
     names::{self, Number},
     receipt::Object,
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use store::Error as StoreError;
 
 use crate::{
-    BackupError, Outcome, Repository,
+    Error, Outcome, Repository,
     binlogs::StoredPart,
     config::{allowed_signers, identities},
     repository::check_sum,
@@ -128,14 +128,14 @@ impl FromStr for Selection {
 /// Checks all backups of a host, or only one.
 ///
 /// # Errors
-/// [`BackupError`] if the repository cannot be read; problems with objects are in [`Checked`].
+/// [`Error`] if the repository cannot be read; problems with objects are in [`Checked`].
 pub fn check(
     repository: &Repository,
     host: &str,
     selection: Selection,
     depth: &Depth<'_>,
     signers: Option<&AllowedSigners>,
-) -> Result<(Checked, Vec<Link>), BackupError> {
+) -> Result<(Checked, Vec<Link>), Error> {
     let only = match selection {
         Selection::All => None,
         Selection::Number(number) => Some(number),
@@ -199,8 +199,8 @@ impl CheckRequest<'_> {
     /// Checks, continues where the last check with the same state ended, and records where this one did.
     ///
     /// # Errors
-    /// [`BackupError::PartWithoutState`], errors of the files that are named, and as [`check()`].
-    pub fn run(&self, repository: &Repository) -> Result<Checked, BackupError> {
+    /// [`Error::PartWithoutState`], errors of the files that are named, and as [`check()`].
+    pub fn run(&self, repository: &Repository) -> Result<Checked, Error> {
         let signers = self.allowed_signers.map(allowed_signers).transpose()?;
         let identities = self.identity.map(identities).transpose()?.unwrap_or_default();
         let memory = self.state.map(Memory::read).transpose()?;
@@ -212,10 +212,10 @@ impl CheckRequest<'_> {
         Ok(checked)
     }
 
-    fn depth<'i>(&self, identities: &'i [Identity], memory: Option<&Memory>) -> Result<Depth<'i>, BackupError> {
+    fn depth<'i>(&self, identities: &'i [Identity], memory: Option<&Memory>) -> Result<Depth<'i>, Error> {
         let after = || memory?.read_until(self.host).map(str::to_owned);
         match (self.read_data, self.objects) {
-            (Some(percent @ ..100), _) if memory.is_none() => Err(BackupError::PartWithoutState { percent }),
+            (Some(percent @ ..100), _) if memory.is_none() => Err(Error::PartWithoutState { percent }),
             (Some(percent), _) => Ok(Depth::Data { identities, percent, after: after() }),
             (None, true) => Ok(Depth::Objects),
             (None, false) => Ok(Depth::Names),
@@ -254,7 +254,7 @@ impl Checked {
         expected: Object,
         part: Option<&StoredPart<'_>>,
         depth: &Depth<'_>,
-    ) -> Result<(), BackupError> {
+    ) -> Result<(), Error> {
         let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
         let read = checked.and_then(|()| match (depth, part) {
             (Depth::Data { identities, .. }, Some(part)) => part.check(repository, identities),
@@ -263,9 +263,9 @@ impl Checked {
         });
         match read {
             Ok(()) => self.read = self.read.saturating_add(1),
-            Err(BackupError::Object { source, .. }) => self.bad(object, source.to_string()),
+            Err(Error::Object { source, .. }) => self.bad(object, source.to_string()),
             // A failure of the store is not a fault of the object.
-            Err(error @ BackupError::Store(StoreError::S3 { .. })) => return Err(error),
+            Err(error @ Error::Store(StoreError::S3 { .. })) => return Err(error),
             Err(error) => self.bad(object, error.to_string()),
         }
         Ok(())
@@ -306,14 +306,14 @@ impl Memory {
     /// Reads the file; empty if it does not exist.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if it cannot be read.
-    pub fn read(path: &Path) -> Result<Self, BackupError> {
+    /// [`Error::Io`] if it cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let hosts = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             read => {
-                let bytes = read.map_err(BackupError::io(path, "cannot be read"))?;
+                let bytes = read.map_err(Error::io(path, "cannot be read"))?;
                 let read = serde_json::from_slice(&bytes).map_err(io::Error::from);
-                read.map_err(BackupError::io(path, "it was not written by a check"))?
+                read.map_err(Error::io(path, "it was not written by a check"))?
             }
         };
         Ok(Self { path: path.to_owned(), hosts })
@@ -329,8 +329,8 @@ impl Memory {
     /// that has disappeared was hidden or removed.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be written.
-    pub fn compare_and_record(mut self, checked: &mut Checked, host: &str, links: &[Link]) -> Result<(), BackupError> {
+    /// [`Error::Io`] if the file cannot be written.
+    pub fn compare_and_record(mut self, checked: &mut Checked, host: &str, links: &[Link]) -> Result<(), Error> {
         let before = self.hosts.get(host);
         if let Some(newest) = before {
             checked.newest_known = links.iter().any(|link| link.sha256 == newest.sha256);
@@ -345,15 +345,15 @@ impl Memory {
         let newest = HostRecord { number: last.receipt.number, sha256: last.sha256, read_until };
         self.hosts.insert(host.to_owned(), newest);
         let bytes = serde_json::to_vec(&self.hosts).map_err(io::Error::from);
-        let bytes = bytes.map_err(BackupError::io(&self.path, "cannot be written"))?;
+        let bytes = bytes.map_err(Error::io(&self.path, "cannot be written"))?;
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
-            .map_err(BackupError::io(&self.path, "cannot be written"))
+            .map_err(Error::io(&self.path, "cannot be written"))
     }
 }
 
 /// Decrypts and unpacks a pack, and compares the hash of each frame stored as in the file.
-fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), BackupError> {
-    let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
+fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
+    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;
     while let Some(frame) = reader.next_frame().map_err(wrong)? {
         if frame.description.opened.is_none() && Hash::compute(frame.data) != frame.description.hash {

@@ -17,7 +17,7 @@ use verify::Keys;
 use zeroize::Zeroizing;
 
 use crate::{
-    BackupError, keeper,
+    Error, keeper,
     location::{BucketOptions, Location},
 };
 
@@ -193,17 +193,17 @@ struct RawState {
 }
 
 /// Reads a configuration file; `parse` returns what is wrong with the text.
-pub(crate) fn read_with<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, BackupError> {
-    let text = fs::read_to_string(path).map_err(BackupError::io(path, "the configuration cannot be read"))?;
-    parse(&text).map_err(|reason| BackupError::Config { path: path.to_owned(), reason })
+pub(crate) fn read_with<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Error> {
+    let text = fs::read_to_string(path).map_err(Error::io(path, "the configuration cannot be read"))?;
+    parse(&text).map_err(|reason| Error::Config { path: path.to_owned(), reason })
 }
 
 impl Config {
     /// Reads and validates a configuration file.
     ///
     /// # Errors
-    /// [`BackupError::Config`] with the reason.
-    pub fn read(path: &Path) -> Result<Self, BackupError> {
+    /// [`Error::Config`] with the reason.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         read_with(path, Self::parse)
     }
 
@@ -267,8 +267,8 @@ impl Config {
     /// Reads the signing key.
     ///
     /// # Errors
-    /// [`BackupError::Key`], [`BackupError::Io`].
-    pub fn signing_key(&self) -> Result<SigningKey, BackupError> {
+    /// [`Error::Key`], [`Error::Io`].
+    pub fn signing_key(&self) -> Result<SigningKey, Error> {
         keeper::signing_key(&self.signing_key)
     }
 }
@@ -294,8 +294,8 @@ impl Server {
     /// Loads the keys; an empty set if the configuration names none.
     ///
     /// # Errors
-    /// [`BackupError::Keys`].
-    pub fn keys(&self) -> Result<Keys, BackupError> {
+    /// [`Error::Keys`].
+    pub fn keys(&self) -> Result<Keys, Error> {
         let mut keys = Keys::default();
         if let Some(path) = &self.keyring {
             keys.add_keyring(path)?;
@@ -320,20 +320,20 @@ impl Server {
 /// Reads a file of allowed signers.
 ///
 /// # Errors
-/// [`BackupError::Unreadable`] and [`BackupError::Key`].
-pub fn allowed_signers(path: &Path) -> Result<AllowedSigners, BackupError> {
-    let text = fs::read_to_string(path).map_err(|source| BackupError::Unreadable { path: path.to_owned(), source })?;
-    AllowedSigners::parse(&text).map_err(|source| BackupError::Key { path: path.to_owned(), source })
+/// [`Error::Unreadable`] and [`Error::Key`].
+pub fn allowed_signers(path: &Path) -> Result<AllowedSigners, Error> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+    AllowedSigners::parse(&text).map_err(|source| Error::Key { path: path.to_owned(), source })
 }
 
 /// Reads an age identity file.
 ///
 /// # Errors
-/// [`BackupError::Identity`], [`BackupError::Io`].
-pub fn identities(path: &Path) -> Result<Vec<Identity>, BackupError> {
+/// [`Error::Identity`], [`Error::Io`].
+pub fn identities(path: &Path) -> Result<Vec<Identity>, Error> {
     let text = fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(BackupError::io(path, "the identity file cannot be read"))?;
-    Identity::parse_file(&text).map_err(|source| BackupError::Identity { path: path.to_owned(), source })
+    let text = text.map_err(Error::io(path, "the identity file cannot be read"))?;
+    Identity::parse_file(&text).map_err(|source| Error::Identity { path: path.to_owned(), source })
 }
 
 fn recipients(texts: &[String]) -> Result<Vec<Recipient>, String> {

@@ -10,7 +10,7 @@ use archive::{
 
 use jiff::Timestamp;
 
-use crate::{BackupError, Repository, repository::read};
+use crate::{Error, Repository, repository::read};
 
 /// Declarations by host.
 pub(crate) type Declared = BTreeMap<String, DeclaredOfHost>;
@@ -39,11 +39,11 @@ pub(crate) struct DeclaredLogs {
 /// they are returned separately, with the reason.
 ///
 /// # Errors
-/// [`BackupError::Store`] if the repository cannot be read.
+/// [`Error::Store`] if the repository cannot be read.
 pub(crate) fn declared(
     repository: &Repository,
     signers: Option<&AllowedSigners>,
-) -> Result<(Declared, Vec<(String, String)>), BackupError> {
+) -> Result<(Declared, Vec<(String, String)>), Error> {
     let (mut declared, mut untrusted) = (Declared::new(), Vec::new());
     for listed in repository.store().list(names::PRUNES)? {
         let object = listed.name.as_str();
@@ -64,8 +64,8 @@ pub(crate) fn declared(
                     }
                 }
             }
-            Err(BackupError::Store(error)) => return Err(error.into()),
-            Err(BackupError::Untrusted { object, reason }) => untrusted.push((object, reason)),
+            Err(Error::Store(error)) => return Err(error.into()),
+            Err(Error::Untrusted { object, reason }) => untrusted.push((object, reason)),
             Err(error) => untrusted.push((object.to_owned(), error.to_string())),
         }
     }
@@ -76,8 +76,8 @@ fn trusted(
     repository: &Repository,
     (object, signature): (&str, &str),
     signers: Option<&AllowedSigners>,
-) -> Result<Declaration, BackupError> {
-    let untrusted = |reason: String| BackupError::Untrusted { object: object.to_owned(), reason };
+) -> Result<Declaration, Error> {
+    let untrusted = |reason: String| Error::Untrusted { object: object.to_owned(), reason };
     let bytes = read(repository.store(), object, MAX_BYTES)?.ok_or_else(|| untrusted("it is gone".to_owned()))?;
     let declaration = Declaration::parse(&bytes)?;
     if declaration.repo != repository.id {

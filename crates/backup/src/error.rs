@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io, path::PathBuf};
 
 use archive::{
-    ArchiveError,
+    Error as ArchiveError,
     names::{self, Number},
     sshsig::SshFault,
 };
@@ -13,7 +13,7 @@ use transfer::{Error as TransferError, rekey::RekeyFault};
 /// Why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum BackupError {
+pub enum Error {
     /// The configuration is not valid.
     #[error("{path}: {reason}")]
     Config {
@@ -346,7 +346,7 @@ pub enum BackupError {
     Stopped,
 }
 
-impl BackupError {
+impl Error {
     /// Makes an [`Self::Unreachable`].
     pub(crate) fn unreachable(reason: impl Into<String>) -> Self {
         Self::Unreachable { reason: reason.into() }

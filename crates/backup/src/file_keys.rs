@@ -9,14 +9,14 @@ use std::{
 };
 
 use agefile::{Decryptor, Encryptor, Identity, Recipient};
-use archive::{ArchiveError, names::Number};
+use archive::{Error as ArchiveError, names::Number};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use innodb::{crypt::wrapped::Wrapped, keys::KeySource};
 use serde::{Deserialize, Serialize};
 use verify::Keys;
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::BackupError;
+use crate::Error;
 
 const SCHEMA: &str = "sealant.backup-keys/1";
 /// Maximum length of a line.
@@ -60,9 +60,9 @@ impl FileKeys {
     }
 
     /// Encrypts the keys to an age file.
-    pub(crate) fn encrypt(&self, head: &Head, recipients: &[Recipient]) -> Result<Vec<u8>, BackupError> {
+    pub(crate) fn encrypt(&self, head: &Head, recipients: &[Recipient]) -> Result<Vec<u8>, Error> {
         let mut age = Encryptor::new(Vec::new(), recipients).map_err(ArchiveError::Age)?;
-        let failed = |error: serde_json::Error| BackupError::Archive(ArchiveError::Io(error.into()));
+        let failed = |error: serde_json::Error| Error::Archive(ArchiveError::Io(error.into()));
         write_line(&mut age, &serde_json::to_vec(head).map_err(failed)?)?;
         for (wrapped, key) in &self.0 {
             let mut line = Line { wrapped: BASE64_STANDARD.encode(wrapped), key: BASE64_STANDARD.encode(key) };
@@ -97,9 +97,9 @@ impl FileKeys {
     }
 }
 
-fn write_line(out: &mut impl Write, line: &[u8]) -> Result<(), BackupError> {
+fn write_line(out: &mut impl Write, line: &[u8]) -> Result<(), Error> {
     let written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
-    written.map_err(|error| BackupError::Archive(ArchiveError::Io(error)))
+    written.map_err(|error| Error::Archive(ArchiveError::Io(error)))
 }
 
 fn read_line(lines: &mut impl BufRead) -> Result<Option<Zeroizing<Vec<u8>>>, ArchiveError> {

@@ -7,7 +7,7 @@ use files::{WriteOptions, write_atomic};
 use store::{Put, Store};
 
 use crate::{
-    BackupError, Config, Location, Repository, known::Known, recipients::Challenge, repository::is_denied, state::State,
+    Config, Error, Location, Repository, known::Known, recipients::Challenge, repository::is_denied, state::State,
 };
 
 /// Result of [`init`].
@@ -28,8 +28,8 @@ pub struct Init {
 /// Creates the repository and the signing key, unless they exist, and checks the words that recipients have decrypted.
 ///
 /// # Errors
-/// [`BackupError`].
-pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
+/// [`Error`].
+pub fn init(config: &Config, answers: &[String]) -> Result<Init, Error> {
     let made_key = make_key(config)?;
     let key = config.signing_key()?;
     let (repository, made_repository) = make_repository(config)?;
@@ -43,8 +43,8 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
 /// Opens the repository of a configuration.
 ///
 /// # Errors
-/// [`BackupError`].
-pub fn open(config: &Config) -> Result<Repository, BackupError> {
+/// [`Error`].
+pub fn open(config: &Config) -> Result<Repository, Error> {
     let store = config.repository.open()?;
     let (known, id) = (Known::read(config), config.repository_id.clone());
     if let Some(known) = known.as_ref().filter(|known| !known.may_read) {
@@ -60,19 +60,19 @@ pub fn open(config: &Config) -> Result<Repository, BackupError> {
 /// Opens the repository at a location, to read it.
 ///
 /// # Errors
-/// [`BackupError`].
-pub fn open_location(location: &Location) -> Result<Repository, BackupError> {
+/// [`Error`].
+pub fn open_location(location: &Location) -> Result<Repository, Error> {
     Repository::open(location.open()?)
 }
 
 /// Creates the repository unless it exists, and determines whether this host may read it.
-fn make_repository(config: &Config) -> Result<(Repository, bool), BackupError> {
+fn make_repository(config: &Config) -> Result<(Repository, bool), Error> {
     let (put, id) = Repository::create(&*config.repository.make()?)?;
     let (repository, may_read) = match Repository::open(config.repository.open()?) {
         Err(error) if is_denied(&error) => {
             let known = || Known::read(config).map(|known| known.id);
             let id = if put == Put::New { Some(id) } else { config.repository_id.clone().or_else(known) };
-            let id = id.ok_or_else(|| BackupError::UnknownRepository { location: config.repository.to_string() })?;
+            let id = id.ok_or_else(|| Error::UnknownRepository { location: config.repository.to_string() })?;
             (Repository::unread(config.repository.open()?, id), false)
         }
         opened => {
@@ -87,19 +87,19 @@ fn make_repository(config: &Config) -> Result<(Repository, bool), BackupError> {
     Ok((repository, put == Put::New))
 }
 
-fn may_list(store: &dyn Store, host: &str) -> Result<bool, BackupError> {
+fn may_list(store: &dyn Store, host: &str) -> Result<bool, Error> {
     match store.list(&archive::names::receipts(host)) {
         Err(error) if error.is_denied() => Ok(false),
         listed => Ok(listed.map(|_| true)?),
     }
 }
 
-fn make_key(config: &Config) -> Result<bool, BackupError> {
+fn make_key(config: &Config) -> Result<bool, Error> {
     let path = &config.signing_key;
     if fs::symlink_metadata(path).is_ok() {
         return Ok(false);
     }
-    let failed = |source| BackupError::Key { path: path.clone(), source };
+    let failed = |source| Error::Key { path: path.clone(), source };
     let key = SigningKey::generate().map_err(failed)?;
     let comment = format!("backups of {}", config.host);
     let text = key.to_secret_text(&comment).map_err(failed)?;
@@ -108,7 +108,7 @@ fn make_key(config: &Config) -> Result<bool, BackupError> {
     let public = PathBuf::from(public);
     let line = format!("{} {comment}\n", key.public());
     let written = write_atomic(&public, line.as_bytes(), WriteOptions::PUBLIC.replacing(true));
-    written.map_err(BackupError::io(&public, "cannot be written"))?;
-    write_atomic(path, text.as_bytes(), WriteOptions::SECRET).map_err(BackupError::io(path, "cannot be written"))?;
+    written.map_err(Error::io(&public, "cannot be written"))?;
+    write_atomic(path, text.as_bytes(), WriteOptions::SECRET).map_err(Error::io(path, "cannot be written"))?;
     Ok(true)
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use zeroize::Zeroizing;
 
 use crate::{
-    BackupError,
+    Error,
     config::{RawRepository, allowed_signers, read_with},
     location::Location,
 };
@@ -74,8 +74,8 @@ impl Keeper {
     /// Reads and validates a configuration file.
     ///
     /// # Errors
-    /// [`BackupError::Config`] with the reason.
-    pub fn read(path: &Path) -> Result<Self, BackupError> {
+    /// [`Error::Config`] with the reason.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         read_with(path, Self::parse)
     }
 
@@ -101,16 +101,16 @@ impl Keeper {
     /// Reads the signing key.
     ///
     /// # Errors
-    /// [`BackupError::Key`], [`BackupError::Io`].
-    pub fn signing_key(&self) -> Result<SigningKey, BackupError> {
+    /// [`Error::Key`], [`Error::Io`].
+    pub fn signing_key(&self) -> Result<SigningKey, Error> {
         signing_key(&self.signing_key)
     }
 
     /// Reads the allowed signers.
     ///
     /// # Errors
-    /// [`BackupError::Key`], [`BackupError::Unreadable`].
-    pub fn allowed_signers(&self) -> Result<AllowedSigners, BackupError> {
+    /// [`Error::Key`], [`Error::Unreadable`].
+    pub fn allowed_signers(&self) -> Result<AllowedSigners, Error> {
         allowed_signers(&self.allowed_signers)
     }
 }
@@ -118,11 +118,11 @@ impl Keeper {
 /// Reads a private key for signatures.
 ///
 /// # Errors
-/// [`BackupError::Key`], [`BackupError::Io`].
-pub(crate) fn signing_key(path: &Path) -> Result<SigningKey, BackupError> {
+/// [`Error::Key`], [`Error::Io`].
+pub(crate) fn signing_key(path: &Path) -> Result<SigningKey, Error> {
     let text = fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(BackupError::io(path, "the signing key cannot be read"))?;
-    SigningKey::parse(&text).map_err(|source| BackupError::Key { path: path.to_owned(), source })
+    let text = text.map_err(Error::io(path, "the signing key cannot be read"))?;
+    SigningKey::parse(&text).map_err(|source| Error::Key { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

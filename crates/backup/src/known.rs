@@ -8,7 +8,7 @@ use archive::Digest;
 use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 
-use crate::{BackupError, Config};
+use crate::{Config, Error};
 
 /// Name of the directory, in that of the state.
 const DIRECTORY: &str = "repositories";
@@ -32,14 +32,14 @@ impl Known {
         (known.location == config.repository.identity()).then_some(known)
     }
 
-    pub(crate) fn write(config: &Config, id: &str, may_read: bool) -> Result<(), BackupError> {
+    pub(crate) fn write(config: &Config, id: &str, may_read: bool) -> Result<(), Error> {
         let (path, location) = (path(config), config.repository.identity());
         let directory = config.state.join(DIRECTORY);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-        made.map_err(BackupError::io(&directory, "cannot be created"))?;
+        made.map_err(Error::io(&directory, "cannot be created"))?;
         let known = serde_json::to_vec(&Self { location, id: id.to_owned(), may_read }).unwrap_or_default();
         let written = write_atomic(&path, &known, WriteOptions::SECRET.replacing(true));
-        written.map_err(BackupError::io(&path, "cannot be written"))
+        written.map_err(Error::io(&path, "cannot be written"))
     }
 }
 

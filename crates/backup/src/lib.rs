@@ -41,7 +41,7 @@ mod temporary_directory;
 pub mod windows;
 
 pub use crate::config::Config;
-pub use crate::error::BackupError;
+pub use crate::error::Error;
 pub use crate::keeper::Keeper;
 pub use crate::location::{BucketOptions, Location, bucket_policy};
 pub use crate::outcome::Outcome;

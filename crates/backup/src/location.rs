@@ -12,7 +12,7 @@ use store::{
 };
 
 use crate::{
-    BackupError,
+    Error,
     policy::{Allowed, Dialect, policy},
 };
 
@@ -73,8 +73,8 @@ impl Location {
     /// Opens the store.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub fn open(&self) -> Result<Box<dyn Store>, BackupError> {
+    /// [`Error::Store`].
+    pub fn open(&self) -> Result<Box<dyn Store>, Error> {
         Ok(match self {
             Self::Directory(path) => Box::new(Directory::open(path)?),
             Self::Bucket(settings) => Box::new(S3::open(settings)?),
@@ -85,8 +85,8 @@ impl Location {
     /// versions, locks and policies.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub fn make(&self) -> Result<Box<dyn Store>, BackupError> {
+    /// [`Error::Store`].
+    pub fn make(&self) -> Result<Box<dyn Store>, Error> {
         match self {
             Self::Directory(path) => Ok(Box::new(Directory::make(path)?)),
             Self::Bucket(_) => self.open(),

@@ -21,7 +21,7 @@ use files::{WriteOptions, write_atomic};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::BackupError;
+use crate::Error;
 
 /// Random bytes of an answer, enough not to be guessed.
 const ANSWER_BYTES: usize = 10;
@@ -53,13 +53,13 @@ impl Challenge {
 /// Writes the age files of challenges into a directory, which is created if it does not exist.
 ///
 /// # Errors
-/// [`BackupError::Io`].
-pub fn write_challenges(directory: &Path, challenges: &[Challenge]) -> Result<(), BackupError> {
-    fs::create_dir_all(directory).map_err(BackupError::io(directory, "cannot be created"))?;
+/// [`Error::Io`].
+pub fn write_challenges(directory: &Path, challenges: &[Challenge]) -> Result<(), Error> {
+    fs::create_dir_all(directory).map_err(Error::io(directory, "cannot be created"))?;
     for challenge in challenges {
         let path = directory.join(format!("{}.age", challenge.fingerprint));
         write_atomic(&path, &challenge.file, WriteOptions::PUBLIC.replacing(true))
-            .map_err(BackupError::io(&path, "cannot be written"))?;
+            .map_err(Error::io(&path, "cannot be written"))?;
     }
     Ok(())
 }
@@ -84,12 +84,12 @@ struct Known {
 
 impl Recipients {
     /// Reads the file; empty if it is missing or damaged.
-    pub(crate) fn read(directory: &Path) -> Result<Self, BackupError> {
+    pub(crate) fn read(directory: &Path) -> Result<Self, Error> {
         let path = directory.join("recipients.json");
         let known = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(BackupError::io(&path, "cannot be read")(error)),
+            Err(error) => return Err(Error::io(&path, "cannot be read")(error)),
         };
         Ok(Self { path, known })
     }
@@ -106,16 +106,16 @@ impl Recipients {
     /// Checks an answer.
     ///
     /// # Errors
-    /// [`BackupError::Answer`] if it is the word of no recipient.
-    pub(crate) fn answer(&mut self, answer: &str) -> Result<(), BackupError> {
+    /// [`Error::Answer`] if it is the word of no recipient.
+    pub(crate) fn answer(&mut self, answer: &str) -> Result<(), Error> {
         let digest = Digest::compute(answer.trim().as_bytes());
-        let known = self.known.iter_mut().find(|known| known.answer == digest).ok_or(BackupError::Answer)?;
+        let known = self.known.iter_mut().find(|known| known.answer == digest).ok_or(Error::Answer)?;
         known.proven.get_or_insert_with(Timestamp::now);
         self.write()
     }
 
     /// Returns each recipient's open challenge, or creates one.
-    pub(crate) fn challenges(&mut self, unproven: &[&Recipient]) -> Result<Vec<Challenge>, BackupError> {
+    pub(crate) fn challenges(&mut self, unproven: &[&Recipient]) -> Result<Vec<Challenge>, Error> {
         let mut challenges = Vec::new();
         for recipient in unproven {
             let fingerprint = fingerprint(recipient);
@@ -130,11 +130,11 @@ impl Recipients {
         Ok(challenges)
     }
 
-    fn challenge(&mut self, recipient: &Recipient, fingerprint: &str) -> Result<Vec<u8>, BackupError> {
+    fn challenge(&mut self, recipient: &Recipient, fingerprint: &str) -> Result<Vec<u8>, Error> {
         let mut random = [0; ANSWER_BYTES];
-        aws_lc_rs::rand::fill(&mut random).map_err(|_| BackupError::Randomness)?;
+        aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;
         let answer = HEXLOWER.encode(&random);
-        let failed = |error: agefile::Error| BackupError::Archive(error.into());
+        let failed = |error: agefile::Error| Error::Archive(error.into());
         let mut out = Encryptor::new(Vec::new(), std::slice::from_ref(recipient)).map_err(failed)?;
         let written = out.write_all(format!("{answer}\n").as_bytes()).and_then(|()| out.finish());
         let file = written.map_err(|error| failed(agefile::Error::Write(error)))?;
@@ -148,10 +148,10 @@ impl Recipients {
         Ok(file)
     }
 
-    fn write(&self) -> Result<(), BackupError> {
+    fn write(&self) -> Result<(), Error> {
         let text = serde_json::to_vec_pretty(&self.known).unwrap_or_default();
         write_atomic(&self.path, &text, WriteOptions::SECRET.replacing(true))
-            .map_err(BackupError::io(&self.path, "cannot be written"))
+            .map_err(Error::io(&self.path, "cannot be written"))
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         let challenges = known.challenges(&known.unproven(&recipients)).unwrap();
         assert_eq!(challenges.len(), 2);
         assert!(Decryptor::new(&*challenges[0].file, &identities[1..]).is_err());
-        assert!(matches!(known.answer("0123456789"), Err(BackupError::Answer)));
+        assert!(matches!(known.answer("0123456789"), Err(Error::Answer)));
 
         known.answer(&opened(&identities[0], &challenges[0])).unwrap();
         let mut known = Recipients::read(directory.path()).unwrap();

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     binlogs::{Archive, Transaction},
     check::{BadObject, Checked},
     prove::{Proof, RecoveredGtids},
@@ -172,8 +172,8 @@ impl ListReport {
     /// Reads the receipts of a host.
     ///
     /// # Errors
-    /// [`BackupError`] if one of them cannot be read.
-    pub fn read(repository: &Repository, host: &str) -> Result<Self, BackupError> {
+    /// [`Error`] if one of them cannot be read.
+    pub fn read(repository: &Repository, host: &str) -> Result<Self, Error> {
         let mut links = Vec::new();
         for number in repository.numbers(host)?.0 {
             links.extend(repository.receipt(host, number)?.map(|(link, _)| link));
@@ -353,8 +353,8 @@ impl<'r> RestoreReport<'r> {
     /// Appends the report to a file, as a line of JSON.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be written.
-    pub fn record(&self, path: &Path) -> Result<(), BackupError> {
+    /// [`Error::Io`] if the file cannot be written.
+    pub fn record(&self, path: &Path) -> Result<(), Error> {
         let append = || {
             let mut line = serde_json::to_vec(self)?;
             line.push(b'\n');
@@ -362,7 +362,7 @@ impl<'r> RestoreReport<'r> {
             file.write_all(&line)?;
             file.sync_all()
         };
-        append().map_err(BackupError::io(path, "cannot be written"))
+        append().map_err(Error::io(path, "cannot be written"))
     }
 
     /// Adds the result of a replay of binary logs.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use archive::{
-    ArchiveError, Digest, HashingStream, Receipt, RepositoryDescription,
+    Digest, Error as ArchiveError, HashingStream, Receipt, RepositoryDescription,
     chain::Link,
     names::{self, Number},
     pack::MAX_PACK_BYTES,
@@ -17,7 +17,7 @@ use archive::{
 use jiff::Timestamp;
 use store::{Error as StoreError, Name, Put, Store};
 
-use crate::BackupError;
+use crate::Error;
 
 /// An opened repository.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ impl Repository {
     /// Opens a repository.
     ///
     /// # Errors
-    /// [`BackupError::NoRepository`], [`BackupError::Repository`], [`BackupError::Store`].
-    pub fn open(store: Box<dyn Store>) -> Result<Self, BackupError> {
+    /// [`Error::NoRepository`], [`Error::Repository`], [`Error::Store`].
+    pub fn open(store: Box<dyn Store>) -> Result<Self, Error> {
         let location = store.location();
         let Some(bytes) = read(&*store, names::REPOSITORY, repository::MAX_BYTES)? else {
-            return Err(BackupError::NoRepository { location });
+            return Err(Error::NoRepository { location });
         };
         let description = RepositoryDescription::parse(&bytes)
-            .map_err(|error| BackupError::Repository { location, reason: error.to_string() })?;
+            .map_err(|error| Error::Repository { location, reason: error.to_string() })?;
         Ok(Self { store, id: description.id, may_read: true })
     }
 
@@ -51,10 +51,10 @@ impl Repository {
     /// Creates a repository in a store that has none. Returns its id.
     ///
     /// # Errors
-    /// [`BackupError::Store`], [`BackupError::Randomness`].
-    pub(crate) fn create(store: &dyn Store) -> Result<(Put, String), BackupError> {
+    /// [`Error::Store`], [`Error::Randomness`].
+    pub(crate) fn create(store: &dyn Store) -> Result<(Put, String), Error> {
         let mut id = [0; repository::ID_BYTES];
-        aws_lc_rs::rand::fill(&mut id).map_err(|_| BackupError::Randomness)?;
+        aws_lc_rs::rand::fill(&mut id).map_err(|_| Error::Randomness)?;
         let description = RepositoryDescription::new(id, Timestamp::now());
         let bytes = description.encode()?;
         let put = store.put_new(&name(names::REPOSITORY)?, &mut Cursor::new(&bytes), bytes.len() as u64)?;
@@ -70,20 +70,20 @@ impl Repository {
     /// Lengths of all objects of a host, by name.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub(crate) fn lengths(&self, host: &str) -> Result<BTreeMap<String, u64>, BackupError> {
+    /// [`Error::Store`].
+    pub(crate) fn lengths(&self, host: &str) -> Result<BTreeMap<String, u64>, Error> {
         let listed = self.store.list(&names::of_host(host))?;
         Ok(listed.into_iter().map(|of| (of.name.to_string(), of.bytes)).collect())
     }
 
     /// Whether an existing object is the one that was to be put: the store's answer to an earlier attempt may have been
     /// lost. A host that cannot read assumes it is.
-    pub(crate) fn is_ours(&self, object: &str, expected: Object) -> Result<bool, BackupError> {
+    pub(crate) fn is_ours(&self, object: &str, expected: Object) -> Result<bool, Error> {
         if !self.may_read {
             return Ok(true);
         }
         match check_sum(object, self.object(object)?, expected) {
-            Err(BackupError::Object { source: ArchiveError::Digest { .. }, .. }) => Ok(false),
+            Err(Error::Object { source: ArchiveError::Digest { .. }, .. }) => Ok(false),
             checked => checked.map(|()| true),
         }
     }
@@ -103,8 +103,8 @@ impl Repository {
     /// Names of the hosts that have receipts.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub fn hosts(&self) -> Result<Vec<String>, BackupError> {
+    /// [`Error::Store`].
+    pub fn hosts(&self) -> Result<Vec<String>, Error> {
         let listed = self.store.list(names::HOSTS)?;
         let of_receipt = listed.iter().filter_map(|listed| {
             let host = names::host(listed.name.as_str())?;
@@ -118,12 +118,12 @@ impl Repository {
     /// Resolves a host: the named one, or the only one in the repository.
     ///
     /// # Errors
-    /// [`BackupError::Host`].
-    pub fn host(&self, named: Option<&str>) -> Result<String, BackupError> {
+    /// [`Error::Host`].
+    pub fn host(&self, named: Option<&str>) -> Result<String, Error> {
         if let Some(host) = named {
             return Ok(host.to_owned());
         }
-        let unclear = |reason: String| BackupError::Host { location: self.store.location(), reason };
+        let unclear = |reason: String| Error::Host { location: self.store.location(), reason };
         match self.hosts()?.as_slice() {
             [only] => Ok(only.clone()),
             [] => Err(unclear("it has no backups".to_owned())),
@@ -132,15 +132,15 @@ impl Repository {
     }
 
     /// The error that a host has no such backup.
-    pub(crate) fn no_backup(&self, host: &str, wanted: &str) -> BackupError {
-        BackupError::NoBackup { location: self.store.location(), host: host.to_owned(), wanted: wanted.to_owned() }
+    pub(crate) fn no_backup(&self, host: &str, wanted: &str) -> Error {
+        Error::NoBackup { location: self.store.location(), host: host.to_owned(), wanted: wanted.to_owned() }
     }
 
     /// Numbers of a host's receipts, and the highest number in use.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, Number), BackupError> {
+    /// [`Error::Store`].
+    pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, Number), Error> {
         let listed = self.store.list(&names::receipts(host))?;
         let found: Vec<_> = listed.iter().filter_map(|of| names::receipt_number(host, of.name.as_str())).collect();
         // An interrupted run may have left a manifest without a receipt.
@@ -154,15 +154,15 @@ impl Repository {
     /// A receipt and its stored bytes; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`BackupError::Object`], [`BackupError::Store`].
-    pub fn receipt(&self, host: &str, number: Number) -> Result<Option<(Link, Vec<u8>)>, BackupError> {
+    /// [`Error::Object`], [`Error::Store`].
+    pub fn receipt(&self, host: &str, number: Number) -> Result<Option<(Link, Vec<u8>)>, Error> {
         let object = names::receipt(host, number);
         let Some(bytes) = read(&*self.store, &object, receipt::MAX_BYTES)? else { return Ok(None) };
-        let unusable = |source| BackupError::Object { object: object.clone(), source };
+        let unusable = |source| Error::Object { object: object.clone(), source };
         let receipt = Receipt::parse(&bytes).map_err(unusable)?;
         if (receipt.repo.as_str(), receipt.host.as_str(), receipt.number) != (self.id.as_str(), host, number) {
             let reason = "it was written for another name, host or repository".to_owned();
-            return Err(BackupError::Untrusted { object, reason });
+            return Err(Error::Untrusted { object, reason });
         }
         Ok(Some((Link { sha256: Digest::compute(&bytes), receipt }, bytes)))
     }
@@ -170,14 +170,8 @@ impl Repository {
     /// Verifies that the receipt is signed by an allowed signer of the host.
     ///
     /// # Errors
-    /// [`BackupError::Untrusted`].
-    pub fn judge(
-        &self,
-        host: &str,
-        number: Number,
-        receipt: &[u8],
-        signers: &AllowedSigners,
-    ) -> Result<(), BackupError> {
+    /// [`Error::Untrusted`].
+    pub fn judge(&self, host: &str, number: Number, receipt: &[u8], signers: &AllowedSigners) -> Result<(), Error> {
         self.judge_object(&names::signature(host, number), host, receipt, signers)
     }
 
@@ -188,8 +182,8 @@ impl Repository {
         host: &str,
         receipt: &[u8],
         signers: &AllowedSigners,
-    ) -> Result<(), BackupError> {
-        let untrusted = |reason: String| BackupError::Untrusted { object: object.to_owned(), reason };
+    ) -> Result<(), Error> {
+        let untrusted = |reason: String| Error::Untrusted { object: object.to_owned(), reason };
         let text = read(&*self.store, object, MAX_SIGNATURE_BYTES as u64)?;
         let text = text.ok_or_else(|| untrusted("there is no signature".to_owned()))?;
         let signature = Signature::parse(&text).map_err(|error| untrusted(error.to_string()))?;
@@ -200,8 +194,8 @@ impl Repository {
     /// Opens an object for reading.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub fn object(&self, object: &str) -> Result<HashingStream<Box<dyn Read + Send>>, BackupError> {
+    /// [`Error::Store`].
+    pub fn object(&self, object: &str) -> Result<HashingStream<Box<dyn Read + Send>>, Error> {
         Ok(HashingStream::new(self.store.get(&name(object)?, None)?))
     }
 }
@@ -212,8 +206,8 @@ pub(crate) fn read_pack(
     object: &str,
     expected: Object,
     bytes: &mut Vec<u8>,
-) -> Result<(), BackupError> {
-    let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
+) -> Result<(), Error> {
+    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     if expected.bytes > MAX_PACK_BYTES {
         return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
     }
@@ -227,11 +221,11 @@ pub(crate) fn read_whole(
     object: &str,
     expected: Object,
     bytes: &mut Vec<u8>,
-) -> Result<(), BackupError> {
+) -> Result<(), Error> {
     bytes.clear();
     let mut read = repository.object(object)?;
     let filled = read.by_ref().take(expected.bytes).read_to_end(bytes);
-    filled.map_err(|source| BackupError::Object { object: object.to_owned(), source: source.into() })?;
+    filled.map_err(|source| Error::Object { object: object.to_owned(), source: source.into() })?;
     check_sum(object, read, expected)
 }
 
@@ -240,21 +234,21 @@ pub(crate) fn check_sum(
     object: &str,
     read: HashingStream<Box<dyn Read + Send>>,
     expected: Object,
-) -> Result<(), BackupError> {
+) -> Result<(), Error> {
     let mut read = read;
     let rest = io::copy(&mut read, &mut io::sink());
-    rest.map_err(|source| BackupError::Object { object: object.to_owned(), source: source.into() })?;
+    rest.map_err(|source| Error::Object { object: object.to_owned(), source: source.into() })?;
     let (_, found, found_bytes) = read.finish();
     if (found, found_bytes) == (expected.sha256, expected.bytes) {
         return Ok(());
     }
     let source = ArchiveError::Digest { expected: expected.sha256, found, bytes: expected.bytes, found_bytes };
-    Err(BackupError::Object { object: object.to_owned(), source })
+    Err(Error::Object { object: object.to_owned(), source })
 }
 
 /// Whether the store denied access.
-pub(crate) fn is_denied(error: &BackupError) -> bool {
-    matches!(error, BackupError::Store(error) if error.is_denied())
+pub(crate) fn is_denied(error: &Error) -> bool {
+    matches!(error, Error::Store(error) if error.is_denied())
 }
 
 /// Whether an earlier attempt may have put the same receipt.
@@ -271,7 +265,7 @@ pub(crate) fn put_signed(
     signature: &[u8],
     receipt: &[u8],
     attempt: Attempt,
-) -> Result<bool, BackupError> {
+) -> Result<bool, Error> {
     for (object, bytes) in [(signature_name, signature), (receipt_name, receipt)] {
         let expected = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
         let put = repository.store().put_new(&name(object)?, &mut Cursor::new(bytes), expected.bytes)?;
@@ -288,18 +282,18 @@ pub(crate) fn put_signed(
 }
 
 /// Converts a name that this program built.
-pub(crate) fn name(text: &str) -> Result<Name, BackupError> {
-    text.parse().map_err(|error: store::InvalidName| BackupError::Archive(ArchiveError::Io(io::Error::other(error))))
+pub(crate) fn name(text: &str) -> Result<Name, Error> {
+    text.parse().map_err(|error: store::InvalidName| Error::Archive(ArchiveError::Io(io::Error::other(error))))
 }
 
 /// Reads an object of at most `most_bytes` bytes; `None` if it does not exist.
-pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<Option<Vec<u8>>, BackupError> {
+pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<Option<Vec<u8>>, Error> {
     let input = match store.get(&name(object)?, None) {
         Err(StoreError::Missing { .. }) => return Ok(None),
         input => input?,
     };
     let mut bytes = Vec::new();
     let read = input.take(most_bytes).read_to_end(&mut bytes);
-    read.map_err(|source| BackupError::Object { object: object.to_owned(), source: source.into() })?;
+    read.map_err(|source| Error::Object { object: object.to_owned(), source: source.into() })?;
     Ok(Some(bytes))
 }

@@ -13,13 +13,13 @@ use transfer::{
     sender::{SourceFile, key_files::key_files},
 };
 
-use crate::{BackupError, live};
+use crate::{Error, live};
 
 /// Maximum length of a file that is searched for a private key.
 const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// Scans a data directory; also returns the files left out, with reasons.
-pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
+pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), Error> {
     let selection = Selection { include: Vec::new(), exclude: live::excluded().collect() };
     let mut plan = Plan::scan(root, &selection)?;
     let mut left_out: Vec<(Vec<u8>, LeftOut)> = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
 }
 
 /// Whether a small file contains a private key in PEM (RFC 7468).
-fn is_private_key(plan: &Plan, number: usize) -> Result<bool, BackupError> {
+fn is_private_key(plan: &Plan, number: usize) -> Result<bool, Error> {
     let Some(planned) = plan.entries.get(number) else { return Ok(false) };
     let name = planned.entry.path.as_path().file_name().unwrap_or_default().to_string_lossy();
     // Rows of a table may contain such text, but are not a key of the server.

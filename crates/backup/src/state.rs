@@ -27,7 +27,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{BackupError, recipients::Recipients};
+use crate::{Error, recipients::Recipients};
 
 const LOCK: &str = "lock";
 const SECRET: &str = "secret";
@@ -91,11 +91,11 @@ pub(crate) struct Base {
 
 impl State {
     /// Opens the state below `root` and locks it.
-    pub(crate) fn open(root: &Path, repository: &str, host: &str) -> Result<Self, BackupError> {
+    pub(crate) fn open(root: &Path, repository: &str, host: &str) -> Result<Self, Error> {
         let directory = root.join(repository).join(host);
         make_directory(&directory)?;
         let path = directory.join(LOCK);
-        let Some(lock) = lock(&path)? else { return Err(BackupError::Busy { path }) };
+        let Some(lock) = lock(&path)? else { return Err(Error::Busy { path }) };
         let secret = secret(&directory.join(SECRET))?;
         let state = Self { directory, _lock: lock, secret };
         state.remove(|name| name.ends_with(PART))?;
@@ -103,7 +103,7 @@ impl State {
     }
 
     /// State of the newest backup; `None` if there is no such backup, or it cannot be read.
-    pub(crate) fn newest(&self) -> Result<Option<SavedState>, BackupError> {
+    pub(crate) fn newest(&self) -> Result<Option<SavedState>, Error> {
         let mut numbers: Vec<Number> = self.names()?.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();
         let Some(number) = numbers.last() else { return Ok(None) };
@@ -116,44 +116,44 @@ impl State {
     }
 
     /// What is known about the host's recipients.
-    pub(crate) fn recipients(&self) -> Result<Recipients, BackupError> {
+    pub(crate) fn recipients(&self) -> Result<Recipients, Error> {
         Recipients::read(&self.directory)
     }
 
     /// Starts writing the state of a backup.
-    pub(crate) fn begin(&self, number: Number) -> Result<Draft, BackupError> {
+    pub(crate) fn begin(&self, number: Number) -> Result<Draft, Error> {
         let target = self.directory.join(directory_name(number));
         let directory = self.directory.join(format!("{}{PART}", directory_name(number)));
         let made = DirBuilder::new().mode(0o700).create(&directory);
-        made.map_err(BackupError::io(&directory, "cannot be created"))?;
+        made.map_err(Error::io(&directory, "cannot be created"))?;
         let pages = create(&directory.join(PAGES), true)?;
         Ok(Draft { directory, target, pages })
     }
 
     /// Records a number that a backup uses, before any object of this name exists in the repository.
-    pub(crate) fn reserve(&self, number: Number) -> Result<(), BackupError> {
+    pub(crate) fn reserve(&self, number: Number) -> Result<(), Error> {
         let path = self.directory.join(RESERVED);
         let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
-        written.map_err(BackupError::io(&path, "cannot be written"))
+        written.map_err(Error::io(&path, "cannot be written"))
     }
 
     /// The highest number that was reserved; 0 if none was.
-    pub(crate) fn reserved(&self) -> Result<Number, BackupError> {
+    pub(crate) fn reserved(&self) -> Result<Number, Error> {
         let path = self.directory.join(RESERVED);
         match fs::read_to_string(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
             read => {
-                let text = read.map_err(BackupError::io(&path, "cannot be read"))?;
-                text.trim().parse().map_err(|_| BackupError::io(&path, "cannot be used")(ErrorKind::InvalidData.into()))
+                let text = read.map_err(Error::io(&path, "cannot be read"))?;
+                text.trim().parse().map_err(|_| Error::io(&path, "cannot be used")(ErrorKind::InvalidData.into()))
             }
         }
     }
 
     /// Records that the receipt of a backup is in the repository.
-    pub(crate) fn mark_committed(&self, number: Number) -> Result<(), BackupError> {
+    pub(crate) fn mark_committed(&self, number: Number) -> Result<(), Error> {
         let path = self.directory.join(directory_name(number)).join(COMMITTED);
         let written = files::write_atomic(&path, b"", WriteOptions::SECRET.replacing(true));
-        written.map_err(BackupError::io(&path, "cannot be written"))
+        written.map_err(Error::io(&path, "cannot be written"))
     }
 
     pub(crate) fn is_committed(&self, number: Number) -> bool {
@@ -161,19 +161,19 @@ impl State {
     }
 
     /// Removes the state of all other backups.
-    pub(crate) fn forget_others(&self, number: Number) -> Result<(), BackupError> {
+    pub(crate) fn forget_others(&self, number: Number) -> Result<(), Error> {
         self.remove(|name| name.parse::<Number>().is_ok_and(|other| other != number))
     }
 
-    fn names(&self) -> Result<Vec<String>, BackupError> {
-        let items = fs::read_dir(&self.directory).map_err(BackupError::io(&self.directory, "cannot be listed"))?;
+    fn names(&self) -> Result<Vec<String>, Error> {
+        let items = fs::read_dir(&self.directory).map_err(Error::io(&self.directory, "cannot be listed"))?;
         Ok(items.flatten().filter_map(|item| item.file_name().into_string().ok()).collect())
     }
 
-    fn remove(&self, is_old: impl Fn(&str) -> bool) -> Result<(), BackupError> {
+    fn remove(&self, is_old: impl Fn(&str) -> bool) -> Result<(), Error> {
         for name in self.names()?.iter().filter(|name| is_old(name)) {
             let path = self.directory.join(name);
-            fs::remove_dir_all(&path).map_err(BackupError::io(&path, "cannot be removed"))?;
+            fs::remove_dir_all(&path).map_err(Error::io(&path, "cannot be removed"))?;
         }
         Ok(())
     }
@@ -212,7 +212,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Creates a temporary file for data that is sent to the repository.
-    pub(crate) fn temporary_file(&self, name: &str) -> Result<(PathBuf, File), BackupError> {
+    pub(crate) fn temporary_file(&self, name: &str) -> Result<(PathBuf, File), Error> {
         let path = self.directory.join(name);
         let file = create(&path, true)?;
         Ok((path, file))
@@ -225,8 +225,8 @@ impl Draft {
         files: &[Option<FileState>],
         receipt: &[u8],
         signature: &[u8],
-    ) -> Result<(), BackupError> {
-        let failed = |path: &Path| BackupError::io(path, "cannot be written");
+    ) -> Result<(), Error> {
+        let failed = |path: &Path| Error::io(path, "cannot be written");
         let path = self.directory.join(MANIFEST);
         write_manifest(&path, manifest)?;
         let path = self.directory.join(FILES);
@@ -250,41 +250,41 @@ impl Draft {
 }
 
 /// Locks a file, creating it if necessary; `None` if another process has the lock.
-pub(crate) fn lock(path: &Path) -> Result<Option<File>, BackupError> {
+pub(crate) fn lock(path: &Path) -> Result<Option<File>, Error> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-    let file = file.map_err(BackupError::io(path, "cannot be opened"))?;
+    let file = file.map_err(Error::io(path, "cannot be opened"))?;
     Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file))
 }
 
 /// Creates the state directory of a host, if necessary.
-pub(crate) fn make_directory(directory: &Path) -> Result<(), BackupError> {
+pub(crate) fn make_directory(directory: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(BackupError::io(directory, "the state directory of this host cannot be created"))
+    made.map_err(Error::io(directory, "the state directory of this host cannot be created"))
 }
 
 /// Position of the newest backup of this host in the binary log, if its state has one.
-pub(crate) fn newest_position(directory: &Path) -> Result<Option<Position>, BackupError> {
+pub(crate) fn newest_position(directory: &Path) -> Result<Option<Position>, Error> {
     let Ok(items) = fs::read_dir(directory) else { return Ok(None) };
     let number = |name: std::ffi::OsString| name.to_str()?.parse::<Number>().ok();
     let newest = items.flatten().filter_map(|item| number(item.file_name())).max();
     let Some(newest) = newest else { return Ok(None) };
     let path = directory.join(directory_name(newest)).join(MANIFEST);
     let Ok(file) = File::open(&path) else { return Ok(None) };
-    let decoder = zstd::Decoder::new(file).map_err(BackupError::io(&path, "cannot be read"))?;
+    let decoder = zstd::Decoder::new(file).map_err(Error::io(&path, "cannot be read"))?;
     Ok(Manifest::read(&mut BufReader::new(decoder)).ok().and_then(|manifest| manifest.head.position))
 }
 
-fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), BackupError> {
-    let failed = |source| BackupError::Io { path: path.to_owned(), doing: "cannot be written", source };
+fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let failed = |source| Error::Io { path: path.to_owned(), doing: "cannot be written", source };
     let mut out = zstd::Encoder::new(BufWriter::new(create(path, false)?), 1).map_err(failed)?;
     manifest.write(&mut out)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
     file.and_then(|file| file.sync_all()).map_err(failed)
 }
 
-fn create(path: &Path, read: bool) -> Result<File, BackupError> {
+fn create(path: &Path, read: bool) -> Result<File, Error> {
     let created = OpenOptions::new().write(true).read(read).create_new(true).mode(0o600).open(path);
-    created.map_err(BackupError::io(path, "cannot be created"))
+    created.map_err(Error::io(path, "cannot be created"))
 }
 
 fn directory_name(number: Number) -> String {
@@ -292,15 +292,14 @@ fn directory_name(number: Number) -> String {
 }
 
 /// The secret of this state; created at first use.
-fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, BackupError> {
+fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, Error> {
     let mut made = Zeroizing::new([0; SECRET_BYTES]);
-    aws_lc_rs::rand::fill(made.as_mut()).map_err(|_| BackupError::Randomness)?;
+    aws_lc_rs::rand::fill(made.as_mut()).map_err(|_| Error::Randomness)?;
     match files::write_atomic(path, made.as_slice(), WriteOptions::SECRET) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        installed => installed.map_err(BackupError::io(path, "cannot be written"))?,
+        installed => installed.map_err(Error::io(path, "cannot be written"))?,
     }
-    let bytes = fs::read(path).map(Zeroizing::new).map_err(BackupError::io(path, "cannot be read"))?;
-    let wrong =
-        || BackupError::Io { path: path.to_owned(), doing: "cannot be used", source: ErrorKind::InvalidData.into() };
+    let bytes = fs::read(path).map(Zeroizing::new).map_err(Error::io(path, "cannot be read"))?;
+    let wrong = || Error::Io { path: path.to_owned(), doing: "cannot be used", source: ErrorKind::InvalidData.into() };
     bytes.as_slice().try_into().map(Zeroizing::new).map_err(|_| wrong())
 }

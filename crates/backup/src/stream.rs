@@ -14,7 +14,7 @@ use transfer::sender::file_stream::{FileAttributes, FileStream, Piece, send_stre
 use transfer::sender::{Destination, SendSettings, Session};
 use transfer::summary::Summary;
 
-use crate::error::BackupError;
+use crate::error::Error;
 
 /// Note from the sender to the receiver, followed by the name of the program.
 const UNPREPARED: &str = "unprepared backup by ";
@@ -32,13 +32,13 @@ impl Streamed {
     /// A backup of the running server of a data directory.
     ///
     /// # Errors
-    /// [`BackupError`], also if no server runs on it.
-    pub fn new(datadir: &DataDir, settings: Settings) -> Result<Self, BackupError> {
+    /// [`Error`], also if no server runs on it.
+    pub fn new(datadir: &DataDir, settings: Settings) -> Result<Self, Error> {
         let path = datadir.path();
         let metadata = std::fs::metadata(path);
-        let metadata = metadata.map_err(|source| BackupError::Unreadable { path: path.to_owned(), source })?;
+        let metadata = metadata.map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
         if datadir.server()?.is_none() {
-            return Err(BackupError::NoServer { path: path.to_owned() });
+            return Err(Error::NoServer { path: path.to_owned() });
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let attributes = FileAttributes {

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::geteuid;
 
-use crate::BackupError;
+use crate::Error;
 
 const PREFIX: &str = "sealant-restore-";
 
@@ -22,8 +22,8 @@ impl TemporaryDirectory {
     /// Chooses a name below `parent`, and removes the directories that killed processes have left there.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if `parent` cannot be listed, or such a directory cannot be removed.
-    pub(crate) fn below(parent: &Path) -> Result<Self, BackupError> {
+    /// [`Error::Io`] if `parent` cannot be listed, or such a directory cannot be removed.
+    pub(crate) fn below(parent: &Path) -> Result<Self, Error> {
         remove_stale(parent, PREFIX)?;
         Ok(Self { path: parent.join(format!("{PREFIX}{}", std::process::id())) })
     }
@@ -36,8 +36,8 @@ impl TemporaryDirectory {
 
 /// Removes the directories that killed processes left below `parent`. Their names are `prefix`, the id of a process
 /// that no longer runs, and optionally a suffix after `-`.
-pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), BackupError> {
-    let items = fs::read_dir(parent).map_err(BackupError::io(parent, "cannot be listed"))?;
+pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), Error> {
+    let items = fs::read_dir(parent).map_err(Error::io(parent, "cannot be listed"))?;
     for item in items.flatten() {
         let name = item.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(prefix)?.split('-').next()?.parse::<u32>().ok());
@@ -46,7 +46,7 @@ pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), BackupErro
             .is_ok_and(|metadata| metadata.is_dir() && (geteuid().is_root() || metadata.uid() == geteuid().as_raw()));
         if is_own && process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
             let path = item.path();
-            fs::remove_dir_all(&path).map_err(BackupError::io(&path, "cannot be removed"))?;
+            fs::remove_dir_all(&path).map_err(Error::io(&path, "cannot be removed"))?;
         }
     }
     Ok(())

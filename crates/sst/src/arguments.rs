@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::SstError;
+use crate::error::Error;
 
 /// Role of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Arguments {
     /// Parses the arguments after the program's name, in any order. Unknown ones are ignored.
     ///
     /// # Errors
-    /// [`SstError::Arguments`] if the role, the address or the data directory is missing.
-    pub fn parse(message: impl IntoIterator<Item = String>) -> Result<Self, SstError> {
+    /// [`Error::Arguments`] if the role, the address or the data directory is missing.
+    pub fn parse(message: impl IntoIterator<Item = String>) -> Result<Self, Error> {
         let mut found = ParsedArguments::default();
         let mut message = message.into_iter().peekable();
         while let Some(word) = message.next() {
@@ -97,12 +97,12 @@ impl ParsedArguments {
         value.filter(|value| !value.is_empty())
     }
 
-    fn into_arguments(self) -> Result<Arguments, SstError> {
-        let missing = |name: &str| SstError::Arguments(format!("--{name} is missing"));
+    fn into_arguments(self) -> Result<Arguments, Error> {
+        let missing = |name: &str| Error::Arguments(format!("--{name} is missing"));
         let role = match self.value("role").as_deref() {
             Some("joiner") => Role::Joiner,
             Some("donor") => Role::Donor,
-            Some(other) => return Err(SstError::Arguments(format!("--role {other} is neither joiner nor donor"))),
+            Some(other) => return Err(Error::Arguments(format!("--role {other} is neither joiner nor donor"))),
             None => return Err(missing("role")),
         };
         let path = |name: &str| self.value(name).map(PathBuf::from);
@@ -130,7 +130,7 @@ impl ParsedArguments {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Arguments, SstError> {
+    fn parse(text: &str) -> Result<Arguments, Error> {
         Arguments::parse(text.split_whitespace().map(str::to_owned))
     }
 

@@ -22,8 +22,8 @@ use transfer::{
 use verify::size;
 
 use crate::{
-    BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::SstError,
-    layout::Layout, marker, options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
+    BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::Error, layout::Layout,
+    marker, options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
 };
 
 /// Number of data connections.
@@ -45,7 +45,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Runs the transfer that the server requested.
 ///
 /// # Errors
-/// [`SstError`]. The server notices it because this process ends without its last line, and then
+/// [`Error`]. The server notices it because this process ends without its last line, and then
 /// releases its lock.
 pub fn run(
     arguments: &Arguments,
@@ -53,7 +53,7 @@ pub fn run(
     auth: Option<&str>,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
-) -> Result<(), SstError> {
+) -> Result<(), Error> {
     let destination = destination(arguments, options, auth, report)?;
     let ordered = arguments.gtid.as_deref().and_then(Position::parse);
     let domain = arguments.gtid_domain_id.as_deref().and_then(|domain| domain.parse().ok());
@@ -70,11 +70,11 @@ pub fn run(
     let mut session = Session::open(&destination, &settings, &progress)?;
     report.line(format!("connected to {}", arguments.address));
     if arguments.bypass {
-        let position = ordered.ok_or(SstError::Position { from: "the server" })?.with_domain(domain);
+        let position = ordered.ok_or(Error::Position { from: "the server" })?.with_domain(domain);
         server_pipe.resume_writes()?;
         session.send_note(&format!("{BYPASS} {position}"))?;
         if session.receive_note()? != TAKEN {
-            return Err(SstError::OtherRelease);
+            return Err(Error::OtherRelease);
         }
         report.line(format!("the joiner's data is good up to the write-sets it misses; position {position}"));
         return server_pipe.done(&position);
@@ -83,7 +83,7 @@ pub fn run(
     let joiner_has_binlog = match session.receive_note()?.as_str() {
         BINLOG => true,
         NO_BINLOG => false,
-        _ => return Err(SstError::OtherRelease),
+        _ => return Err(Error::OtherRelease),
     };
     let layout = Layout::new(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
@@ -99,7 +99,7 @@ pub fn run(
 
 /// Runs a long operation, such as a scan of very many files, while the connection is kept alive: a
 /// peer that receives nothing for a minute disconnects.
-fn with_keepalive<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send) -> Result<T, SstError> {
+fn with_keepalive<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     thread::scope(|scope| {
         let worker = scope.spawn(work);
         while !worker.is_finished() {
@@ -131,7 +131,7 @@ struct DonorRun<'g> {
 
 impl DonorRun<'_> {
     /// Sends everything.
-    fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, SstError> {
+    fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, Error> {
         let (began, progress, report) = (Instant::now(), self.progress, self.report);
         let copy = match ordered.map(|ordered| (self.copy(&mut session), ordered)) {
             Some((Ok(copy), ordered)) => copy.map(|copy| (copy, ordered)),
@@ -165,7 +165,7 @@ impl DonorRun<'_> {
     }
 
     /// Sends everything, from the copy if there is one, and the position.
-    fn send(&self, copy: Option<&(SnapshotCopy, Position)>, session: &mut Session<'_>) -> Result<Position, SstError> {
+    fn send(&self, copy: Option<&(SnapshotCopy, Position)>, session: &mut Session<'_>) -> Result<Position, Error> {
         let sent = match copy {
             Some((copy, ordered)) => self.send_copy(copy, session).map(|()| ordered.clone()),
             None => self.send_while_writing(session).and_then(|()| self.send_under_lock(session)),
@@ -180,7 +180,7 @@ impl DonorRun<'_> {
 
     /// Makes an atomic copy, if the file system supports it. The server takes no lock for it: what
     /// it wrote since the position of the request, the joiner has twice or gets from the cluster.
-    fn copy(&self, session: &mut Session<'_>) -> Result<Option<SnapshotCopy>, SstError> {
+    fn copy(&self, session: &mut Session<'_>) -> Result<Option<SnapshotCopy>, Error> {
         let choice = self.options.sst("sealant-snapshot").unwrap_or("auto");
         if choice == "off" {
             return Ok(None);
@@ -232,7 +232,7 @@ impl DonorRun<'_> {
         })
     }
 
-    fn send_copy(&self, copy: &SnapshotCopy, session: &mut Session<'_>) -> Result<(), SstError> {
+    fn send_copy(&self, copy: &SnapshotCopy, session: &mut Session<'_>) -> Result<(), Error> {
         let (plan, log) = with_keepalive(session, || self.layout.plan_of_copy(copy.root()))??;
         session.round(&plan, None, Source::Static)?;
         copy.prove()?;
@@ -240,7 +240,7 @@ impl DonorRun<'_> {
     }
 
     /// Sends everything, and then repeatedly what has changed, until little is left.
-    fn send_while_writing(&self, session: &mut Session<'_>) -> Result<(), SstError> {
+    fn send_while_writing(&self, session: &mut Session<'_>) -> Result<(), Error> {
         let mut before = u64::MAX;
         for number in 1..=MAX_ROUNDS {
             let (plan, began) = (with_keepalive(session, || self.plan())??, Instant::now());
@@ -267,7 +267,7 @@ impl DonorRun<'_> {
 
     /// Plans what is sent from the server's own files. MariaDB maps its redo log if it is in memory
     /// (tmpfs, DAX), and writes to it without changing its timestamps.
-    fn plan(&self) -> Result<Plan, SstError> {
+    fn plan(&self) -> Result<Plan, Error> {
         let mut plan = self.layout.plan()?;
         // Log tables are written under any lock; the joiner's server repairs them when it opens
         // them.
@@ -283,7 +283,7 @@ impl DonorRun<'_> {
     }
 
     /// Asks the server to stop writing, and sends the remaining changes.
-    fn send_under_lock(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
+    fn send_under_lock(&self, session: &mut Session<'_>) -> Result<Position, Error> {
         let datadir = self.layout.datadir();
         marker::clear(datadir)?;
         session.set_timeout(TIMEOUT_UNDER_LOCK)?;
@@ -295,7 +295,7 @@ impl DonorRun<'_> {
                 break position;
             }
             if asked.elapsed() > FLUSH_TIMEOUT {
-                return Err(SstError::NotFlushedInTime { seconds: FLUSH_TIMEOUT.as_secs() });
+                return Err(Error::NotFlushedInTime { seconds: FLUSH_TIMEOUT.as_secs() });
             }
         };
         let unchanged = Instant::now();
@@ -313,7 +313,7 @@ impl DonorRun<'_> {
 }
 
 /// `rlimit` as in `pv` and the servers' own methods: bytes per second, with suffix k, m, g or t.
-fn rate(options: &Options) -> Result<Option<u64>, SstError> {
+fn rate(options: &Options) -> Result<Option<u64>, Error> {
     let Some(text) = options.sst("rlimit") else { return Ok(None) };
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..).unwrap_or_default().to_ascii_lowercase().as_str() {
@@ -326,7 +326,7 @@ fn rate(options: &Options) -> Result<Option<u64>, SstError> {
     };
     let rate = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
     let reason = || "not a number of bytes with an optional suffix k, m, g or t".to_owned();
-    rate.filter(|rate| *rate > 0).map(Some).ok_or_else(|| SstError::Option { option: "rlimit", reason: reason() })
+    rate.filter(|rate| *rate > 0).map(Some).ok_or_else(|| Error::Option { option: "rlimit", reason: reason() })
 }
 
 /// Address of the joiner, and how to authenticate it.
@@ -335,8 +335,8 @@ fn destination(
     options: &Options,
     auth: Option<&str>,
     report: &Report<'_>,
-) -> Result<Destination, SstError> {
-    let token: PairingToken = auth.and_then(|auth| auth.parse().ok()).ok_or(SstError::NoSecret)?;
+) -> Result<Destination, Error> {
+    let token: PairingToken = auth.and_then(|auth| auth.parse().ok()).ok_or(Error::NoSecret)?;
     let address = arguments.address.split('/').next().unwrap_or_default();
     let (host, port) = crate::joiner::split(address);
     match (trust::certificates(options, report)?, token.pin) {
@@ -345,15 +345,15 @@ fn destination(
             Ok(Destination::Certified { host, port, identity, authorities, secret })
         }
         (None, Some(pin)) => {
-            let failed = |source| SstError::Address { address: address.to_owned(), source };
+            let failed = |source| Error::Address { address: address.to_owned(), source };
             let addresses = (host, port).to_socket_addrs().map_err(failed)?.map(|address| address.ip()).collect();
             Ok(Destination::Paired(PairingCode { addresses, port, pin, secret: token.secret }))
         }
-        (Some(_), Some(_)) => Err(SstError::TrustDiffers {
+        (Some(_), Some(_)) => Err(Error::TrustDiffers {
             ours: "this node has certificates for state transfers",
             theirs: "the joiner shows none",
         }),
-        (None, None) => Err(SstError::TrustDiffers {
+        (None, None) => Err(Error::TrustDiffers {
             ours: "this node has no certificates for state transfers",
             theirs: "the joiner asks for them",
         }),

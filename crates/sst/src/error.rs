@@ -7,7 +7,7 @@ use transfer::Error as TransferError;
 /// Why a state transfer failed. The message goes to the server's error log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SstError {
+pub enum Error {
     /// The server's arguments are invalid.
     #[error("the server's arguments are invalid: {0}")]
     Arguments(String),
@@ -110,7 +110,7 @@ pub enum SstError {
     ServerGone,
 }
 
-impl SstError {
+impl Error {
     /// The next step, if there is one. Hints of [`TransferError::hint`] do not apply, because they are about commands
     /// that nobody ran here.
     #[must_use]

@@ -21,7 +21,7 @@ use verify::size;
 use crate::{
     BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN,
     arguments::Arguments,
-    error::SstError,
+    error::Error,
     layout::{Layout, remove_tree},
     options::Options,
     position::Position,
@@ -42,13 +42,13 @@ const PORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Runs the transfer that the server requested.
 ///
 /// # Errors
-/// [`SstError`]. The server notices it because this process ends without its last line.
+/// [`Error`]. The server notices it because this process ends without its last line.
 pub fn run(
     arguments: &Arguments,
     options: &Options,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
-) -> Result<(), SstError> {
+) -> Result<(), Error> {
     let layout = Layout::new(arguments, options)?;
     let (host, port) = split(&arguments.address);
     let trust = match trust::certificates(options, report)? {
@@ -61,7 +61,7 @@ pub fn run(
     let token = match (&trust, listening.code()) {
         (Trust::Certificates { secret: Some(secret), .. }, _) => PairingToken { pin: None, secret: secret.clone() },
         (_, Some(code)) => PairingToken { pin: Some(code.pin), secret: code.secret.clone() },
-        _ => return Err(SstError::NoSecret),
+        _ => return Err(Error::NoSecret),
     };
     let known_by = if token.pin.is_some() { "a one-time key" } else { "certificates of [sst]" };
     report.line(format!("listening on {}, TLS 1.3 with {known_by}", listening.address()));
@@ -85,16 +85,16 @@ pub fn run(
         None if first == FULL => full(&layout, session, server_pipe, report)?,
         Some((BYPASS, position)) => bypass(position, session, report)?,
         _ => {
-            session.abort(&SstError::OtherRelease.to_string());
-            return Err(SstError::OtherRelease);
+            session.abort(&Error::OtherRelease.to_string());
+            return Err(Error::OtherRelease);
         }
     };
     server_pipe.position(&position)
 }
 
 /// The existing data is good: nothing is changed.
-fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Result<Position, SstError> {
-    let position = Position::parse(position).ok_or(SstError::Position { from: "the donor" })?;
+fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Result<Position, Error> {
+    let position = Position::parse(position).ok_or(Error::Position { from: "the donor" })?;
     session.send_note(TAKEN)?;
     session.close();
     report.line(format!("the data that is here is good, only write-sets are missing; position {position}"));
@@ -107,7 +107,7 @@ fn full(
     mut session: SenderSession,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
-) -> Result<Position, SstError> {
+) -> Result<Position, Error> {
     if let Err(error) = layout.check_replaceable().and_then(|()| clear_stale(&layout.staging())) {
         session.abort(&error.to_string());
         return Err(error);
@@ -131,16 +131,16 @@ fn full(
     let binlog = received.notes.iter().find_map(|note| note.strip_prefix(BINLOG)?.strip_prefix(' '));
     // The name becomes part of a path.
     if binlog.is_some_and(|name| name.contains('/') || name.contains('\n')) {
-        return Err(SstError::OtherRelease);
+        return Err(Error::OtherRelease);
     }
     layout.replace(binlog)?;
     report.line(format!("everything is in place; position {position}"));
     Ok(position)
 }
 
-fn position_of(received: &Received) -> Result<Position, SstError> {
+fn position_of(received: &Received) -> Result<Position, Error> {
     let said = received.notes.iter().filter_map(|note| note.strip_prefix(POSITION)).next_back();
-    said.and_then(Position::parse).ok_or(SstError::Position { from: "the donor" })
+    said.and_then(Position::parse).ok_or(Error::Position { from: "the donor" })
 }
 
 fn is_disk_full(error: &TransferError) -> bool {
@@ -150,7 +150,7 @@ fn is_disk_full(error: &TransferError) -> bool {
 
 /// Removes leftovers of an earlier attempt. A partial transfer is resumed, but a partly installed
 /// one is of an older state and is removed.
-fn clear_stale(staging: &Path) -> Result<(), SstError> {
+fn clear_stale(staging: &Path) -> Result<(), Error> {
     let inner = staging.join(transfer::plan::STAGING);
     let only_inner =
         fs::read_dir(staging).is_ok_and(|mut items| items.all(|item| item.is_ok_and(|item| item.path() == inner)));
@@ -175,25 +175,19 @@ fn report_while<T: Send>(progress: &Progress, server_pipe: &ServerPipe, work: im
     })
 }
 
-fn expiry(options: &Options) -> Result<Duration, SstError> {
+fn expiry(options: &Options) -> Result<Duration, Error> {
     let Some(text) = options.sst("sst-initial-timeout") else { return Ok(INITIAL_TIMEOUT) };
     match text.parse() {
         Ok(0) => Ok(NO_LIMIT),
         Ok(seconds) => Ok(Duration::from_secs(seconds).min(NO_LIMIT)),
-        Err(_) => Err(SstError::Option { option: "sst-initial-timeout", reason: "not a number of seconds".to_owned() }),
+        Err(_) => Err(Error::Option { option: "sst-initial-timeout", reason: "not a number of seconds".to_owned() }),
     }
 }
 
 /// Listens on the address that the donor gets; on all addresses if it is not an address of this
 /// host.
-fn listen(
-    host: &str,
-    port: u16,
-    layout: &Layout,
-    expiry: Duration,
-    trust: &Trust,
-) -> Result<ReceiverListener, SstError> {
-    let failed = |source| SstError::Address { address: host.to_owned(), source };
+fn listen(host: &str, port: u16, layout: &Layout, expiry: Duration, trust: &Trust) -> Result<ReceiverListener, Error> {
+    let failed = |source| Error::Address { address: host.to_owned(), source };
     let named: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(failed)?.collect();
     let all = named.iter().map(|address| match address.ip() {
         IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
@@ -206,7 +200,7 @@ fn listen(
     let named: Vec<_> = named.iter().filter(|address| literal || !address.ip().is_loopback()).copied().collect();
     let until = Instant::now() + PORT_TIMEOUT;
     loop {
-        let mut last = SstError::Address { address: host.to_owned(), source: io::ErrorKind::AddrNotAvailable.into() };
+        let mut last = Error::Address { address: host.to_owned(), source: io::ErrorKind::AddrNotAvailable.into() };
         for address in named.iter().chain(&all) {
             match ReceiverListener::listen(settings(*address, layout, expiry), trust) {
                 Ok(listening) => return Ok(listening),
@@ -218,7 +212,7 @@ fn listen(
                 Err(error) => return Err(error.into()),
             }
         }
-        let busy = matches!(&last, SstError::Transfer(error) if kind(error) == Some(io::ErrorKind::AddrInUse));
+        let busy = matches!(&last, Error::Transfer(error) if kind(error) == Some(io::ErrorKind::AddrInUse));
         if !busy || Instant::now() > until {
             return Err(last);
         }

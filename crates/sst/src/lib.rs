@@ -34,7 +34,7 @@ mod trust;
 pub use crate::{
     arguments::{Arguments, Role},
     auth::remote_auth,
-    error::SstError,
+    error::Error,
     layout::Layout,
     options::Options,
     parent::{Parent, listening_on},

@@ -5,15 +5,15 @@ use std::{fs, io, path::Path};
 use files::regular::{self, Links};
 use innodb::server_file::{TRANSFER_FAILED as FAILED, TRANSFER_FLUSHED as FLUSHED};
 
-use crate::{error::SstError, position::Position};
+use crate::{error::Error, position::Position};
 
 /// Removes the marker of an earlier attempt.
-pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
+pub(crate) fn clear(datadir: &Path) -> Result<(), Error> {
     for name in [FLUSHED, FAILED] {
         let path = datadir.join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(SstError::file(path, "an old marker cannot be removed")(error));
+                return Err(Error::file(path, "an old marker cannot be removed")(error));
             }
             _ => {}
         }
@@ -22,16 +22,16 @@ pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
 }
 
 /// Returns the position if the server has stopped writing, and removes the marker.
-pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
+pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, Error> {
     const MAX_BYTES: u64 = 4096;
     if datadir.join(FAILED).exists() {
         clear(datadir)?;
-        return Err(SstError::NotFlushed);
+        return Err(Error::NotFlushed);
     }
     let path = datadir.join(FLUSHED);
     let text = match regular::read(&path, Links::Refused, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        text => text.map_err(SstError::file(&path, "cannot be read"))?,
+        text => text.map_err(Error::file(&path, "cannot be read"))?,
     };
     let text = String::from_utf8_lossy(&text);
     // Servers that do not rename it into place leave it empty for a moment.
@@ -39,7 +39,7 @@ pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
         return Ok(None);
     }
     clear(datadir)?;
-    Position::parse(&text).map(Some).ok_or(SstError::Position { from: "the server" })
+    Position::parse(&text).map(Some).ok_or(Error::Position { from: "the server" })
 }
 
 #[cfg(test)]
@@ -58,8 +58,8 @@ mod tests {
         assert_eq!(take(datadir).unwrap().unwrap().to_string(), text);
         assert!(take(datadir).unwrap().is_none());
         fs::write(datadir.join(FAILED), "").unwrap();
-        assert!(matches!(take(datadir), Err(SstError::NotFlushed)));
+        assert!(matches!(take(datadir), Err(Error::NotFlushed)));
         fs::write(datadir.join(FLUSHED), "some:thing").unwrap();
-        assert!(matches!(take(datadir), Err(SstError::Position { .. })));
+        assert!(matches!(take(datadir), Err(Error::Position { .. })));
     }
 }

@@ -6,7 +6,7 @@ use server::option_file::{Entries, Entry, usual_files};
 use server::option_name::{with_hyphens, without_loose};
 use server::{dialect::directory, option_group};
 
-use crate::{arguments::Arguments, error::SstError};
+use crate::{arguments::Arguments, error::Error};
 
 /// Option groups of state transfers.
 const SST: [&str; 1] = ["sst"];
@@ -27,9 +27,9 @@ impl Options {
     /// Reads the option files that the server read.
     ///
     /// # Errors
-    /// [`SstError::OptionFile`], and [`SstError::OneVersion`] if a group for one version sets the
+    /// [`Error::OptionFile`], and [`Error::OneVersion`] if a group for one version sets the
     /// location of data: the server's version is not known here.
-    pub fn read(arguments: &Arguments) -> Result<Self, SstError> {
+    pub fn read(arguments: &Arguments) -> Result<Self, Error> {
         let mut paths: Vec<PathBuf> = match &arguments.defaults_file {
             Some(file) => vec![file.clone()],
             None => usual_files().into_iter().filter(|path| path.exists()).collect(),
@@ -68,13 +68,13 @@ impl Options {
         group.strip_suffix(&self.suffix.to_ascii_lowercase()).unwrap_or(group)
     }
 
-    fn check_versions(&self) -> Result<(), SstError> {
+    fn check_versions(&self) -> Result<(), Error> {
         let of_one_version = |group: &str| option_group::of_one_version(self.without_suffix(group)).is_some();
         for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
             let is_set = |location: &&str| with_hyphens(location) == without_loose(&entry.key);
             let location = LOCATIONS.into_iter().find(is_set);
             if let Some(option) = location.filter(|location| self.server(location) != entry.value.text()) {
-                return Err(SstError::OneVersion { group: entry.group.clone(), option });
+                return Err(Error::OneVersion { group: entry.group.clone(), option });
             }
         }
         Ok(())
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str, more: &str) -> Result<Options, SstError> {
+    fn read(text: &str, more: &str) -> Result<Options, Error> {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("my.cnf");
         fs::write(&file, text).unwrap();
@@ -153,7 +153,7 @@ mod tests {
     fn directories_in_groups_of_one_version_are_refused() {
         for group in ["mariadb-10.11", "Mysqld-10.11", "mariadbd-11.8"] {
             let text = format!("[{group}]\ninnodb-log-group-home-dir=/redo\n");
-            assert!(matches!(read(&text, ""), Err(SstError::OneVersion { .. })), "{group}");
+            assert!(matches!(read(&text, ""), Err(Error::OneVersion { .. })), "{group}");
             // The same option in a group for all versions.
             let text = format!("[mysqld]\ninnodb_log_group_home_dir=/redo\n{text}");
             assert!(read(&text, "").is_ok(), "{group}");

@@ -6,7 +6,7 @@ use crate::{
     arguments::{Arguments, Role},
     auth::remote_auth,
     donor,
-    error::SstError,
+    error::Error,
     joiner,
     options::Options,
     parent::{Parent, listening_on},
@@ -17,14 +17,14 @@ use crate::{
 /// Runs the state transfer that the server requests. `auth` comes from its environment, `input` from its pipe.
 ///
 /// # Errors
-/// [`SstError`].
+/// [`Error`].
 pub fn run(
     arguments: &Arguments,
     auth: Option<String>,
     input: impl Read,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
-) -> Result<(), SstError> {
+) -> Result<(), Error> {
     let options = Options::read(arguments)?;
     match arguments.role {
         Role::Joiner => joiner::run(arguments, &options, server_pipe, report),
@@ -42,14 +42,14 @@ pub fn watch(
     arguments: &Arguments,
     output: impl AsFd + Send + 'static,
     server_pipe: Arc<ServerPipe>,
-    gone: impl FnOnce(SstError) + Send + 'static,
+    gone: impl FnOnce(Error) + Send + 'static,
 ) {
     let (parent, socket) = (arguments.parent, arguments.socket.clone());
     thread::spawn(move || {
         let parent = parent.or_else(|| listening_on(&socket?));
         Parent::new(parent, output.as_fd()).wait();
         if !server_pipe.is_over() {
-            gone(SstError::ServerGone);
+            gone(Error::ServerGone);
         }
     });
 }

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use crate::{error::SstError, position::Position};
+use crate::{error::Error, position::Position};
 
 /// The pipe to the server.
 pub struct ServerPipe {
@@ -43,44 +43,44 @@ impl ServerPipe {
         self.over.load(Ordering::Relaxed)
     }
 
-    fn last_line(&self, text: &str) -> Result<(), SstError> {
+    fn last_line(&self, text: &str) -> Result<(), Error> {
         self.over.store(true, Ordering::Relaxed);
         self.line(text)
     }
 
-    fn line(&self, text: &str) -> Result<(), SstError> {
+    fn line(&self, text: &str) -> Result<(), Error> {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let said = out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush());
-        said.map_err(|_| SstError::ServerGone)
+        said.map_err(|_| Error::ServerGone)
     }
 
     /// Joiner: the donor may connect. `token` is a secret for the donor alone.
-    pub(crate) fn ready(&self, token: &str, address: &str) -> Result<(), SstError> {
+    pub(crate) fn ready(&self, token: &str, address: &str) -> Result<(), Error> {
         let line = zeroize::Zeroizing::new(format!("ready {token}@{address}"));
         if line.len() > MAX_READY_BYTES {
             let source = io::ErrorKind::InvalidFilename.into();
-            return Err(SstError::Address { address: address.to_owned(), source });
+            return Err(Error::Address { address: address.to_owned(), source });
         }
         self.line(&line)
     }
 
     /// Joiner: the state is installed, at this position.
-    pub(crate) fn position(&self, position: &Position) -> Result<(), SstError> {
+    pub(crate) fn position(&self, position: &Position) -> Result<(), Error> {
         self.last_line(&position.to_string())
     }
 
     /// Donor: asks the server to stop writing.
-    pub(crate) fn flush_tables(&self) -> Result<(), SstError> {
+    pub(crate) fn flush_tables(&self) -> Result<(), Error> {
         self.line("flush tables")
     }
 
     /// Donor: the server may write again.
-    pub(crate) fn resume_writes(&self) -> Result<(), SstError> {
+    pub(crate) fn resume_writes(&self) -> Result<(), Error> {
         self.line("continue")
     }
 
     /// Donor: the state was sent, at this position.
-    pub(crate) fn done(&self, position: &Position) -> Result<(), SstError> {
+    pub(crate) fn done(&self, position: &Position) -> Result<(), Error> {
         self.last_line(&format!("done {position}"))
     }
 

@@ -7,14 +7,11 @@ use std::path::Path;
 
 use transfer::tls::identity::{Authorities, Identity};
 
-use crate::{error::SstError, options::Options, report::Report};
+use crate::{error::Error, options::Options, report::Report};
 
 /// Certificates of the site, if the options name any. The option names are those of the servers'
 /// own methods; `encrypt`, which turns their encryption off, is ignored.
-pub(crate) fn certificates(
-    options: &Options,
-    report: &Report<'_>,
-) -> Result<Option<(Identity, Authorities)>, SstError> {
+pub(crate) fn certificates(options: &Options, report: &Report<'_>) -> Result<Option<(Identity, Authorities)>, Error> {
     let named = |names: [&str; 3]| names.map(|name| options.sst(name));
     // As in the servers' own methods, the newer names are ignored if older ones are set.
     let [certificate, key, authorities] = match named(["tcert", "tkey", "tca"]) {
@@ -28,7 +25,7 @@ pub(crate) fn certificates(
         report.line("tkey and tcert without tca prove nothing of the other side: a one-time key is used");
         return Ok(None);
     }
-    let missing = |option| SstError::Option {
+    let missing = |option| Error::Option {
         option,
         reason: "is not set, and the other two of tcert, tkey and tca need it".to_owned(),
     };
@@ -37,9 +34,9 @@ pub(crate) fn certificates(
     // One file may contain both.
     let key = key.unwrap_or(certificate);
     let identity = Identity::from_files(Path::new(certificate), Path::new(key));
-    let identity = identity.map_err(|error| SstError::Option { option: "tcert, tkey", reason: error.to_string() })?;
+    let identity = identity.map_err(|error| Error::Option { option: "tcert, tkey", reason: error.to_string() })?;
     let authorities = Authorities::from_file(Path::new(authorities));
-    let authorities = authorities.map_err(|error| SstError::Option { option: "tca", reason: error.to_string() })?;
+    let authorities = authorities.map_err(|error| Error::Option { option: "tca", reason: error.to_string() })?;
     Ok(Some((identity, authorities)))
 }
 
@@ -51,7 +48,7 @@ mod tests {
     use crate::arguments::Arguments;
 
     /// Parses a section; returns the certificates and the messages.
-    fn parse_section(section: &str) -> (Result<Option<(Identity, Authorities)>, SstError>, String) {
+    fn parse_section(section: &str) -> (Result<Option<(Identity, Authorities)>, Error>, String) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("my.cnf");
         std::fs::write(&file, section).unwrap();
@@ -73,7 +70,7 @@ mod tests {
         let (found, said) = parse_section("[sst]\nencrypt=0\n");
         assert!(matches!(found, Ok(None)) && said.is_empty(), "{said}");
         for section in ["[sst]\ntca=/a\n", "[sst]\ntca=/a\ntkey=/k\n", "[sst]\ntcert=/c\n", "[sst]\ntkey=/k\n"] {
-            assert!(matches!(parse_section(section).0, Err(SstError::Option { .. })), "{section}");
+            assert!(matches!(parse_section(section).0, Err(Error::Option { .. })), "{section}");
         }
     }
 }

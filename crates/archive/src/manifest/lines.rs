@@ -7,7 +7,7 @@ use codec::{entry::EntryLine, hash::HASH_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::{Manifest, Run};
-use crate::{ArchiveError, Digest};
+use crate::{Digest, Error};
 
 /// Maximum number of hashes in one line.
 const HASHES: usize = 1024;
@@ -88,7 +88,7 @@ pub struct MariaDbKey {
     pub check: String,
 }
 
-pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), ArchiveError> {
+pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Error> {
     put(&manifest.head, out)?;
     for file in &manifest.files {
         put(&Line::Entry(Box::new(EntryLine::new(&file.entry, file.hash))), out)?;
@@ -119,7 +119,7 @@ pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Arch
     Ok(())
 }
 
-fn put(line: &impl Serialize, out: &mut dyn Write) -> Result<(), ArchiveError> {
+fn put(line: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
     serde_json::to_writer(&mut *out, line).map_err(io::Error::from)?;
     Ok(out.write_all(b"\n")?)
 }

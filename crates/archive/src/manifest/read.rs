@@ -12,15 +12,15 @@ use super::{
     Head, MAX_HEAD_BYTES, MAX_LINE_BYTES, Manifest, SCHEMA, Stored,
     lines::{ChunksLine, HeadLine, Line, RunLine},
 };
-use crate::{ArchiveError, pack::MAX_FRAME_BYTES, receipt::Object};
+use crate::{Error, pack::MAX_FRAME_BYTES, receipt::Object};
 
 impl Manifest {
     /// Reads a manifest and checks it: runs are in order and within their files and packs, and chunk hashes combine to
     /// the file's hash. Paths are not checked here; the restore does that.
     ///
     /// # Errors
-    /// [`ArchiveError::Manifest`], [`ArchiveError::Version`], [`ArchiveError::Io`].
-    pub fn read(input: &mut dyn BufRead) -> Result<Self, ArchiveError> {
+    /// [`Error::Manifest`], [`Error::Version`], [`Error::Io`].
+    pub fn read(input: &mut dyn BufRead) -> Result<Self, Error> {
         let mut lines = Lines { input, number: 0, text: Vec::new() };
         let head = lines.head()?;
         let mut manifest = Self { head, files: Vec::new(), packs: Vec::new(), keys: Vec::new() };
@@ -127,27 +127,27 @@ struct Lines<'i> {
 
 impl Lines<'_> {
     /// Reads the next line; returns false at the end. A line over the limit is cut, and does not parse.
-    fn advance(&mut self) -> Result<bool, ArchiveError> {
+    fn advance(&mut self) -> Result<bool, Error> {
         self.text.clear();
         self.number = self.number.saturating_add(1);
         Ok((&mut *self.input).take(MAX_LINE_BYTES).read_until(b'\n', &mut self.text)? > 0)
     }
 
-    fn head(&mut self) -> Result<Head, ArchiveError> {
+    fn head(&mut self) -> Result<Head, Error> {
         #[derive(serde::Deserialize)]
         struct Schema {
             schema: String,
         }
         self.advance()?;
-        let none = |_| ArchiveError::Manifest { line: 1, reason: "it is not a head" };
+        let none = |_| Error::Manifest { line: 1, reason: "it is not a head" };
         let Schema { schema } = serde_json::from_slice(&self.text).map_err(none)?;
         if schema != SCHEMA {
-            return Err(ArchiveError::Version { found: schema, known: SCHEMA });
+            return Err(Error::Version { found: schema, known: SCHEMA });
         }
         serde_json::from_slice(&self.text).map_err(none)
     }
 
-    const fn wrong(&self, reason: &'static str) -> ArchiveError {
-        ArchiveError::Manifest { line: self.number, reason }
+    const fn wrong(&self, reason: &'static str) -> Error {
+        Error::Manifest { line: self.number, reason }
     }
 }

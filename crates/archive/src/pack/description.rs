@@ -6,7 +6,7 @@ use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES, MAX_PACKED_BYTES, MAX_RUNS};
-use crate::ArchiveError;
+use crate::Error;
 
 /// What a frame contains: parts of one file, concatenated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Description {
     }
 
     /// The JSON of a frame of `packed_bytes` bytes.
-    pub(super) fn encode(&self, packed_bytes: usize) -> Result<Vec<u8>, ArchiveError> {
+    pub(super) fn encode(&self, packed_bytes: usize) -> Result<Vec<u8>, Error> {
         let path = self.path.as_path();
         let opened = self.opened.as_ref();
         let line = Line {
@@ -102,7 +102,7 @@ impl Description {
             fb: path.to_str().is_none().then(|| HEXLOWER.encode(self.path.as_bytes())),
             runs: self.extents.clone(),
             b3: self.hash.to_string(),
-            z: u32::try_from(packed_bytes).map_err(|_| ArchiveError::Pack("a frame is too long"))?,
+            z: u32::try_from(packed_bytes).map_err(|_| Error::Pack("a frame is too long"))?,
             form: opened.map(|opened| opened.form),
             page: opened.map(|opened| opened.unit_bytes),
             marks: opened.map(|opened| STANDARD.encode(&opened.marks)),
@@ -110,14 +110,14 @@ impl Description {
             version: opened.map(|opened| opened.key_version),
             ctr: opened.map(|opened| opened.counter_mode),
         };
-        let text = serde_json::to_vec(&line).map_err(|_| ArchiveError::Pack("a description cannot be written"))?;
+        let text = serde_json::to_vec(&line).map_err(|_| Error::Pack("a description cannot be written"))?;
         let fits = text.len() <= MAX_DESCRIPTION_BYTES && self.is_sound();
-        if fits { Ok(text) } else { Err(ArchiveError::Pack("a description is too long")) }
+        if fits { Ok(text) } else { Err(Error::Pack("a description is too long")) }
     }
 
     /// Parses the JSON; also returns the length of the packed frame.
-    pub(super) fn parse(text: &[u8]) -> Result<(Self, usize), ArchiveError> {
-        let malformed = ArchiveError::Pack("a description is not as the format has it");
+    pub(super) fn parse(text: &[u8]) -> Result<(Self, usize), Error> {
+        let malformed = Error::Pack("a description is not as the format has it");
         let Some((description, packed_bytes)) = serde_json::from_slice(text).ok().and_then(Self::from_line) else {
             return Err(malformed);
         };

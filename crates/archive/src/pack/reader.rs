@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use zstd::bulk::Decompressor;
 
 use super::{Description, HEADER_BYTES, MAGIC, MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES};
-use crate::ArchiveError;
+use crate::Error;
 
 /// A frame of a pack.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl<R: Read> PackReader<Decryptor<R>> {
     /// Reads an encrypted pack.
     ///
     /// # Errors
-    /// [`ArchiveError::Age`].
-    pub fn decrypt(input: R, identities: &[Identity]) -> Result<Self, ArchiveError> {
+    /// [`Error::Age`].
+    pub fn decrypt(input: R, identities: &[Identity]) -> Result<Self, Error> {
         Self::new(Decryptor::new(input, identities)?)
     }
 }
@@ -43,8 +43,8 @@ impl<R: Read> PackReader<R> {
     /// Reads a pack that is already decrypted.
     ///
     /// # Errors
-    /// [`ArchiveError::Io`] if memory cannot be allocated.
-    pub fn new(input: R) -> Result<Self, ArchiveError> {
+    /// [`Error::Io`] if memory cannot be allocated.
+    pub fn new(input: R) -> Result<Self, Error> {
         let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES]);
         Ok(Self { input, at: 0, zstd: Decompressor::new()?, packed: Vec::new(), data })
     }
@@ -52,8 +52,8 @@ impl<R: Read> PackReader<R> {
     /// The next frame; `None` at the end.
     ///
     /// # Errors
-    /// [`ArchiveError::Pack`], [`ArchiveError::Io`].
-    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ArchiveError> {
+    /// [`Error::Pack`], [`Error::Io`].
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Error> {
         let mut header = [0; HEADER_BYTES];
         let mut read = 0;
         files::fill(&mut self.input, &mut header, &mut read)?;
@@ -64,7 +64,7 @@ impl<R: Read> PackReader<R> {
         let (magic, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if read < HEADER_BYTES || magic != MAGIC || length > MAX_DESCRIPTION_BYTES {
-            return Err(ArchiveError::Pack("a frame has no description"));
+            return Err(Error::Pack("a frame has no description"));
         }
         let mut text = vec![0; length];
         self.input.read_exact(&mut text)?;
@@ -75,9 +75,9 @@ impl<R: Read> PackReader<R> {
         let bytes = HEADER_BYTES.saturating_add(length).saturating_add(packed_bytes);
         self.at = self.at.saturating_add(bytes as u64);
         let unpacked = self.zstd.decompress_to_buffer(&self.packed, self.data.as_mut_slice());
-        let unpacked = unpacked.map_err(|_| ArchiveError::Pack("a frame cannot be unpacked"))?;
+        let unpacked = unpacked.map_err(|_| Error::Pack("a frame cannot be unpacked"))?;
         if unpacked as u64 != description.bytes() {
-            return Err(ArchiveError::Pack("the length of a frame differs from its description"));
+            return Err(Error::Pack("the length of a frame differs from its description"));
         }
         let data = self.data.get_mut(..unpacked).unwrap_or_default();
         Ok(Some(Frame { at, description, data }))
@@ -86,11 +86,11 @@ impl<R: Read> PackReader<R> {
     /// Checks that no frame is left, and returns the input.
     ///
     /// # Errors
-    /// [`ArchiveError::Pack`] if there is another frame.
-    pub fn finish(mut self) -> Result<R, ArchiveError> {
+    /// [`Error::Pack`] if there is another frame.
+    pub fn finish(mut self) -> Result<R, Error> {
         match self.next_frame()? {
             None => Ok(self.input),
-            Some(_) => Err(ArchiveError::Pack("it has more frames than expected")),
+            Some(_) => Err(Error::Pack("it has more frames than expected")),
         }
     }
 }

@@ -2,7 +2,7 @@ use agefile::Identity;
 use codec::{hash::Hash, page::Form, path::RelativePath};
 
 use super::*;
-use crate::ArchiveError;
+use crate::Error;
 
 fn description(path: &[u8], extents: &[(u64, u64)], data: &[u8]) -> Description {
     Description {
@@ -45,7 +45,7 @@ fn parts_that_overlap_or_do_not_fit_are_refused() {
     let many: Vec<(u64, u64)> = (0..=MAX_RUNS as u64).map(|at| (2 * at, 1)).collect();
     for extents in [&[][..], &[(0, 0)], &[(5, 5), (9, 1)], &[(9, 1), (5, 1)], &[(u64::MAX, 1)], &long, &many] {
         let refused = description(b"a", extents, b"").encode(5);
-        assert!(matches!(refused, Err(ArchiveError::Pack(_))), "{extents:?}");
+        assert!(matches!(refused, Err(Error::Pack(_))), "{extents:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use zstd::bulk::Compressor;
 
 use super::{Description, HEADER_BYTES, MAGIC, MAX_PACKED_BYTES};
-use crate::ArchiveError;
+use crate::Error;
 
 /// Compresses frames; reuses its context and buffer.
 pub struct Packer {
@@ -20,8 +20,8 @@ impl Packer {
     /// `level` is the compression level of zstd.
     ///
     /// # Errors
-    /// [`ArchiveError::Io`] if memory cannot be allocated.
-    pub fn new(level: i32) -> Result<Self, ArchiveError> {
+    /// [`Error::Io`] if memory cannot be allocated.
+    pub fn new(level: i32) -> Result<Self, Error> {
         Ok(Self { zstd: Compressor::new(level)?, out: Zeroizing::new(vec![0; MAX_PACKED_BYTES]) })
     }
 }
@@ -52,8 +52,8 @@ impl<W: Write> PackWriter<W> {
     /// Starts a pack for these recipients.
     ///
     /// # Errors
-    /// [`ArchiveError::Age`].
-    pub fn new(out: W, recipients: &[Recipient]) -> Result<Self, ArchiveError> {
+    /// [`Error::Age`].
+    pub fn new(out: W, recipients: &[Recipient]) -> Result<Self, Error> {
         Ok(Self { out: Encryptor::new(out, recipients)?, at: 0 })
     }
 
@@ -61,16 +61,11 @@ impl<W: Write> PackWriter<W> {
     /// [`Description::opened`].
     ///
     /// # Errors
-    /// [`ArchiveError::Pack`] if no reader would accept the description; [`ArchiveError::Io`] from the output.
-    pub fn add(
-        &mut self,
-        packer: &mut Packer,
-        description: &Description,
-        data: &[u8],
-    ) -> Result<FrameAt, ArchiveError> {
+    /// [`Error::Pack`] if no reader would accept the description; [`Error::Io`] from the output.
+    pub fn add(&mut self, packer: &mut Packer, description: &Description, data: &[u8]) -> Result<FrameAt, Error> {
         let packed_bytes = packer.zstd.compress_to_buffer(data, packer.out.as_mut_slice())?;
         let text = description.encode(packed_bytes)?;
-        let text_bytes = u32::try_from(text.len()).map_err(|_| ArchiveError::Pack("a description is too long"))?;
+        let text_bytes = u32::try_from(text.len()).map_err(|_| Error::Pack("a description is too long"))?;
         self.out.write_all(&MAGIC.to_le_bytes())?;
         self.out.write_all(&text_bytes.to_le_bytes())?;
         self.out.write_all(&text)?;
@@ -90,8 +85,8 @@ impl<W: Write> PackWriter<W> {
     /// Completes the pack, and returns the output.
     ///
     /// # Errors
-    /// [`ArchiveError::Io`].
-    pub fn finish(self) -> Result<W, ArchiveError> {
+    /// [`Error::Io`].
+    pub fn finish(self) -> Result<W, Error> {
         Ok(self.out.finish()?)
     }
 }

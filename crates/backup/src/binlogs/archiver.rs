@@ -32,7 +32,7 @@ use super::{
     state::{ArchiveState, PendingReceipt, StateFile},
 };
 use crate::{
-    BackupError, Config, Repository,
+    Config, Error, Repository,
     repository::{Attempt, is_denied, put_signed},
 };
 
@@ -72,7 +72,7 @@ pub enum Note<'n> {
     /// Logs were lost.
     Lost(&'n Gap),
     /// Server or store failed; the next attempt follows after this pause.
-    Retry(&'n BackupError, Duration),
+    Retry(&'n Error, Duration),
 }
 
 /// Result of archiving.
@@ -99,19 +99,19 @@ pub struct Archived {
 /// Archives the binary logs of the configuration's server.
 ///
 /// # Errors
-/// [`BackupError`]. Stored parts stay, and the next call continues after them.
+/// [`Error`]. Stored parts stay, and the next call continues after them.
 pub fn archive(
     config: &Config,
     repository: &Repository,
     mode: Mode,
     stop: &AtomicBool,
     note: &dyn Fn(&Note<'_>),
-) -> Result<Archived, BackupError> {
+) -> Result<Archived, Error> {
     let account = account(config)?;
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
     let (_, source) = Source::connect(&account)?;
-    let open = |server: &str| -> Result<_, BackupError> {
+    let open = |server: &str| -> Result<_, Error> {
         Ok(Archiver {
             config,
             repository,
@@ -129,7 +129,7 @@ pub fn archive(
     for other in StateFile::servers(&directory)?.iter().filter(|other| **other != source.id) {
         match open(other)?.write_receipt() {
             // Its archive went on elsewhere.
-            Ok(()) | Err(BackupError::OtherArchiver { .. }) => {}
+            Ok(()) | Err(Error::OtherArchiver { .. }) => {}
             Err(error) => return Err(error),
         }
     }
@@ -145,7 +145,7 @@ pub fn archive(
         let failed = match archiver.follow(&source, until.as_ref()) {
             Ok(Ended::Reached) => break,
             Ok(Ended::Lost) => continue,
-            Ok(Ended::Closed) => BackupError::ServerClosed,
+            Ok(Ended::Closed) => Error::ServerClosed,
             Err(error) => error,
         };
         if mode == Mode::Once || !is_passing(&failed) {
@@ -160,25 +160,25 @@ pub fn archive(
 }
 
 /// Whether a retry may succeed.
-const fn is_passing(error: &BackupError) -> bool {
+const fn is_passing(error: &Error) -> bool {
     match error {
-        BackupError::Store(_) => true,
-        BackupError::Binlog(error) => matches!(error, ::binlog::Error::Server(_)),
-        BackupError::ServerClosed => true,
+        Error::Store(_) => true,
+        Error::Binlog(error) => matches!(error, ::binlog::Error::Server(_)),
+        Error::ServerClosed => true,
         _ => false,
     }
 }
 
 /// Whether the server says that it does not have what was asked for.
-const fn is_unavailable(error: &BackupError) -> bool {
-    matches!(error, BackupError::Binlog(::binlog::Error::Unavailable { .. }))
+const fn is_unavailable(error: &Error) -> bool {
+    matches!(error, Error::Binlog(::binlog::Error::Unavailable { .. }))
 }
 
-fn account(config: &Config) -> Result<Account, BackupError> {
+fn account(config: &Config) -> Result<Account, Error> {
     if let Some(source) = &config.binlog_source {
         return Ok(Account::at_url(&source.url, config.server.password_file.as_deref(), &source.ca)?);
     }
-    config.server.account(ProviderChoice::Only(Provider::Follow))?.ok_or_else(|| BackupError::NoSocket)
+    config.server.account(ProviderChoice::Only(Provider::Follow))?.ok_or_else(|| Error::NoSocket)
 }
 
 /// Why a stream of events ended.
@@ -212,7 +212,7 @@ impl Archiver<'_> {
 
     /// Chooses the beginning of a new archive: the log that the newest backup ends in, so that all later changes are
     /// included.
-    fn begin(&mut self, source: &Source, directory: &Path) -> Result<(), BackupError> {
+    fn begin(&mut self, source: &Source, directory: &Path) -> Result<(), Error> {
         self.state.archive.version = source.version.to_string();
         if !self.state.archive.end.file.is_empty() {
             return Ok(());
@@ -228,7 +228,7 @@ impl Archiver<'_> {
 
     /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a machine
     /// that goes on as this host.
-    fn check_state(&self, source: &Source) -> Result<(), BackupError> {
+    fn check_state(&self, source: &Source) -> Result<(), Error> {
         let ArchiveState { number, draft, end, .. } = &self.state.archive;
         if !self.repository.may_read() || end.file.is_empty() {
             return Ok(());
@@ -240,7 +240,7 @@ impl Archiver<'_> {
             Ok(None) => Ok(()),
             Ok(Some(newest)) => {
                 let (host, server) = (self.config.host.clone(), source.id.clone());
-                Err(BackupError::OldState { host, server, number: *number, newest })
+                Err(Error::OldState { host, server, number: *number, newest })
             }
             // It may read the repository, but not list it.
             Err(error) if is_denied(&error) => Ok(()),
@@ -249,7 +249,7 @@ impl Archiver<'_> {
     }
 
     /// Continues the archive in the repository, for a host that has lost its state. Returns whether there is one.
-    fn adopt(&mut self, source: &Source) -> Result<bool, BackupError> {
+    fn adopt(&mut self, source: &Source) -> Result<bool, Error> {
         if !self.repository.may_read() {
             return Ok(false);
         }
@@ -274,7 +274,7 @@ impl Archiver<'_> {
     }
 
     /// Takes the number and hash of the newest receipt from a prune that has removed all of them.
-    fn number_after_prune(&mut self, source: &Source) -> Result<(), BackupError> {
+    fn number_after_prune(&mut self, source: &Source) -> Result<(), Error> {
         let mut pruned = match pruned(self.repository, &self.config.host, None) {
             Err(error) if is_denied(&error) => return Ok(()),
             pruned => pruned?,
@@ -287,7 +287,7 @@ impl Archiver<'_> {
     }
 
     /// Continues the archive of the server that this one has replaced. Returns whether there is one.
-    fn take_over(&mut self, source: &Source, directory: &Path) -> Result<bool, BackupError> {
+    fn take_over(&mut self, source: &Source, directory: &Path) -> Result<bool, Error> {
         let Some(former) = failover::newest(directory, &source.id)?.filter(|_| !source.is_mariadb) else {
             return Ok(false);
         };
@@ -311,7 +311,7 @@ impl Archiver<'_> {
 
     /// Waits while a promoted server still applies what it has received from the former one. Returns what it said last,
     /// if it had to be asked again.
-    fn wait_for_applier(&self, former: &Former, source: &Source) -> Result<Option<Source>, BackupError> {
+    fn wait_for_applier(&self, former: &Former, source: &Source) -> Result<Option<Source>, Error> {
         let (began, mut changed) = (Instant::now(), Instant::now());
         let mut missing = former.missing_in(&source.gtids);
         let mut newest = None;
@@ -334,7 +334,7 @@ impl Archiver<'_> {
     }
 
     /// Reads the stream from the end of the archive on.
-    fn follow(&mut self, source: &Source, until: Option<&BinlogPosition>) -> Result<Ended, BackupError> {
+    fn follow(&mut self, source: &Source, until: Option<&BinlogPosition>) -> Result<Ended, Error> {
         let (connection, now) = source.connect_again(self.account)?;
         if !now.has(&self.state.archive.end) {
             self.lose(&now, "the server has no such position in its logs any more")?;
@@ -358,7 +358,7 @@ impl Archiver<'_> {
         connection: Connection,
         source: &Source,
         until: Option<&BinlogPosition>,
-    ) -> Result<Ended, BackupError> {
+    ) -> Result<Ended, Error> {
         let from = self.state.archive.end.clone();
         let start = Start::Position(LogPosition { file: from.file.clone(), position: from.offset });
         let settings = self.settings();
@@ -448,13 +448,7 @@ impl Archiver<'_> {
 
     /// Stores a part, leaving it empty, and a receipt if the last one is old. A part that ends inside a transaction is
     /// read again after an interruption, and no receipt ends with it.
-    fn flush(
-        &mut self,
-        part: &mut Part,
-        is_whole: bool,
-        replica: &Replica,
-        source: &Source,
-    ) -> Result<(), BackupError> {
+    fn flush(&mut self, part: &mut Part, is_whole: bool, replica: &Replica, source: &Source) -> Result<(), Error> {
         if part.is_empty() {
             return Ok(());
         }
@@ -480,7 +474,7 @@ impl Archiver<'_> {
     }
 
     /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
-    fn patiently<T>(&self, work: impl Fn() -> Result<T, BackupError>, meanwhile: impl Fn()) -> Result<T, BackupError> {
+    fn patiently<T>(&self, work: impl Fn() -> Result<T, Error>, meanwhile: impl Fn()) -> Result<T, Error> {
         let mut pauses = Pauses::default();
         loop {
             match work() {
@@ -503,7 +497,7 @@ impl Archiver<'_> {
     }
 
     /// Records that logs are missing. What was read before them gets its own receipt.
-    fn lose(&mut self, source: &Source, reason: &str) -> Result<(), BackupError> {
+    fn lose(&mut self, source: &Source, reason: &str) -> Result<(), Error> {
         self.write_receipt()?;
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
@@ -523,7 +517,7 @@ impl Archiver<'_> {
     }
 
     /// Stores a receipt of all parts that have none yet.
-    fn write_receipt(&mut self) -> Result<(), BackupError> {
+    fn write_receipt(&mut self) -> Result<(), Error> {
         self.written = Instant::now();
         let archive = &mut self.state.archive;
         archive.drop_partial_transactions();
@@ -556,7 +550,7 @@ impl Archiver<'_> {
     }
 
     /// Stores the draft, which may already be stored.
-    fn put_pending_receipt(&mut self, attempt: Attempt) -> Result<(), BackupError> {
+    fn put_pending_receipt(&mut self, attempt: Attempt) -> Result<(), Error> {
         let Some(pending) = self.state.archive.draft.clone() else { return Ok(()) };
         let (host, server, number) = (&self.config.host, &self.archived.server, pending.number);
         let names = [names::binlog_signature(host, server, number), names::binlog_receipt(host, server, number)];
@@ -564,7 +558,7 @@ impl Archiver<'_> {
         let attempt = Cell::new(attempt);
         let put = || put_signed(self.repository, &names, signature, receipt, attempt.replace(Attempt::Again));
         if !self.patiently(put, || ())? {
-            return Err(BackupError::OtherArchiver { host: host.clone(), number });
+            return Err(Error::OtherArchiver { host: host.clone(), number });
         }
         let previous = Some(Digest::compute(receipt));
         let archive = &mut self.state.archive;
@@ -573,7 +567,7 @@ impl Archiver<'_> {
     }
 
     /// Waits before another attempt.
-    fn pause(&self, pauses: &mut Pauses, error: &BackupError) {
+    fn pause(&self, pauses: &mut Pauses, error: &Error) {
         let pause = pauses.next();
         (self.note)(&Note::Retry(error, pause));
         self.sleep(pause);

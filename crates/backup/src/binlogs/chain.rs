@@ -13,7 +13,7 @@ use archive::{
 use jiff::Timestamp;
 
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     binlogs::StoredPart,
     declared::{DeclaredLogs, declared},
     repository::read,
@@ -49,12 +49,8 @@ impl Archive {
     /// Reads the archives of all servers of a host. Without `signers` no signature is verified.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
-    pub fn read_all(
-        repository: &Repository,
-        host: &str,
-        signers: Option<&AllowedSigners>,
-    ) -> Result<Vec<Self>, BackupError> {
+    /// [`Error::Store`].
+    pub fn read_all(repository: &Repository, host: &str, signers: Option<&AllowedSigners>) -> Result<Vec<Self>, Error> {
         if servers(repository, host)?.is_empty() {
             return Ok(Vec::new());
         }
@@ -63,8 +59,7 @@ impl Archive {
             let of_server = |(server, stored): (&String, &StoredReceipts)| {
                 Self::read(repository, host, server, stored, signers, declared.get(server))
             };
-            let archives: Vec<Self> =
-                servers(repository, host)?.iter().map(of_server).collect::<Result<_, BackupError>>()?;
+            let archives: Vec<Self> = servers(repository, host)?.iter().map(of_server).collect::<Result<_, Error>>()?;
             if archives.iter().all(|archive| archive.breaks.is_empty()) {
                 return Ok(archives);
             }
@@ -80,16 +75,16 @@ impl Archive {
     /// As [`Self::read_all`], for a host that should have an archive.
     ///
     /// # Errors
-    /// [`BackupError::NoBinlogArchive`], [`BackupError::Store`].
+    /// [`Error::NoBinlogArchive`], [`Error::Store`].
     pub fn read_some(
         repository: &Repository,
         host: &str,
         signers: Option<&AllowedSigners>,
-    ) -> Result<Vec<Self>, BackupError> {
+    ) -> Result<Vec<Self>, Error> {
         let archives = Self::read_all(repository, host, signers)?;
         if archives.is_empty() {
             let location = repository.store().location();
-            return Err(BackupError::NoBinlogArchive { location, host: host.to_owned() });
+            return Err(Error::NoBinlogArchive { location, host: host.to_owned() });
         }
         Ok(archives)
     }
@@ -98,13 +93,13 @@ impl Archive {
     /// not be allowed to read. `None` if there is none.
     ///
     /// # Errors
-    /// [`BackupError::Store`].
+    /// [`Error::Store`].
     pub fn read_one(
         repository: &Repository,
         host: &str,
         server: &str,
         signers: Option<&AllowedSigners>,
-    ) -> Result<Option<Self>, BackupError> {
+    ) -> Result<Option<Self>, Error> {
         let Some(stored) = servers(repository, host)?.remove(server) else { return Ok(None) };
         Self::read(repository, host, server, &stored, signers, None).map(Some)
     }
@@ -118,7 +113,7 @@ impl Archive {
         stored: &StoredReceipts,
         signers: Option<&AllowedSigners>,
         pruned: Option<&DeclaredLogs>,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let mut archive = Self {
             host: host.to_owned(),
             server: server.to_owned(),
@@ -146,8 +141,8 @@ impl Archive {
                         archive.add(receipt, object, sha256);
                         continue;
                     }
-                    Err(BackupError::Object { object, source }) => (object, source.to_string()),
-                    Err(BackupError::Untrusted { object, reason }) => (object, reason),
+                    Err(Error::Object { object, source }) => (object, source.to_string()),
+                    Err(Error::Untrusted { object, reason }) => (object, reason),
                     Err(error) => return Err(error),
                 };
                 archive.breaks.push((object, reason));
@@ -255,7 +250,7 @@ impl Archive {
 pub(crate) type StoredReceipts = BTreeMap<u64, Timestamp>;
 
 /// The servers with an archive of binary logs, and their receipts.
-pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, StoredReceipts>, BackupError> {
+pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, StoredReceipts>, Error> {
     let mut servers: BTreeMap<String, StoredReceipts> = BTreeMap::new();
     for listed in repository.store().list(&names::binlogs(host))? {
         if let Some((server, number)) = names::binlog_receipt_number(host, listed.name.as_str()) {
@@ -270,7 +265,7 @@ pub(super) fn pruned(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
-) -> Result<BTreeMap<String, DeclaredLogs>, BackupError> {
+) -> Result<BTreeMap<String, DeclaredLogs>, Error> {
     let (mut declared, _) = declared(repository, signers)?;
     Ok(declared.remove(host).unwrap_or_default().binlogs)
 }
@@ -282,7 +277,7 @@ fn judged_receipts(
     server: &str,
     numbers: &[u64],
     signers: Option<&AllowedSigners>,
-) -> Vec<Result<(BinlogReceipt, Digest), BackupError>> {
+) -> Vec<Result<(BinlogReceipt, Digest), Error>> {
     let read = |number: u64| {
         let object = names::binlog_receipt(host, server, number);
         let bytes = read(repository.store(), &object, MAX_BYTES)?.unwrap_or_default();
@@ -298,7 +293,7 @@ fn judged_receipts(
 /// Visits receipts in order with their numbers, `None` for one that cannot be trusted.
 ///
 /// # Errors
-/// [`BackupError::Store`].
+/// [`Error::Store`].
 pub(crate) fn each_receipt(
     repository: &Repository,
     host: &str,
@@ -306,11 +301,11 @@ pub(crate) fn each_receipt(
     numbers: &[u64],
     signers: &AllowedSigners,
     visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>),
-) -> Result<(), BackupError> {
+) -> Result<(), Error> {
     for some in numbers.chunks(READERS) {
         for (number, found) in some.iter().zip(judged_receipts(repository, host, server, some, Some(signers))) {
             let trusted = match found {
-                Err(BackupError::Object { .. } | BackupError::Untrusted { .. }) => None,
+                Err(Error::Object { .. } | Error::Untrusted { .. }) => None,
                 found => Some(found?),
             };
             visit(*number, trusted);
@@ -322,13 +317,13 @@ pub(crate) fn each_receipt(
 /// Number of the newest receipt behind `number` that can be trusted; `None` if there is none.
 ///
 /// # Errors
-/// [`BackupError::Store`].
+/// [`Error::Store`].
 pub(super) fn newest_trusted(
     repository: &Repository,
     (host, server): (&str, &str),
     number: u64,
     signers: &AllowedSigners,
-) -> Result<Option<u64>, BackupError> {
+) -> Result<Option<u64>, Error> {
     let listed = repository.store().list(&names::binlog_receipts(host, server))?;
     let numbers = listed.iter().filter_map(|listed| names::binlog_receipt_number(host, listed.name.as_str()));
     let behind: Vec<u64> = numbers.map(|(_, found)| found).filter(|found| *found > number).collect();
@@ -336,7 +331,7 @@ pub(super) fn newest_trusted(
     for found in behind.into_iter().rev() {
         match judged_receipts(repository, host, server, &[found], Some(signers)).pop() {
             Some(Ok(_)) => return Ok(Some(found)),
-            Some(Err(BackupError::Object { .. } | BackupError::Untrusted { .. })) | None => {}
+            Some(Err(Error::Object { .. } | Error::Untrusted { .. })) | None => {}
             Some(Err(error)) => return Err(error),
         }
     }
@@ -349,14 +344,14 @@ fn judged(
     (host, server, number): (&str, &str, u64),
     bytes: &[u8],
     signers: Option<&AllowedSigners>,
-) -> Result<BinlogReceipt, BackupError> {
+) -> Result<BinlogReceipt, Error> {
     let object = names::binlog_receipt(host, server, number);
-    let unusable = |source| BackupError::Object { object: object.clone(), source };
+    let unusable = |source| Error::Object { object: object.clone(), source };
     let receipt = BinlogReceipt::parse(bytes).map_err(unusable)?;
     let names = (&receipt.repo, receipt.host.as_str(), receipt.server.as_str(), receipt.number);
     if names != (&repository.id, host, server, number) {
         let reason = "it was written for another name, host, server or repository".to_owned();
-        return Err(BackupError::Untrusted { object, reason });
+        return Err(Error::Untrusted { object, reason });
     }
     if let Some(signers) = signers {
         repository.judge_object(&names::binlog_signature(host, server, number), host, bytes, signers)?;

@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 
 use agefile::Identity;
 use archive::{
-    ArchiveError,
+    Error as ArchiveError,
     binlog::{BinlogPosition, FIRST_EVENT, Segment},
 };
 use binlog::{EventHeader, EventType};
 use jiff::Timestamp;
 
 use super::{chain::Archive, segment};
-use crate::{BackupError, Repository};
+use crate::{Error, Repository};
 
 /// An event, as its log contains it.
 pub(super) struct LogEvent<'e> {
@@ -59,11 +59,11 @@ pub(super) fn each_event(
     archive: &Archive,
     identities: &[Identity],
     range: Range<'_>,
-    visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
-) -> Result<ControlFlow<()>, BackupError> {
+    visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, Error>,
+) -> Result<ControlFlow<()>, Error> {
     let first = match range {
         Range::From(from, time) => begin_of(archive, from, time)
-            .ok_or_else(|| BackupError::unreachable(format!("the beginning of {} is not archived", from.file)))?,
+            .ok_or_else(|| Error::unreachable(format!("the beginning of {} is not archived", from.file)))?,
         Range::Whole | Range::Between(..) => 0,
     };
     let may_skip = matches!(range, Range::Between(..));
@@ -75,7 +75,7 @@ pub(super) fn each_event(
     for (number, (segment, is_gap)) in archive.segments().enumerate().skip(first) {
         if number > first && is_gap && !may_skip {
             let reason = format!("logs are missing before {}:{}", segment.file, segment.start);
-            return Err(BackupError::unreachable(reason));
+            return Err(Error::unreachable(reason));
         }
         let is_head = !range.has(segment);
         if is_head && (segment.start != FIRST_EVENT || !logs.contains(segment.file.as_str())) {
@@ -109,8 +109,8 @@ impl StoredPart<'_> {
     /// Decrypts the part and checks that its events are whole and fill the range that the receipt names.
     ///
     /// # Errors
-    /// [`BackupError::Object`], [`BackupError::Store`].
-    pub(crate) fn check(&self, repository: &Repository, identities: &[Identity]) -> Result<(), BackupError> {
+    /// [`Error::Object`], [`Error::Store`].
+    pub(crate) fn check(&self, repository: &Repository, identities: &[Identity]) -> Result<(), Error> {
         self.each_event(repository, identities, &mut |_| Ok(ControlFlow::Continue(())))
     }
 
@@ -119,8 +119,8 @@ impl StoredPart<'_> {
         &self,
         repository: &Repository,
         identities: &[Identity],
-        visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
-    ) -> Result<(), BackupError> {
+        visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
         let Self { server, ref object, segment } = *self;
         let events = segment::read(repository, object, segment, identities)?;
         let (mut rest, mut start) = (events.as_slice(), segment.start);
@@ -142,8 +142,8 @@ impl StoredPart<'_> {
         Err(self.damaged(format!("its events end at {start} instead of {}", segment.end)))
     }
 
-    fn damaged(&self, what: String) -> BackupError {
-        BackupError::Object { object: self.object.clone(), source: ArchiveError::Receipt(what) }
+    fn damaged(&self, what: String) -> Error {
+        Error::Object { object: self.object.clone(), source: ArchiveError::Receipt(what) }
     }
 }
 

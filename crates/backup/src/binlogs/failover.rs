@@ -18,7 +18,7 @@ use super::{
     source::Source,
     state::{ArchiveState, StateFile},
 };
-use crate::BackupError;
+use crate::Error;
 
 /// How the archive of a new server begins.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) struct Former {
 }
 
 /// The archive of another server that this host wrote last; `None` if there is none.
-pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<Former>, BackupError> {
+pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<Former>, Error> {
     let mut newest: Option<(SystemTime, Former)> = None;
     for other in StateFile::servers(directory)?.into_iter().filter(|other| other != server) {
         let ArchiveState { end, gtid, .. } = StateFile::read(directory, &other)?;
@@ -75,8 +75,8 @@ pub(super) fn take_over(
     former: &Former,
     gtids: &Gtids,
     logs: &[BinlogPosition],
-    before: &mut dyn FnMut(&str) -> Result<GtidSet, BackupError>,
-) -> Result<Takeover, BackupError> {
+    before: &mut dyn FnMut(&str) -> Result<GtidSet, Error>,
+) -> Result<Takeover, Error> {
     let lost =
         |reason: String| Ok(Takeover::Lost(Gap { from: former.end.clone(), reason, noticed: Some(Timestamp::now()) }));
     if !gtids.is_on || former.gtid.is_empty() {
@@ -114,7 +114,7 @@ pub(super) fn gtids_before(
     account: &Account,
     settings: &Settings,
     log: &str,
-) -> Result<GtidSet, BackupError> {
+) -> Result<GtidSet, Error> {
     let start = Start::Position(LogPosition { file: log.to_owned(), position: FIRST_EVENT });
     let (connection, _) = source.connect_again(account)?;
     let mut replica = Replica::start(connection, &start, settings)?;
@@ -125,7 +125,7 @@ pub(super) fn gtids_before(
             _ => break,
         }
     }
-    Err(BackupError::unreachable(format!("{log} does not say which transactions are before it")))
+    Err(Error::unreachable(format!("{log} does not say which transactions are before it")))
 }
 
 #[cfg(test)]

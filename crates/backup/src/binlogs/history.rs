@@ -13,7 +13,7 @@ use super::{
     events::{LogEvent, Range, each_event},
     transaction::Transaction,
 };
-use crate::{BackupError, Repository};
+use crate::{Error, Repository};
 
 /// Archives of which each continues the one before; the first is that of the server that was backed up.
 #[derive(Debug)]
@@ -105,8 +105,8 @@ impl History {
         repository: &Repository,
         identities: &[Identity],
         range: Range<'_>,
-        visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, BackupError>,
-    ) -> Result<(), BackupError> {
+        visit: &mut dyn FnMut(&LogEvent<'_>) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
         let first = (&self.first, range);
         let later = self.later.iter().map(|successor| (&successor.archive, Range::Whole));
         for (archive, range) in std::iter::once(first).chain(later) {

@@ -26,7 +26,7 @@ use super::{
     transaction::Scanner,
 };
 use crate::{
-    BackupError, Repository, judge,
+    Error, Repository, judge,
     prove::{Prover, memory, options, program::version},
 };
 
@@ -75,15 +75,15 @@ pub struct Replayed {
 /// Replays the logs up to the target; the directory is recovered first.
 ///
 /// # Errors
-/// [`BackupError::Replay`] with the server's error.
+/// [`Error::Replay`] with the server's error.
 pub(crate) fn replay(
     repository: &Repository,
     history: &History,
     identities: &[Identity],
     replayer: &Replayer<'_>,
     note: &dyn Fn(u64),
-) -> Result<Replayed, BackupError> {
-    let datadir = replayer.datadir.canonicalize().map_err(BackupError::io(replayer.datadir, "cannot be found"))?;
+) -> Result<Replayed, Error> {
+    let datadir = replayer.datadir.canonicalize().map_err(Error::io(replayer.datadir, "cannot be found"))?;
     let version = version(&replayer.prover.mysqld)?;
     let report = judge::verify(&datadir, replayer.keys, replayer.prover.streams, &|_| {});
     let found = replayer.prover.options_for(&datadir, &report, version.flavor)?;
@@ -102,7 +102,7 @@ pub(crate) fn replay(
     };
     let mut executed = String::new();
     let mut is_applied = false;
-    let mut apply = |portions: &mut Portions, is_last: bool| -> Result<(), BackupError> {
+    let mut apply = |portions: &mut Portions, is_last: bool| -> Result<(), Error> {
         let taken = portions.take();
         let portion = if taken.transactions > 0 { taken } else { Portions::default() };
         // At the end, a server says what the directory has, even if there was nothing to replay.
@@ -148,7 +148,7 @@ pub(crate) fn replay(
     }
     apply(&mut portions, true)?;
     if let Some(reason) = outcome::difference(replayer.reach, &executed) {
-        return Err(BackupError::Replay { program: replayer.prover.mysqld.clone(), reason });
+        return Err(Error::Replay { program: replayer.prover.mysqld.clone(), reason });
     }
     if let Some(before) = before {
         before.check(&datadir, replayer.keys, replayer.prover.streams)?;
@@ -217,10 +217,9 @@ impl Portions {
     }
 
     /// Replaces the last event, a statement, by others, which keep its GTID.
-    fn replace_last(&mut self, event: &LogEvent<'_>, statements: &[&[u8]]) -> Result<(), BackupError> {
-        let fault = |fault| {
-            BackupError::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault })
-        };
+    fn replace_last(&mut self, event: &LogEvent<'_>, statements: &[&[u8]]) -> Result<(), Error> {
+        let fault =
+            |fault| Error::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault });
         if let Some(log) = self.logs.last_mut() {
             log.bytes.truncate(log.bytes.len().saturating_sub(event.bytes.len()));
             for statement in statements {

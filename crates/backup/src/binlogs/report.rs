@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Archive, Archived, Transaction, transaction::around};
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     config::{allowed_signers, identities},
 };
 
@@ -75,13 +75,13 @@ impl ArchivesReport {
     /// signature is verified.
     ///
     /// # Errors
-    /// [`BackupError`] if an archive or a file that is named cannot be read.
+    /// [`Error`] if an archive or a file that is named cannot be read.
     pub fn read(
         repository: &Repository,
         host: &str,
         signers: Option<&Path>,
         near: Option<&Near<'_>>,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let signers = signers.map(allowed_signers).transpose()?;
         let archives = Archive::read_some(repository, host, signers.as_ref())?;
         let mut transactions = Vec::new();

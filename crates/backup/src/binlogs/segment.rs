@@ -4,7 +4,7 @@ use std::io::{Cursor, Read, Write};
 
 use agefile::{Decryptor, Encryptor, Identity, Recipient};
 use archive::{
-    ArchiveError, Digest,
+    Digest, Error as ArchiveError,
     binlog::{MAX_SEGMENT_BYTES, Segment},
     receipt::Object,
 };
@@ -12,7 +12,7 @@ use store::Put;
 use zeroize::Zeroizing;
 
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     repository::{name, read_whole},
 };
 
@@ -59,8 +59,8 @@ impl Part {
         host: &str,
         server: &str,
         recipients: &[Recipient],
-    ) -> Result<Segment, BackupError> {
-        let failed = |source| BackupError::Archive(ArchiveError::Io(source));
+    ) -> Result<Segment, Error> {
+        let failed = |source| Error::Archive(ArchiveError::Io(source));
         let age = Encryptor::new(Vec::new(), recipients).map_err(ArchiveError::Age)?;
         let mut out = zstd::Encoder::new(age, LEVEL).map_err(failed)?;
         out.write_all(&self.bytes).map_err(failed)?;
@@ -80,7 +80,7 @@ impl Part {
         let put = repository.store().put_new(&name(&object_name)?, &mut Cursor::new(sealed), object.bytes)?;
         if put != Put::New && !repository.is_ours(&object_name, object)? {
             let source = ArchiveError::Receipt("another object has its name".to_owned());
-            return Err(BackupError::Object { object: object_name, source });
+            return Err(Error::Object { object: object_name, source });
         }
         Ok(segment)
     }
@@ -92,8 +92,8 @@ pub(super) fn read(
     object: &str,
     segment: &Segment,
     identities: &[Identity],
-) -> Result<Zeroizing<Vec<u8>>, BackupError> {
-    let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
+) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     let limit = segment.event_bytes.min(MAX_SEGMENT_BYTES);
     let mut sealed = Vec::new();
     read_whole(repository, object, segment.object, &mut sealed)?;

@@ -9,7 +9,7 @@ use server::{Connection, Rows, ServerVersion, dialect::statement};
 use snapshot::follow::Account;
 
 use super::failover::Gtids;
-use crate::BackupError;
+use crate::Error;
 
 /// What a server has said about itself.
 #[derive(Debug)]
@@ -30,16 +30,16 @@ pub(super) struct Source {
 
 impl Source {
     /// Connects to a server and asks it.
-    pub(super) fn connect(account: &Account) -> Result<(Connection, Self), BackupError> {
-        let failed = |error: server::Error| BackupError::Binlog(error.into());
+    pub(super) fn connect(account: &Account) -> Result<(Connection, Self), Error> {
+        let failed = |error: server::Error| Error::Binlog(error.into());
         let mut connection = Connection::open(&account.target, &account.options).map_err(failed)?;
         let identity = server::describe(&mut connection).map_err(failed)?;
         let is_mariadb = !identity.version.flavor.is_mysql_like();
         // Only this statement gives the position: the length of an encrypted log includes its header, which positions
         // do not count.
-        let forbidden = |error| BackupError::Binlog(::binlog::Error::of_account(error));
+        let forbidden = |error| Error::Binlog(::binlog::Error::of_account(error));
         let status = connection.query(statement::binary_log_status(&identity.version)).map_err(forbidden)?;
-        let Some(end) = positions(&status).next() else { return Err(BackupError::NoBinaryLog) };
+        let Some(end) = positions(&status).next() else { return Err(Error::NoBinaryLog) };
         let logs = connection.query(statement::SHOW_BINARY_LOGS).map_err(forbidden)?;
         let logs = positions(&logs).collect();
         let gtids = if is_mariadb { Gtids::default() } else { gtids_of(&mut connection).map_err(failed)? };
@@ -51,22 +51,22 @@ impl Source {
     /// Connects again, to the same server.
     ///
     /// # Errors
-    /// [`BackupError::OtherServer`] if another one answers.
-    pub(super) fn connect_again(&self, account: &Account) -> Result<(Connection, Self), BackupError> {
+    /// [`Error::OtherServer`] if another one answers.
+    pub(super) fn connect_again(&self, account: &Account) -> Result<(Connection, Self), Error> {
         let (connection, now) = Self::connect(account)?;
         if now.id == self.id { Ok((connection, now)) } else { Err(self.is_other(now.id)) }
     }
 
     /// Whether it applies what another server sends or has sent.
-    pub(super) fn applies(&self, connection: &mut Connection) -> Result<bool, BackupError> {
+    pub(super) fn applies(&self, connection: &mut Connection) -> Result<bool, Error> {
         let status = connection.query(statement::replica_status(&self.version));
-        let status = status.map_err(|error| BackupError::Binlog(::binlog::Error::of_account(error)))?;
+        let status = status.map_err(|error| Error::Binlog(::binlog::Error::of_account(error)))?;
         Ok(ChannelStatus::all(&self.version, &status).iter().any(|channel| channel.applier_runs))
     }
 
     /// The error that another server answers.
-    pub(super) fn is_other(&self, now: String) -> BackupError {
-        BackupError::OtherServer { before: self.id.clone(), now }
+    pub(super) fn is_other(&self, now: String) -> Error {
+        Error::OtherServer { before: self.id.clone(), now }
     }
 
     /// Position of the first event of the oldest log.

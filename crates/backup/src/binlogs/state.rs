@@ -15,7 +15,7 @@ use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BackupError,
+    Error,
     state::{lock, make_directory},
 };
 
@@ -77,35 +77,35 @@ pub(super) struct StateFile {
 
 impl StateFile {
     /// Opens the state of a server's archive; the state is empty if there is no file.
-    pub(super) fn open(directory: &Path, server: &str) -> Result<Self, BackupError> {
+    pub(super) fn open(directory: &Path, server: &str) -> Result<Self, Error> {
         make_directory(directory)?;
         let lock_path = directory.join("binlogs.lock");
-        let Some(lock) = lock(&lock_path)? else { return Err(BackupError::BinlogsBusy { path: lock_path }) };
+        let Some(lock) = lock(&lock_path)? else { return Err(Error::BinlogsBusy { path: lock_path }) };
         let archive = Self::read(directory, server)?;
         Ok(Self { path: path(directory, server), archive, _lock: lock })
     }
 
     /// Reads the state of a server's archive; it is empty if there is no file.
-    pub(super) fn read(directory: &Path, server: &str) -> Result<ArchiveState, BackupError> {
+    pub(super) fn read(directory: &Path, server: &str) -> Result<ArchiveState, Error> {
         let path = path(directory, server);
         match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| BackupError::io(&path, "cannot be used")(std::io::Error::other(error))),
+                .map_err(|error| Error::io(&path, "cannot be used")(std::io::Error::other(error))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ArchiveState::default()),
-            Err(error) => Err(BackupError::io(&path, "cannot be read")(error)),
+            Err(error) => Err(Error::io(&path, "cannot be read")(error)),
         }
     }
 
     /// When the state of a server's archive was written last.
-    pub(super) fn written(directory: &Path, server: &str) -> Result<SystemTime, BackupError> {
+    pub(super) fn written(directory: &Path, server: &str) -> Result<SystemTime, Error> {
         let path = path(directory, server);
         let read = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        read.map_err(BackupError::io(&path, "cannot be read"))
+        read.map_err(Error::io(&path, "cannot be read"))
     }
 
     /// Names of the servers with a state in this directory.
-    pub(super) fn servers(directory: &Path) -> Result<Vec<String>, BackupError> {
-        let failed = || BackupError::io(directory, "cannot be read");
+    pub(super) fn servers(directory: &Path) -> Result<Vec<String>, Error> {
+        let failed = || Error::io(directory, "cannot be read");
         let entries = match fs::read_dir(directory) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(failed())?,
@@ -121,11 +121,11 @@ impl StateFile {
     }
 
     /// Writes the state to disk durably.
-    pub(super) fn save(&self) -> Result<(), BackupError> {
+    pub(super) fn save(&self) -> Result<(), Error> {
         let bytes = serde_json::to_vec(&self.archive)
-            .map_err(|error| BackupError::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
+            .map_err(|error| Error::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
-            .map_err(BackupError::io(&self.path, "cannot be written"))
+            .map_err(Error::io(&self.path, "cannot be written"))
     }
 }
 

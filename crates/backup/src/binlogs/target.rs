@@ -13,7 +13,7 @@ use super::{
     history::History,
     transaction::{Scanner, Transaction},
 };
-use crate::{BackupError, Repository};
+use crate::{Error, Repository};
 
 /// End of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,19 +62,14 @@ impl Target {
     /// Finds the last transaction to replay.
     ///
     /// # Errors
-    /// [`BackupError::Unreachable`] if logs are missing, or the target is not in the archive; [`BackupError::NewerBackup`].
-    pub fn find(
-        &self,
-        repository: &Repository,
-        history: &History,
-        identities: &[Identity],
-    ) -> Result<Reach, BackupError> {
+    /// [`Error::Unreachable`] if logs are missing, or the target is not in the archive; [`Error::NewerBackup`].
+    pub fn find(&self, repository: &Repository, history: &History, identities: &[Identity]) -> Result<Reach, Error> {
         self.check_order()?;
         let mut scanner = Scanner::new();
         let mut search = Search::new(self);
         let range = Range::From(&self.from, self.time.as_second());
         history.each_event(repository, identities, range, &mut |event| match scanner.take(event)? {
-            Some(transaction) if history.is_unidentified(&transaction) => Err(BackupError::unreachable(format!(
+            Some(transaction) if history.is_unidentified(&transaction) => Err(Error::unreachable(format!(
                 "the transaction at {}:{} of {} has no GTID",
                 transaction.file, transaction.start, transaction.server
             ))),
@@ -87,7 +82,7 @@ impl Target {
             None => Ok(ControlFlow::Continue(())),
         })?;
         if let (Until::End, Some(fork)) = (&self.until, history.fork()) {
-            return Err(BackupError::unreachable(format!("{fork}, so the end is not known")));
+            return Err(Error::unreachable(format!("{fork}, so the end is not known")));
         }
         search.end(history.last().receipts.last().map(|receipt| &receipt.end))
     }
@@ -95,8 +90,8 @@ impl Target {
     /// Rejects a target from before the backup.
     ///
     /// # Errors
-    /// [`BackupError::NewerBackup`].
-    pub(crate) fn check_order(&self) -> Result<(), BackupError> {
+    /// [`Error::NewerBackup`].
+    pub(crate) fn check_order(&self) -> Result<(), Error> {
         match &self.until {
             Until::Time(time) if self.time > *time => Err(self.newer(format!("it was taken at {:.0}", self.time))),
             Until::Position(position) if order(&self.from) > order(position) => {
@@ -109,12 +104,12 @@ impl Target {
         }
     }
 
-    const fn newer(&self, reason: String) -> BackupError {
-        BackupError::NewerBackup { number: self.backup, reason }
+    const fn newer(&self, reason: String) -> Error {
+        Error::NewerBackup { number: self.backup, reason }
     }
 
     /// Handles a transaction that the backup has.
-    fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, BackupError> {
+    fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, Error> {
         match &self.until {
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_same(gtid, &transaction.gtid) => {
                 Err(self.newer(format!("it has {gtid}")))
@@ -153,12 +148,12 @@ impl<'t> Search<'t> {
     }
 
     /// Takes the next transaction; `is_before`: it begins before the position of the backup.
-    fn take(&mut self, transaction: Transaction, is_before: bool) -> Result<ControlFlow<()>, BackupError> {
+    fn take(&mut self, transaction: Transaction, is_before: bool) -> Result<ControlFlow<()>, Error> {
         let Target { from, until, .. } = self.target;
         if is_before {
             if transaction.end > from.offset {
                 let reason = format!("the backup ends inside a transaction, at {}:{}", from.file, from.offset);
-                return Err(BackupError::unreachable(reason));
+                return Err(Error::unreachable(reason));
             }
             return self.target.passed(&transaction);
         }
@@ -184,19 +179,19 @@ impl<'t> Search<'t> {
     }
 
     /// The result; `archived`: where the archive ends.
-    fn end(self, archived: Option<&BinlogPosition>) -> Result<Reach, BackupError> {
+    fn end(self, archived: Option<&BinlogPosition>) -> Result<Reach, Error> {
         self.check_clock()?;
         let reach = self.reach;
         match &self.target.until {
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if !self.is_found => {
-                Err(BackupError::unreachable(format!("{gtid} is not in the archived binary logs")))
+                Err(Error::unreachable(format!("{gtid} is not in the archived binary logs")))
             }
-            Until::Time(time) if !self.is_found => Err(BackupError::unreachable(format!(
+            Until::Time(time) if !self.is_found => Err(Error::unreachable(format!(
                 "the archived binary logs end before {time}{}; --to-end replays all of them",
                 ends(&reach)
             ))),
             Until::Position(position) if !self.is_found && archived.is_none_or(|end| order(end) < order(position)) => {
-                Err(BackupError::unreachable(format!(
+                Err(Error::unreachable(format!(
                     "the archived binary logs end before {}:{}{}",
                     position.file,
                     position.offset,
@@ -209,12 +204,12 @@ impl<'t> Search<'t> {
 
     /// Refuses a time if most of the transactions after the first later one are not later: a client has set its time to the
     /// future (`SET timestamp`), or the clock went back.
-    fn check_clock(&self) -> Result<(), BackupError> {
+    fn check_clock(&self) -> Result<(), Error> {
         let Some(next) = self.reach.next.as_ref().filter(|_| self.earlier.saturating_mul(2) > self.ahead) else {
             return Ok(());
         };
         let time = next.committed.map_or_else(String::new, |time| format!(", of {time},"));
-        Err(BackupError::unreachable(format!(
+        Err(Error::unreachable(format!(
             "the transaction {} at {}:{}{time} is followed by earlier ones, so a time does not say where to end; choose a \
              transaction or a position (`sealant backup binlogs show --around`)",
             next.gtid, next.file, next.start
@@ -256,7 +251,7 @@ mod tests {
     }
 
     /// A target by time, and transactions of these times after the backup.
-    fn searched(until: i64, times: &[i64]) -> Result<Reach, BackupError> {
+    fn searched(until: i64, times: &[i64]) -> Result<Reach, Error> {
         let from = BinlogPosition { file: "b.000001".to_owned(), offset: 100 };
         let target = Target { backup: 1, from, gtid: String::new(), time: at(0), until: Until::Time(at(until)) };
         let mut search = Search::new(&target);

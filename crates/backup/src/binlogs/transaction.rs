@@ -21,7 +21,7 @@ use super::{
     events::{LogEvent, Range, each_event},
     statement::summary,
 };
-use crate::{BackupError, Repository};
+use crate::{Error, Repository};
 
 /// A transaction, or a statement outside of transactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -116,7 +116,7 @@ impl Scanner {
     }
 
     /// Processes an event. Returns the transaction that it ends.
-    pub(super) fn take(&mut self, event: &LogEvent<'_>) -> Result<Option<Transaction>, BackupError> {
+    pub(super) fn take(&mut self, event: &LogEvent<'_>) -> Result<Option<Transaction>, Error> {
         let LogEvent { server, file, start, bytes, .. } = *event;
         if self.server != server || self.progress.position.file != file {
             server.clone_into(&mut self.server);
@@ -125,8 +125,7 @@ impl Scanner {
             self.decoder = Decoder::new(Limits::default());
             self.open = None;
         }
-        let damaged =
-            |fault| BackupError::Binlog(binlog::Error::Stream { file: file.to_owned(), position: start, fault });
+        let damaged = |fault| Error::Binlog(binlog::Error::Stream { file: file.to_owned(), position: start, fault });
         let event = self.decoder.decode(bytes).map_err(damaged)?;
         if is_of_log(&event.body) {
             return Ok(None);
@@ -207,14 +206,14 @@ fn committed(event: &Event<'_>) -> Option<Timestamp> {
 /// The transactions that were committed near a time, in order.
 ///
 /// # Errors
-/// [`BackupError`] if the archive cannot be read.
+/// [`Error`] if the archive cannot be read.
 pub(crate) fn around(
     repository: &Repository,
     archive: &Archive,
     identities: &[Identity],
     time: Timestamp,
     within: SignedDuration,
-) -> Result<Vec<Transaction>, BackupError> {
+) -> Result<Vec<Transaction>, Error> {
     let (first, last) = (time.saturating_sub(within), time.saturating_add(within));
     let (first, last) = (first.unwrap_or(Timestamp::MIN), last.unwrap_or(Timestamp::MAX));
     let (mut scanner, mut found) = (Scanner::new(), Vec::new());

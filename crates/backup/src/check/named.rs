@@ -12,7 +12,7 @@ use archive::{
 
 use super::BadObject;
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     binlogs::{Archive, StoredPart},
     declared::{DeclaredLogs, DeclaredOfHost, declared},
 };
@@ -42,7 +42,7 @@ impl Named {
         host: &str,
         only: Option<Number>,
         signers: Option<&AllowedSigners>,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let (links, receipts, mut bad) = links(repository, host, signers)?;
         let (mut declared, untrusted) = declared(repository, signers)?;
         bad.extend(untrusted.into_iter().map(|(object, what)| BadObject { object, what }));
@@ -102,7 +102,7 @@ fn links(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
-) -> Result<(Vec<Link>, u64, Vec<BadObject>), BackupError> {
+) -> Result<(Vec<Link>, u64, Vec<BadObject>), Error> {
     let (mut links, mut count, mut bad) = (Vec::new(), 0_u64, Vec::new());
     for number in repository.numbers(host)?.0 {
         count = count.saturating_add(1);
@@ -111,8 +111,8 @@ fn links(
                 links.extend(link);
                 continue;
             }
-            Err(BackupError::Object { object, source }) => (object, source.to_string()),
-            Err(BackupError::Untrusted { object, reason }) => (object, reason),
+            Err(Error::Object { object, source }) => (object, source.to_string()),
+            Err(Error::Untrusted { object, reason }) => (object, reason),
             Err(error) => return Err(error),
         };
         bad.push(BadObject { object, what });
@@ -126,12 +126,12 @@ fn judged(
     host: &str,
     number: Number,
     signers: Option<&AllowedSigners>,
-) -> Result<Option<Link>, BackupError> {
+) -> Result<Option<Link>, Error> {
     let Some((link, bytes)) = repository.receipt(host, number)? else { return Ok(None) };
     let Some(signers) = signers else { return Ok(Some(link)) };
     match repository.judge(host, number, &bytes, signers) {
         // A prune removes a receipt before its signature.
-        Err(BackupError::Untrusted { .. }) if repository.receipt(host, number)?.is_none() => Ok(None),
+        Err(Error::Untrusted { .. }) if repository.receipt(host, number)?.is_none() => Ok(None),
         judged => judged.map(|()| Some(link)),
     }
 }

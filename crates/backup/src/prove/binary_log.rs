@@ -13,7 +13,7 @@ use binlog::{EventHeader, HEADER_BYTES};
 use innodb::{binlog::MAGIC_CLEAR, server_file};
 
 use super::options::names;
-use crate::BackupError;
+use crate::Error;
 
 /// Bytes at the start of a log, with the header of its first event.
 const HEAD_BYTES: usize = MAGIC_CLEAR.len() + HEADER_BYTES;
@@ -30,16 +30,16 @@ pub(crate) struct BinaryLog {
 /// Finds the index that was written last, and the newest log in it.
 ///
 /// # Errors
-/// [`BackupError::Io`].
-pub(crate) fn find(datadir: &Path) -> Result<Option<BinaryLog>, BackupError> {
+/// [`Error::Io`].
+pub(crate) fn find(datadir: &Path) -> Result<Option<BinaryLog>, Error> {
     let names = names(datadir)?;
     let mut found = Vec::new();
     for base in names.iter().filter_map(|name| name.strip_suffix(".index")) {
         let index = datadir.join(format!("{base}.index"));
-        let listed = fs::read(&index).map_err(BackupError::io(&index, "cannot be read"))?;
+        let listed = fs::read(&index).map_err(Error::io(&index, "cannot be read"))?;
         let Some(newest) = newest_of(base, &String::from_utf8_lossy(&listed), &names) else { continue };
         let path = datadir.join(&newest);
-        let head = head(&path).map_err(BackupError::io(&path, "cannot be read"))?;
+        let head = head(&path).map_err(Error::io(&path, "cannot be read"))?;
         if let Some(time) = written(&head, base) {
             found.push((time, BinaryLog { base: datadir.join(base), newest }));
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::fs::{Access, access, statfs};
 use verify::size;
 
-use crate::BackupError;
+use crate::Error;
 
 /// Where it is.
 pub(crate) const DIRECTORY: &str = "/dev/shm";
@@ -18,9 +18,9 @@ const RAMFS: i64 = 0x8584_58f6;
 /// Checks that clear rows can be kept in memory; returns how many bytes are free.
 ///
 /// # Errors
-/// [`BackupError::Memory`] if there is no such file system, or if it is too small.
-pub(crate) fn free_bytes(directory: &Path) -> Result<u64, BackupError> {
-    let refused = |reason: String| BackupError::Memory { path: directory.to_path_buf(), reason };
+/// [`Error::Memory`] if there is no such file system, or if it is too small.
+pub(crate) fn free_bytes(directory: &Path) -> Result<u64, Error> {
+    let refused = |reason: String| Error::Memory { path: directory.to_path_buf(), reason };
     let failed = |errno: rustix::io::Errno| refused(errno.to_string());
     let kind = statfs(directory).map_err(failed)?.f_type;
     if kind != TMPFS && kind != RAMFS {

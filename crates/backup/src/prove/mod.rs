@@ -21,7 +21,7 @@ use verify::{KeyStores, Keys, Report};
 
 use self::private_server::PrivateServer;
 use crate::{
-    BackupError,
+    Error,
     judge::{self, FileVerdict},
 };
 
@@ -44,12 +44,7 @@ pub struct Prover {
 
 impl Prover {
     /// Options that the files of a directory demand.
-    pub(crate) fn options_for(
-        &self,
-        datadir: &Path,
-        report: &Report,
-        flavor: Flavor,
-    ) -> Result<Vec<String>, BackupError> {
+    pub(crate) fn options_for(&self, datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, Error> {
         options::for_directory(datadir, report, flavor, !self.stores.key_files.is_empty())
     }
 }
@@ -111,10 +106,10 @@ impl Proof {
 /// Starts a server on a restored directory, checks its tables, and stops it. The directory is recovered afterwards.
 ///
 /// # Errors
-/// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
-pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str)) -> Result<Proof, BackupError> {
+/// [`Error::Prove`] if the server does not start, recover, answer or stop.
+pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str)) -> Result<Proof, Error> {
     // The server would resolve a relative path in its own working directory.
-    let datadir = subject.datadir.canonicalize().map_err(BackupError::io(subject.datadir, "cannot be found"))?;
+    let datadir = subject.datadir.canonicalize().map_err(Error::io(subject.datadir, "cannot be found"))?;
     let version = program::version(&prover.mysqld)?;
     let found = match subject.report {
         Some(report) => prover.options_for(&datadir, report, version.flavor)?,

@@ -20,7 +20,7 @@ use server::{Flavor, program::option};
 use verify::{FileResult, Report};
 
 use super::binary_log;
-use crate::BackupError;
+use crate::Error;
 
 /// Bytes that hold page 0 of any tablespace.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -35,7 +35,7 @@ pub(crate) fn for_directory(
     report: &Report,
     flavor: Flavor,
     has_key_file: bool,
-) -> Result<Vec<String>, BackupError> {
+) -> Result<Vec<String>, Error> {
     let mut options = system_tablespace(datadir)?;
     let encrypted = |is_wanted: &dyn Fn(&str) -> bool| {
         report.files.iter().any(|file| file.units.encrypted > 0 && name(file).is_some_and(is_wanted))
@@ -97,7 +97,7 @@ fn name(file: &FileResult) -> Option<&str> {
 }
 
 /// Options for the page size, and for the files if there are several.
-fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
+fn system_tablespace(datadir: &Path) -> Result<Vec<String>, Error> {
     let mut files: Vec<(u32, PathBuf)> = names(datadir)?
         .into_iter()
         .filter_map(|name| Some((server_file::system_number(&name)?, datadir.join(&name))))
@@ -131,8 +131,8 @@ fn head(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Names of the files in a directory.
-pub(crate) fn names(datadir: &Path) -> Result<Vec<String>, BackupError> {
-    let listed = fs::read_dir(datadir).map_err(BackupError::io(datadir, "cannot be listed"))?;
+pub(crate) fn names(datadir: &Path) -> Result<Vec<String>, Error> {
+    let listed = fs::read_dir(datadir).map_err(Error::io(datadir, "cannot be listed"))?;
     Ok(listed.flatten().filter_map(|item| item.file_name().into_string().ok()).collect())
 }
 

@@ -23,7 +23,7 @@ use super::{
     Prover, RecoveredGtids, memory,
     program::{KEYRING, prepare},
 };
-use crate::{BackupError, temporary_directory::remove_stale};
+use crate::{Error, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit of the shutdown, in which the server writes out what it recovered.
@@ -82,7 +82,7 @@ impl PrivateServer {
         prover: &Prover,
         server_uuid: Option<&str>,
         found: &[String],
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let directory = private_directory(&std::env::temp_dir())?;
         let secrets = private_directory(Path::new(memory::DIRECTORY)).or_else(|_| private_directory(&directory))?;
         let options = |_: &Path| Ok((found.to_vec(), ()));
@@ -98,8 +98,8 @@ impl PrivateServer {
         version: &ServerVersion,
         prover: &Prover,
         server_uuid: Option<&str>,
-        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), BackupError>,
-    ) -> Result<(Self, T), BackupError> {
+        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), Error>,
+    ) -> Result<(Self, T), Error> {
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let directory = private_directory(&std::env::temp_dir())?;
         let secrets =
@@ -115,9 +115,9 @@ impl PrivateServer {
         version: &ServerVersion,
         prover: &Prover,
         server_uuid: Option<&str>,
-        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), BackupError>,
-    ) -> Result<(Self, T), BackupError> {
-        let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
+        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), Error>,
+    ) -> Result<(Self, T), Error> {
+        let owner = fs::metadata(datadir).map_err(Error::io(datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
         let (identity, log_path) = (datadir.join(auto_cnf::NAME), rows.join("log"));
         let is_made = !identity.exists();
@@ -141,9 +141,9 @@ impl PrivateServer {
             if user.0 == 0 {
                 command.arg("--user=root");
             }
-            let log = File::create(&log_path).map_err(BackupError::io(&log_path, "cannot be written"))?;
+            let log = File::create(&log_path).map_err(Error::io(&log_path, "cannot be written"))?;
             command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-            let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
+            let child = command.spawn().map_err(Error::io(&program.path, "cannot be run"))?;
             Ok((child, program.path, keyring, made))
         });
         let made_identity = is_made.then_some(identity);
@@ -155,7 +155,7 @@ impl PrivateServer {
         Ok((server, made))
     }
 
-    fn wait(&mut self, limit: Duration) -> Result<(), BackupError> {
+    fn wait(&mut self, limit: Duration) -> Result<(), Error> {
         let endpoint = Endpoint::Socket(self.directory.join(SOCKET));
         let target = Target { user: "root".to_owned(), endpoint };
         let tls = TlsOptions { mode: Some(TlsMode::Off), ..TlsOptions::default() };
@@ -177,7 +177,7 @@ impl PrivateServer {
     }
 
     /// All tables, the largest first.
-    pub(crate) fn tables(&mut self) -> Result<Vec<Table>, BackupError> {
+    pub(crate) fn tables(&mut self) -> Result<Vec<Table>, Error> {
         let rows = self.query(
             "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' \
              AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema') ORDER BY DATA_LENGTH DESC",
@@ -191,7 +191,7 @@ impl PrivateServer {
 
     /// Compares the recovered GTIDs with those of a backup's position. MySQL 8.0 counts a transaction in the position
     /// before it adds it to the GTID set, so more GTIDs are allowed.
-    pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, BackupError> {
+    pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, Error> {
         let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
         let literal: String = expected.chars().filter(|character| valid(*character)).collect();
         let is_whole = if flavor.is_mysql_like() {
@@ -204,7 +204,7 @@ impl PrivateServer {
     }
 
     /// The server's executed GTIDs; empty if there are none.
-    pub(crate) fn gtids(&mut self, flavor: Flavor) -> Result<String, BackupError> {
+    pub(crate) fn gtids(&mut self, flavor: Flavor) -> Result<String, Error> {
         self.value(if flavor.is_mysql_like() {
             "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')"
         } else {
@@ -213,7 +213,7 @@ impl PrivateServer {
     }
 
     /// The GTIDs that it has executed, with those that MariaDB has as a replica.
-    pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, BackupError> {
+    pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, Error> {
         if flavor.is_mysql_like() {
             return self.gtids(flavor);
         }
@@ -221,7 +221,7 @@ impl PrivateServer {
     }
 
     /// Scheduled events of MySQL that are disabled because a replica has them, by their quoted names.
-    pub(crate) fn events_of_source(&mut self) -> Result<BTreeSet<String>, BackupError> {
+    pub(crate) fn events_of_source(&mut self) -> Result<BTreeSet<String>, Error> {
         let rows = self.query(
             "SELECT CONCAT('`', EVENT_SCHEMA, '`.`', EVENT_NAME, '`') FROM information_schema.EVENTS \
              WHERE STATUS IN ('SLAVESIDE_DISABLED', 'REPLICA_SIDE_DISABLED')",
@@ -230,12 +230,12 @@ impl PrivateServer {
     }
 
     /// The first value of an answer; empty for NULL.
-    fn value(&mut self, sql: &str) -> Result<String, BackupError> {
+    fn value(&mut self, sql: &str) -> Result<String, Error> {
         Ok(self.query(sql)?.into_iter().flatten().next().flatten().unwrap_or_default())
     }
 
     /// Checks a table. Returns the first error, if any.
-    pub(crate) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
+    pub(crate) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, Error> {
         let rows = self.query(&format!("CHECK TABLE {}", quote::table(schema, table)))?;
         // The columns are Table, Op, Msg_type, Msg_text. Notes and warnings do not count; a status other than OK does.
         let error = rows.into_iter().find_map(|row| {
@@ -247,12 +247,12 @@ impl PrivateServer {
         Ok(error.map(|text| format!("{schema}.{table}: {text}")))
     }
 
-    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, BackupError> {
+    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
         self.rows(sql).map(|rows| rows.rows)
     }
 
     /// Executes a statement. Returns the rows with column names.
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<Rows, BackupError> {
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Rows, Error> {
         let Some(connection) = &mut self.connection else { return Ok(Rows::default()) };
         match connection.query(sql) {
             Ok(rows) => Ok(rows),
@@ -266,7 +266,7 @@ impl PrivateServer {
     }
 
     /// Stops it in order.
-    pub(crate) fn stop(mut self) -> Result<(), BackupError> {
+    pub(crate) fn stop(mut self) -> Result<(), Error> {
         self.connection = None;
         process::signal(&self.child, Signal::TERM);
         match process::wait(&mut self.child, STOP_LIMIT, &mut || ()) {
@@ -278,19 +278,19 @@ impl PrivateServer {
 
     /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of the
     /// restored server whose relay logs are not here.
-    pub(crate) fn refused(&mut self, reason: &str) -> BackupError {
+    pub(crate) fn refused(&mut self, reason: &str) -> Error {
         if self.child.try_wait().ok().flatten().is_some() {
             return self.failed(reason);
         }
-        BackupError::Prove { program: self.program.clone(), reason: reason.to_owned() }
+        Error::Prove { program: self.program.clone(), reason: reason.to_owned() }
     }
 
     /// The first error of its log is the reason; if there is none, `otherwise`.
-    pub(crate) fn failed(&self, otherwise: &str) -> BackupError {
+    pub(crate) fn failed(&self, otherwise: &str) -> Error {
         let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();
-        BackupError::Prove { program: self.program.clone(), reason }
+        Error::Prove { program: self.program.clone(), reason }
     }
 }
 
@@ -316,7 +316,7 @@ fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
     command
 }
 
-fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
+fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), Error> {
     let text = format!("[auto]\nserver-uuid={uuid}\n");
     // The text becomes a file of the server, so it must contain nothing but the UUID.
     if auto_cnf::server_uuid(&text) != Some(uuid) {
@@ -324,35 +324,34 @@ fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(),
     }
     let written = fs::write(path, text);
     let given = written.and_then(|()| if geteuid().is_root() { chown(path, Some(uid), Some(gid)) } else { Ok(()) });
-    given.map_err(BackupError::io(path, "cannot be written"))
+    given.map_err(Error::io(path, "cannot be written"))
 }
 
 /// Creates a directory with a short name, for the path of the socket.
-fn private_directory(parent: &Path) -> Result<PathBuf, BackupError> {
+fn private_directory(parent: &Path) -> Result<PathBuf, Error> {
     let mut random = [0; 4];
-    aws_lc_rs::rand::fill(&mut random).map_err(|_| BackupError::Randomness)?;
+    aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;
     let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     // Directories of killed proofs contain keys.
     remove_stale(parent, PREFIX)?;
     let directory = parent.join(format!("{PREFIX}{}-{number:x}", std::process::id()));
     let made = fs::DirBuilder::new().mode(0o700).create(&directory);
-    made.map_err(BackupError::io(&directory, "cannot be created"))?;
+    made.map_err(Error::io(&directory, "cannot be created"))?;
     Ok(directory)
 }
 
 /// Gives the private directory and its files to the server's user.
-fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
+fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), Error> {
     if !geteuid().is_root() || uid == 0 {
         return Ok(());
     }
-    for item in fs::read_dir(directory).map_err(BackupError::io(directory, "cannot be listed"))?.flatten() {
+    for item in fs::read_dir(directory).map_err(Error::io(directory, "cannot be listed"))?.flatten() {
         let path = item.path();
         if path.is_file() {
-            chown(&path, Some(uid), Some(gid))
-                .map_err(BackupError::io(&path, "cannot be given to the server's user"))?;
+            chown(&path, Some(uid), Some(gid)).map_err(Error::io(&path, "cannot be given to the server's user"))?;
         }
     }
-    chown(directory, Some(uid), Some(gid)).map_err(BackupError::io(directory, "cannot be given to the server's user"))
+    chown(directory, Some(uid), Some(gid)).map_err(Error::io(directory, "cannot be given to the server's user"))
 }
 
 /// Removes the secrets and the server's identity: a second server with the same UUID must not start from the directory.

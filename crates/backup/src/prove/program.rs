@@ -19,7 +19,7 @@ use server::{
 };
 
 use super::Prover;
-use crate::BackupError;
+use crate::Error;
 
 /// Name of the copy of a keyring.
 pub(super) const KEYRING: &str = "keyring";
@@ -31,9 +31,9 @@ pub(crate) struct Program {
 }
 
 /// The version that a program prints.
-pub(crate) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
-    let version = program::version(path).map_err(BackupError::io(path, "cannot be run"))?;
-    version.ok_or_else(|| BackupError::Prove {
+pub(crate) fn version(path: &Path) -> Result<ServerVersion, Error> {
+    let version = program::version(path).map_err(Error::io(path, "cannot be run"))?;
+    version.ok_or_else(|| Error::Prove {
         program: path.to_path_buf(),
         reason: "it is not a server: it does not print its version".to_owned(),
     })
@@ -45,13 +45,13 @@ pub(crate) fn prepare(
     secrets: &Path,
     version: &ServerVersion,
     prover: &Prover,
-) -> Result<Program, BackupError> {
+) -> Result<Program, Error> {
     for store in prover.stores.files() {
         if keyring::read_file(&store).is_ok_and(|bytes| keyring::names_service(&bytes)) {
-            return Err(BackupError::KeysInService { path: store });
+            return Err(Error::KeysInService { path: store });
         }
     }
-    let path = prover.mysqld.canonicalize().map_err(BackupError::io(&prover.mysqld, "cannot be found"))?;
+    let path = prover.mysqld.canonicalize().map_err(Error::io(&prover.mysqld, "cannot be found"))?;
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
         return match &prover.stores.keyring_file()? {
@@ -74,7 +74,7 @@ fn mysql(
     path: PathBuf,
     installation: program::Installation,
     keyring: &Path,
-) -> Result<Program, BackupError> {
+) -> Result<Program, Error> {
     let plugins = installation.plugins.clone().unwrap_or_default();
     let first = first_byte(keyring)?;
     let is_component = first.is_none_or(|first| first == b'{');
@@ -86,22 +86,21 @@ fn mysql(
     }
     let (programs, components) = (directory.join("bin"), directory.join("plugins"));
     for directory in [&programs, &components] {
-        fs::create_dir(directory).map_err(BackupError::io(directory, "cannot be created"))?;
+        fs::create_dir(directory).map_err(Error::io(directory, "cannot be created"))?;
     }
     let private = programs.join(path.file_name().unwrap_or_default());
-    fs::copy(&path, &private).map_err(BackupError::io(&private, "cannot be written"))?;
+    fs::copy(&path, &private).map_err(Error::io(&private, "cannot be written"))?;
     // The program finds these libraries relative to its own directory.
     for name in ["lib", "lib64"] {
         let library = installation.base.join(name);
         if library.is_dir() {
             let link = directory.join(name);
-            symlink(&library, &link).map_err(BackupError::io(&link, "cannot be created"))?;
+            symlink(&library, &link).map_err(Error::io(&link, "cannot be created"))?;
         }
     }
     let link = components.join(component::LIBRARY);
-    symlink(plugins.join(component::LIBRARY), &link).map_err(BackupError::io(&link, "cannot be created"))?;
-    let not_utf8 =
-        || BackupError::io(keyring, "cannot be named in a configuration")(io::ErrorKind::InvalidFilename.into());
+    symlink(plugins.join(component::LIBRARY), &link).map_err(Error::io(&link, "cannot be created"))?;
+    let not_utf8 = || Error::io(keyring, "cannot be named in a configuration")(io::ErrorKind::InvalidFilename.into());
     let settings = component::configuration(keyring, component::Access::ReadOnly).ok_or_else(not_utf8)?;
     write(&components.join(component::CONFIGURATION), settings.as_bytes())?;
     write(&programs.join(COMPONENT_MANIFEST), component::manifest().as_bytes())?;
@@ -109,19 +108,19 @@ fn mysql(
     Ok(Program { path: private, options })
 }
 
-fn first_byte(path: &Path) -> Result<Option<u8>, BackupError> {
-    let (mut byte, failed) = ([0], BackupError::io(path, "cannot be read"));
+fn first_byte(path: &Path) -> Result<Option<u8>, Error> {
+    let (mut byte, failed) = ([0], Error::io(path, "cannot be read"));
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut byte)).map_err(failed)?;
     Ok(byte.first().copied().filter(|_| read > 0))
 }
 
 /// Copies a file of keys.
-fn copy(from: &Path, directory: &Path, name: &str) -> Result<PathBuf, BackupError> {
+fn copy(from: &Path, directory: &Path, name: &str) -> Result<PathBuf, Error> {
     let to = directory.join(name);
-    fs::copy(from, &to).map_err(BackupError::io(from, "cannot be copied"))?;
+    fs::copy(from, &to).map_err(Error::io(from, "cannot be copied"))?;
     Ok(to)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
-    fs::write(path, bytes).map_err(BackupError::io(path, "cannot be written"))
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    fs::write(path, bytes).map_err(Error::io(path, "cannot be written"))
 }

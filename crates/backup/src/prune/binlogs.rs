@@ -16,7 +16,7 @@ use store::Listed;
 
 use super::Objects;
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     binlogs::{each_receipt, servers},
     declared::{DeclaredLogs, DeclaredOfHost},
 };
@@ -98,7 +98,7 @@ pub(super) fn plan(
     declared: &DeclaredOfHost,
     (oldest, servers_of_backups): (Timestamp, &BTreeSet<&str>),
     orphans: &[&Listed],
-) -> Result<(Vec<BinlogPlan>, Objects), BackupError> {
+) -> Result<(Vec<BinlogPlan>, Objects), Error> {
     let time = oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
     let mut archives = Vec::new();
     for (server, stored) in servers(repository, host)? {

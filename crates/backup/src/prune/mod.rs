@@ -26,7 +26,7 @@ pub use self::{
     plan::{HostPlan, Kept, Plan, PruneOptions, plan},
     report::PruneReport,
 };
-use crate::{BackupError, Keeper, Repository, repository::name};
+use crate::{Error, Keeper, Repository, repository::name};
 
 /// Number of names that are tried for the declaration: another keeper may write one in the same second.
 const ATTEMPTS: u32 = 10;
@@ -49,13 +49,13 @@ pub struct Pruned {
 /// Carries out a plan; `progress` is called for each object that is removed.
 ///
 /// # Errors
-/// [`BackupError`]; the next prune removes the rest.
+/// [`Error`]; the next prune removes the rest.
 pub fn prune(
     repository: &Repository,
     keeper: &Keeper,
     plan: &Plan,
     progress: &dyn Fn(&Pruned),
-) -> Result<Pruned, BackupError> {
+) -> Result<Pruned, Error> {
     if plan.hosts.iter().any(HostPlan::removes_receipts) {
         declare(repository, keeper, plan)?;
     }
@@ -67,7 +67,7 @@ pub fn prune(
 }
 
 /// Stores the declaration, after its signature.
-fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), BackupError> {
+fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), Error> {
     let removed = |host: &HostPlan| -> Vec<Removed> {
         let one = |link: &archive::chain::Link| Removed {
             number: link.receipt.number,
@@ -97,7 +97,7 @@ fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), 
         }
     }
     let (object, reason) = (names::prune(plan.at, 0), "other keepers write at the same time".to_owned());
-    Err(BackupError::Untrusted { object, reason })
+    Err(Error::Untrusted { object, reason })
 }
 
 fn removed_logs(host: &HostPlan) -> (String, BTreeMap<String, RemovedLogs>) {
@@ -105,7 +105,7 @@ fn removed_logs(host: &HostPlan) -> (String, BTreeMap<String, RemovedLogs>) {
     (host.host.clone(), host.binlogs.iter().filter_map(of_server).collect())
 }
 
-fn put(repository: &Repository, object: &str, bytes: &[u8]) -> Result<Put, BackupError> {
+fn put(repository: &Repository, object: &str, bytes: &[u8]) -> Result<Put, Error> {
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     Ok(repository.store().put_new(&name(object)?, &mut std::io::Cursor::new(bytes), length)?)
 }
@@ -117,7 +117,7 @@ struct Removal<'r> {
 }
 
 impl Removal<'_> {
-    fn host(&mut self, host: &HostPlan) -> Result<(), BackupError> {
+    fn host(&mut self, host: &HostPlan) -> Result<(), Error> {
         for object in &host.to_lock {
             let is_extended = self.repository.store().extend_lock(&name(object)?)?;
             self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
@@ -141,7 +141,7 @@ impl Removal<'_> {
     }
 
     /// Removes receipts of binary logs, each after what it names: as long as it is there, the next prune finds the rest.
-    fn logs(&mut self, host: &str, logs: &BinlogPlan) -> Result<(), BackupError> {
+    fn logs(&mut self, host: &str, logs: &BinlogPlan) -> Result<(), Error> {
         for receipt in &logs.removed {
             let mut is_locked = false;
             for (part, bytes) in &receipt.parts {
@@ -155,7 +155,7 @@ impl Removal<'_> {
         Ok(())
     }
 
-    fn delete(&mut self, object: &str, bytes: u64) -> Result<Deletion, BackupError> {
+    fn delete(&mut self, object: &str, bytes: u64) -> Result<Deletion, Error> {
         let deletion = self.repository.store().delete(&name(object)?)?;
         match deletion {
             Deletion::Done => {

@@ -18,7 +18,7 @@ use super::{
     binlogs::{self, BinlogPlan},
 };
 use crate::{
-    BackupError, Keeper, Repository,
+    Error, Keeper, Repository,
     declared::{Declared, DeclaredOfHost, declared},
 };
 
@@ -94,24 +94,19 @@ impl HostPlan {
 /// receipt.
 ///
 /// # Errors
-/// [`BackupError::Prune`] if something is wrong with the backups of a host; [`BackupError`].
-pub fn plan(
-    repository: &Repository,
-    keeper: &Keeper,
-    options: &PruneOptions,
-    at: Timestamp,
-) -> Result<Plan, BackupError> {
+/// [`Error::Prune`] if something is wrong with the backups of a host; [`Error`].
+pub fn plan(repository: &Repository, keeper: &Keeper, options: &PruneOptions, at: Timestamp) -> Result<Plan, Error> {
     let signers = keeper.allowed_signers()?;
     // Without this, every check would report pruned backups as lost.
     let key = *keeper.signing_key()?.public();
-    signers.allow(&key, &keeper.name, NAMESPACE).map_err(|_| BackupError::UnknownKeeper {
+    signers.allow(&key, &keeper.name, NAMESPACE).map_err(|_| Error::UnknownKeeper {
         name: keeper.name.clone(),
         signers: keeper.allowed_signers.clone(),
         line: format!("{} namespaces=\"{NAMESPACE}\" {key}", keeper.name),
     })?;
     let (declared, untrusted) = declared(repository, Some(&signers))?;
     if let Some((object, reason)) = untrusted.into_iter().next() {
-        return Err(BackupError::Untrusted { object, reason });
+        return Err(Error::Untrusted { object, reason });
     }
     let hosts = match &options.host {
         Some(host) => vec![host.clone()],
@@ -132,7 +127,7 @@ struct Planning<'p> {
 }
 
 impl Planning<'_> {
-    fn host(&self, host: String) -> Result<HostPlan, BackupError> {
+    fn host(&self, host: String) -> Result<HostPlan, Error> {
         let listed = self.repository.store().list(&names::of_host(&host))?;
         let links = self.links(&host, &listed)?;
         let put: BTreeMap<Number, Timestamp> = receipts(&host, &listed).collect();
@@ -172,7 +167,7 @@ impl Planning<'_> {
     }
 
     /// The receipts, oldest first, each with a valid signature.
-    fn links(&self, host: &str, listed: &[Listed]) -> Result<Vec<Link>, BackupError> {
+    fn links(&self, host: &str, listed: &[Listed]) -> Result<Vec<Link>, Error> {
         let numbers: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
         let mut links = Vec::new();
         for number in numbers {
@@ -184,16 +179,11 @@ impl Planning<'_> {
         Ok(links)
     }
 
-    fn check_chain(
-        &self,
-        host: &str,
-        links: &[Link],
-        removed: &BTreeMap<Digest, Option<Digest>>,
-    ) -> Result<(), BackupError> {
+    fn check_chain(&self, host: &str, links: &[Link], removed: &BTreeMap<Digest, Option<Digest>>) -> Result<(), Error> {
         let breaks = chain::breaks(&self.repository.id, host, links, removed);
         match breaks.first().filter(|_| !self.options.allow_breaks) {
             None => Ok(()),
-            Some(broken) => Err(BackupError::Prune {
+            Some(broken) => Err(Error::Prune {
                 host: host.to_owned(),
                 reason: broken.to_string(),
                 hint: "a receipt that is only hidden needs packs that would go; if it is lost for good, use --allow-breaks",
@@ -203,7 +193,7 @@ impl Planning<'_> {
 
     /// Rejects a backup that is much smaller than its predecessor: backups of a host that was emptied, by mistake or by
     /// a thief, must not displace the earlier ones. Backups that an earlier prune saw are exempt.
-    fn check_sizes(&self, host: &str, links: &[Link], is_new: impl Fn(Number) -> bool) -> Result<(), BackupError> {
+    fn check_sizes(&self, host: &str, links: &[Link], is_new: impl Fn(Number) -> bool) -> Result<(), Error> {
         let bytes = |link: &Link| link.receipt.bytes.data;
         let shrunk = links
             .iter()
@@ -211,7 +201,7 @@ impl Planning<'_> {
             .find(|(before, after)| is_new(after.receipt.number) && bytes(after) < bytes(before).div_ceil(2));
         let Some((before, after)) = shrunk.filter(|_| !self.options.allow_shrunk) else { return Ok(()) };
         let (number, after, before) = (after.receipt.number, bytes(after), bytes(before));
-        Err(BackupError::Prune {
+        Err(Error::Prune {
             host: host.to_owned(),
             reason: format!("backup {number} has {after} bytes of data, the one before it {before}"),
             hint: "if data was removed on purpose, use --allow-shrunk",

@@ -23,7 +23,7 @@ use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
 
 use super::{HostPlan, PruneOptions, plan, prune};
 use crate::{
-    BackupError, Keeper, Location, Repository,
+    Error, Keeper, Location, Repository,
     check::{Depth, Selection, check},
 };
 
@@ -286,7 +286,7 @@ impl Beside {
         if random.is_one_of(4) {
             self.simulation.store.world().removals = random.below(12);
             match self.simulation.prune() {
-                Ok(()) | Err(BackupError::Store(_)) => {}
+                Ok(()) | Err(Error::Store(_)) => {}
                 Err(error) => panic!("{error}"),
             }
         }
@@ -359,7 +359,7 @@ impl Simulation {
         Self { store, repository, keeper }
     }
 
-    fn prune(&self) -> Result<(), BackupError> {
+    fn prune(&self) -> Result<(), Error> {
         let at = self.store.world().objects.now;
         let options = PruneOptions { allow_shrunk: true, ..PruneOptions::default() };
         let plan = plan(&self.repository, &self.keeper, &options, at)?;
@@ -377,7 +377,7 @@ impl Simulation {
                 (0..random.below(60)).for_each(|_| host.step(objects));
             }
             match self.prune() {
-                Ok(()) | Err(BackupError::Store(_)) => {}
+                Ok(()) | Err(Error::Store(_)) => {}
                 Err(error) => panic!("{error}"),
             }
             let mut world = self.store.world();

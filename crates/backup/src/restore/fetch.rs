@@ -10,7 +10,9 @@ use std::{
     },
 };
 
-use archive::{ArchiveError, Description, Frame, Manifest, PackReader, Run, manifest::Stored, names, receipt::Object};
+use archive::{
+    Description, Error as ArchiveError, Frame, Manifest, PackReader, Run, manifest::Stored, names, receipt::Object,
+};
 use codec::{
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of},
     page::{SpaceCipher, SpaceKeys},
@@ -26,7 +28,7 @@ use super::{
     base::{BaseFile, Range},
     in_parallel,
 };
-use crate::{BackupError, Repository, heads::Logs, repository::read_pack};
+use crate::{Error, Repository, heads::Logs, repository::read_pack};
 
 /// State that all threads share.
 pub(super) struct Fetch<'f> {
@@ -54,13 +56,13 @@ impl<'f> Fetch<'f> {
         options: &'f RestoreOptions<'f>,
         staging: &'f Staging,
         progress: &'f RestoreProgress,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let spaces = spaces(manifest, options.keys)?;
         Ok(Self { repository, host: opened.host(), manifest, options, staging, progress, spaces })
     }
 
     /// Fetches everything that is missing; returns the number of packs read.
-    pub(super) fn run(&self, resumed: bool) -> Result<u64, BackupError> {
+    pub(super) fn run(&self, resumed: bool) -> Result<u64, Error> {
         let pack_parts = self.pack_parts(resumed)?;
         let packs = pack_parts.len() as u64;
         let queue = Mutex::new(pack_parts.into_iter().collect::<VecDeque<_>>());
@@ -80,7 +82,7 @@ impl<'f> Fetch<'f> {
     }
 
     /// The parts to fetch, by pack. Chunks that an earlier attempt restored are recognised by their hash.
-    fn pack_parts(&self, resumed: bool) -> Result<BTreeMap<u32, PackParts>, BackupError> {
+    fn pack_parts(&self, resumed: bool) -> Result<BTreeMap<u32, PackParts>, Error> {
         let mut pack_parts: BTreeMap<u32, PackParts> = BTreeMap::new();
         for (number, missing) in self.all_missing(resumed)? {
             let Some(file) = self.manifest.files.get(number) else { continue };
@@ -97,7 +99,7 @@ impl<'f> Fetch<'f> {
     }
 
     /// The missing parts of each file, by number.
-    fn all_missing(&self, resumed: bool) -> Result<BTreeMap<usize, Vec<Range>>, BackupError> {
+    fn all_missing(&self, resumed: bool) -> Result<BTreeMap<usize, Vec<Range>>, Error> {
         let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let work = || {
             let mut parents = self.staging.parents();
@@ -122,7 +124,7 @@ impl<'f> Fetch<'f> {
         stored: &Stored,
         missing: Vec<Range>,
         parents: &mut ParentCache<'_>,
-    ) -> Result<Vec<Range>, BackupError> {
+    ) -> Result<Vec<Range>, Error> {
         let base = self.options.base.as_deref().filter(|_| !missing.is_empty());
         let Some(mut base) = base.and_then(|base| BaseFile::open(base, stored)) else { return Ok(missing) };
         let staged = self.staging.open_file(parents, &stored.entry.path)?;
@@ -130,7 +132,7 @@ impl<'f> Fetch<'f> {
         for range in missing {
             let copied = base.copy(range, &staged);
             let (parts, bytes) =
-                copied.map_err(BackupError::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
+                copied.map_err(Error::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
             self.progress.base_bytes.fetch_add(bytes, Ordering::Relaxed);
             left.extend(parts);
         }
@@ -138,7 +140,7 @@ impl<'f> Fetch<'f> {
     }
 
     /// The parts of a staged file that are missing or wrong. Parts that must be zero become holes.
-    fn missing(&self, number: usize, parents: &mut ParentCache<'_>) -> Result<Vec<Range>, BackupError> {
+    fn missing(&self, number: usize, parents: &mut ParentCache<'_>) -> Result<Vec<Range>, Error> {
         let Some(stored) = self.manifest.files.get(number) else { return Ok(Vec::new()) };
         let file = self.staging.open_file(parents, &stored.entry.path)?;
         let (bytes, mut missing, mut room) = (stored.file_bytes(), Vec::new(), vec![0; CHUNK_BYTES]);
@@ -152,17 +154,17 @@ impl<'f> Fetch<'f> {
             }
             let end = at.saturating_add(length as u64);
             clear(&file, at, length as u64)
-                .map_err(BackupError::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
+                .map_err(Error::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
             missing.push((at, end));
         }
         Ok(missing)
     }
 
-    fn pack(&self, pack: u32, pack_parts: &PackParts, writer: &mut Writer<'_>) -> Result<(), BackupError> {
+    fn pack(&self, pack: u32, pack_parts: &PackParts, writer: &mut Writer<'_>) -> Result<(), Error> {
         let object = usize::try_from(pack).ok().and_then(|pack| self.manifest.packs.get(pack));
-        let object: Object = *object.ok_or(BackupError::Stopped)?;
+        let object: Object = *object.ok_or(Error::Stopped)?;
         let name = names::pack(self.host, &object.sha256);
-        let wrong = |source: ArchiveError| BackupError::Object { object: name.clone(), source };
+        let wrong = |source: ArchiveError| Error::Object { object: name.clone(), source };
         // Verify the hash first, so that only signed data is decrypted.
         let mut bytes = std::mem::take(&mut writer.pack);
         read_pack(self.repository, &name, object, &mut bytes)?;
@@ -186,8 +188,8 @@ impl<'f> Fetch<'f> {
         frame: &mut Frame<'_>,
         parts: &[(usize, Run)],
         writer: &mut Writer<'_>,
-        wrong: &dyn Fn(ArchiveError) -> BackupError,
-    ) -> Result<(), BackupError> {
+        wrong: &dyn Fn(ArchiveError) -> Error,
+    ) -> Result<(), Error> {
         let Some((number, _)) = parts.first() else { return Ok(()) };
         if frame.description.opened.is_some() {
             writer.seal(*number, &frame.description, frame.data)?;
@@ -207,8 +209,8 @@ impl<'f> Fetch<'f> {
 /// The encryption of each file that the backup has decrypted.
 ///
 /// # Errors
-/// [`BackupError::Sealing`] if the keys cannot encrypt one of them.
-pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, BackupError> {
+/// [`Error::Sealing`] if the keys cannot encrypt one of them.
+pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, Error> {
     let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
     let logs = Logs::new(heads);
     let space = |file: &Stored| {
@@ -244,7 +246,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Encrypts the units of a frame, which restores their original bytes.
-    fn seal(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), BackupError> {
+    fn seal(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), Error> {
         let Some(opened) = &description.opened else { return Ok(()) };
         let failed = || cannot_encrypt(&description.path, None);
         let which = (number, opened.key_version, opened.counter_mode);
@@ -264,7 +266,7 @@ impl<'w> Writer<'w> {
         cipher.seal(at, &opened.marks, data).map_err(|_| failed())
     }
 
-    fn write(&mut self, number: usize, run: &Run, data: &[u8]) -> Result<(), BackupError> {
+    fn write(&mut self, number: usize, run: &Run, data: &[u8]) -> Result<(), Error> {
         let fetch = self.fetch;
         let Some(stored) = fetch.manifest.files.get(number) else { return Ok(()) };
         if self.open.as_ref().is_none_or(|(open, _)| *open != number) {
@@ -275,9 +277,9 @@ impl<'w> Writer<'w> {
         let from = usize::try_from(run.offset).unwrap_or(usize::MAX);
         let end = usize::try_from(run.bytes).map_or(usize::MAX, |bytes| from.saturating_add(bytes));
         let bytes =
-            data.get(from..end).ok_or(BackupError::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
+            data.get(from..end).ok_or(Error::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
         let written = file.write_at(run.at, bytes, &mut self.aligned);
-        written.map_err(BackupError::io(&fetch.staging.path_of(&stored.entry.path), "cannot be written"))?;
+        written.map_err(Error::io(&fetch.staging.path_of(&stored.entry.path), "cannot be written"))?;
         fetch.progress.written_bytes.fetch_add(run.bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -293,8 +295,8 @@ fn clear(file: &File, at: u64, bytes: u64) -> std::io::Result<()> {
     file.write_all_at(&vec![0; usize::try_from(bytes).unwrap_or(CHUNK_BYTES)], at)
 }
 
-fn cannot_encrypt(path: &RelativePath, head: Option<&[u8]>) -> BackupError {
+fn cannot_encrypt(path: &RelativePath, head: Option<&[u8]>) -> Error {
     let wrapped = head.and_then(innodb::crypt::wrapped::Wrapped::find);
     let needed = wrapped.map(|wrapped| format!(" ({} is needed)", wrapped.master_key_name()));
-    BackupError::Sealing { path: path.to_string(), needed: needed.unwrap_or_default() }
+    Error::Sealing { path: path.to_string(), needed: needed.unwrap_or_default() }
 }

@@ -8,7 +8,7 @@ use verify::{KeyStores, Keys};
 
 use super::{Found, PointInTime, ReplayResult, RestoreOptions, RestoreProgress, Restored, TemporaryDirectory};
 use crate::{
-    BackupError, Outcome,
+    Error, Outcome,
     prove::{Proof, Prover},
     report::RestoreReport,
 };
@@ -79,12 +79,12 @@ pub enum Event<'e> {
 }
 
 /// The work of restoring the files.
-pub type Work<'w> = dyn Fn() -> Result<Restored, BackupError> + Sync + 'w;
+pub type Work<'w> = dyn Fn() -> Result<Restored, Error> + Sync + 'w;
 
 /// Gets the progress of a job.
 pub struct Watch<'w> {
     /// Called once to restore the files; shows the progress while it calls the work.
-    pub restoring: &'w dyn Fn(&RestoreProgress, &Work<'_>) -> Result<Restored, BackupError>,
+    pub restoring: &'w dyn Fn(&RestoreProgress, &Work<'_>) -> Result<Restored, Error>,
     /// Called for each event.
     pub event: &'w dyn Fn(Event<'_>),
 }
@@ -102,9 +102,9 @@ impl<'j> Job<'j> {
     /// Runs the job.
     ///
     /// # Errors
-    /// [`BackupError`]; unless the files were restored, the target is unchanged, except for a staging directory from
+    /// [`Error`]; unless the files were restored, the target is unchanged, except for a staging directory from
     /// which the same job continues.
-    pub fn run(&self, watch: &Watch<'_>) -> Result<JobResult<'j>, BackupError> {
+    pub fn run(&self, watch: &Watch<'_>) -> Result<JobResult<'j>, Error> {
         let scratch = match self.target {
             Target::Directory(_) => None,
             Target::ScratchBelow(parent) => Some(TemporaryDirectory::below(parent)?),
@@ -140,7 +140,7 @@ impl<'j> Job<'j> {
         Ok(JobResult { report, outcome: restored.outcome(&self.found.opened, proof.as_ref()) })
     }
 
-    fn restore(&self, into: &Path, progress: &RestoreProgress, watch: &Watch<'_>) -> Result<Restored, BackupError> {
+    fn restore(&self, into: &Path, progress: &RestoreProgress, watch: &Watch<'_>) -> Result<Restored, Error> {
         let options = RestoreOptions {
             into: into.to_owned(),
             identities: &self.found.identities,

@@ -43,7 +43,7 @@ pub use self::{
 };
 use self::{plan::plan, salvage::Salvaged};
 use crate::{
-    BackupError, Outcome, Repository,
+    Error, Outcome, Repository,
     prove::{Proof, Prover, Subject, prove},
     run::first_error,
     temporary_directory::TemporaryDirectory,
@@ -134,7 +134,7 @@ impl Restored {
     /// afterwards. `keys` are those of the restore, unless the files' keys were rewrapped.
     ///
     /// # Errors
-    /// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
+    /// [`Error::Prove`] if the server does not start, recover, answer or stop.
     pub fn prove(
         &self,
         into: &Path,
@@ -142,7 +142,7 @@ impl Restored {
         keys: &Keys,
         prover: &Prover,
         note: &dyn Fn(&str),
-    ) -> Result<Proof, BackupError> {
+    ) -> Result<Proof, Error> {
         let subject = Subject {
             datadir: into,
             keys: self.new_keys.as_ref().unwrap_or(keys),
@@ -173,13 +173,13 @@ pub struct PageCounts {
 /// Restores a backup.
 ///
 /// # Errors
-/// [`BackupError`]; the target is unchanged, except for a staging directory from which the same call continues.
+/// [`Error`]; the target is unchanged, except for a staging directory from which the same call continues.
 fn restore(
     repository: &Repository,
     opened: &Opened,
     options: &RestoreOptions<'_>,
     progress: &RestoreProgress,
-) -> Result<Restored, BackupError> {
+) -> Result<Restored, Error> {
     let (mut manifest, salvaged) =
         if let (true, Some(JudgedReceipt { receipt, .. })) = (options.salvage, opened.receipt()) {
             let Salvaged { manifest, lost } = salvage::find(repository, receipt, options)?;
@@ -251,7 +251,7 @@ fn prove_staged(
     options: &RestoreOptions<'_>,
     progress: &RestoreProgress,
     list: &mut transfer::manifest::Manifest,
-) -> Result<Proven, BackupError> {
+) -> Result<Proven, Error> {
     let Some(keyring) = options.rekey else {
         let (pages, report) =
             read_back::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
@@ -265,7 +265,7 @@ fn prove_staged(
 }
 
 /// Loads the keys of the keyring that wraps the keys of the restored files.
-fn keys_of(keyring: &WritableKeyring) -> Result<Keys, BackupError> {
+fn keys_of(keyring: &WritableKeyring) -> Result<Keys, Error> {
     let mut keys = Keys::default();
     keys.add_keyring(keyring.path())?;
     Ok(keys)
@@ -278,13 +278,13 @@ fn rekey(
     options: &RestoreOptions<'_>,
     keyring: &WritableKeyring,
     list: &mut transfer::manifest::Manifest,
-) -> Result<Rekeyed, BackupError> {
+) -> Result<Rekeyed, Error> {
     let chunks: HashMap<_, _> =
         manifest.files.iter().map(|file| (file.entry.path.clone(), file.chunks.as_slice())).collect();
     let rekeyed = rekey_staged(staging, options.keys, keyring, list, |path| chunks.get(path).copied());
     rekeyed.map_err(|fault| match fault {
         RekeyFault::Transfer(error) => error.into(),
-        fault => BackupError::Rekey(fault),
+        fault => Error::Rekey(fault),
     })
 }
 
@@ -294,7 +294,7 @@ fn finish(
     manifest: Manifest,
     salvaged: Option<Vec<String>>,
     rekey: Option<&WritableKeyring>,
-) -> Result<Restored, BackupError> {
+) -> Result<Restored, Error> {
     let (list, new_keys) = (staging.staged_manifest()?, rekey.map(keys_of).transpose()?);
     staging.finish(&list)?;
     Ok(Restored {
@@ -314,29 +314,29 @@ fn finish(
 }
 
 /// Rejects a backup of a MariaDB server: no keyring wraps its keys.
-fn check_rekey(manifest: &Manifest) -> Result<(), BackupError> {
+fn check_rekey(manifest: &Manifest) -> Result<(), Error> {
     // Every MariaDB server has this file, since its system tables use Aria. No other server has it.
     let mut files = manifest.files.iter();
     if manifest.keys.is_empty() && !files.any(|file| file.entry.path.as_bytes() == ARIA_CONTROL.as_bytes()) {
         return Ok(());
     }
-    Err(BackupError::RekeyMariaDb { number: manifest.head.number })
+    Err(Error::RekeyMariaDb { number: manifest.head.number })
 }
 
 /// Runs the same function on several threads.
-fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), BackupError> + Sync)) -> Result<(), BackupError> {
+fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), Error> + Sync)) -> Result<(), Error> {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
+        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(Error::Stopped))).collect())
     })
 }
 
 /// The list of files, checked to be valid for the target.
-fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, BackupError> {
+fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, Error> {
     let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
     if let Some(entry) = transfer::plan::first_invalid(&entries).and_then(|first| entries.get(first)) {
         let reason = format!("its list of files has {}, which cannot be created", entry.path);
-        return Err(BackupError::Untrusted { object: names::manifest(opened.host(), opened.number()), reason });
+        return Err(Error::Untrusted { object: names::manifest(opened.host(), opened.number()), reason });
     }
     Ok(entries)
 }

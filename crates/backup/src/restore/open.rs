@@ -8,12 +8,12 @@ use std::{
 };
 
 use agefile::{Decryptor, Identity};
-use archive::{ArchiveError, Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
+use archive::{Digest, Error as ArchiveError, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
 use jiff::Timestamp;
 use verify::Keys;
 
 use crate::{
-    BackupError, Repository,
+    Error, Repository,
     file_keys::{FileKeys, Head},
     repository::check_sum,
 };
@@ -57,14 +57,14 @@ pub struct JudgedReceipt {
 /// Reads the receipt of a backup. `expected` is the hash printed when it was made.
 ///
 /// # Errors
-/// [`BackupError::NoBackup`], [`BackupError::Untrusted`], and any other error.
+/// [`Error::NoBackup`], [`Error::Untrusted`], and any other error.
 pub fn open(
     repository: &Repository,
     host: &str,
     selector: BackupSelector,
     signers: Option<&AllowedSigners>,
     expected: Option<Digest>,
-) -> Result<JudgedReceipt, BackupError> {
+) -> Result<JudgedReceipt, Error> {
     let none = |wanted: &str| repository.no_backup(host, wanted);
     let number = match selector {
         BackupSelector::Number(number) => number,
@@ -74,7 +74,7 @@ pub fn open(
     if let Some(expected) = expected.filter(|expected| *expected != link.sha256) {
         let object = archive::names::receipt(host, number);
         let reason = format!("its hash is {}, not {expected} as given", link.sha256);
-        return Err(BackupError::Untrusted { object, reason });
+        return Err(Error::Untrusted { object, reason });
     }
     if let Some(signers) = signers {
         repository.judge(host, number, &bytes, signers)?;
@@ -93,12 +93,12 @@ impl JudgedReceipt {
     /// Reads the manifest, and checks that it belongs to the receipt.
     ///
     /// # Errors
-    /// [`BackupError::Object`], [`BackupError::Store`].
-    pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
+    /// [`Error::Object`], [`Error::Store`].
+    pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, Error> {
         let object = self.receipt.manifest_name();
         // Verify the hash first, so that only signed data is parsed.
         check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
-        let wrong = |source: ArchiveError| BackupError::Object { object: object.clone(), source };
+        let wrong = |source: ArchiveError| Error::Object { object: object.clone(), source };
         let manifest = read_manifest(repository.object(&object)?, identities).map_err(&wrong)?;
         let head = &manifest.head;
         let is_of =
@@ -130,15 +130,15 @@ impl Opened {
     /// Reads a manifest from a file. It must be of a backup of this repository whose receipt is lost.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be opened; [`BackupError::Object`] if it cannot be decrypted or parsed;
-    /// [`BackupError::Untrusted`] if it belongs to another repository.
-    pub fn from_manifest(repository: &Repository, path: &Path, identities: &[Identity]) -> Result<Self, BackupError> {
-        let file = File::open(path).map_err(BackupError::io(path, "cannot be read"))?;
+    /// [`Error::Io`] if the file cannot be opened; [`Error::Object`] if it cannot be decrypted or parsed;
+    /// [`Error::Untrusted`] if it belongs to another repository.
+    pub fn from_manifest(repository: &Repository, path: &Path, identities: &[Identity]) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::io(path, "cannot be read"))?;
         let manifest = read_manifest(BufReader::new(file), identities)
-            .map_err(|source| BackupError::Object { object: path.display().to_string(), source })?;
+            .map_err(|source| Error::Object { object: path.display().to_string(), source })?;
         if manifest.head.repo != repository.id {
             let reason = "it was written for another repository".to_owned();
-            return Err(BackupError::Untrusted { object: path.display().to_string(), reason });
+            return Err(Error::Untrusted { object: path.display().to_string(), reason });
         }
         Ok(Self::Manifest(Box::new(manifest)))
     }
@@ -216,29 +216,24 @@ impl Opened {
     /// Adds the keys of the backup's files, which it contains for these identities if it was made with `[keys]`.
     ///
     /// # Errors
-    /// [`BackupError::NoFileKeys`], [`BackupError::Object`], [`BackupError::Store`].
-    pub fn add_keys(
-        &self,
-        repository: &Repository,
-        identities: &[Identity],
-        keys: &mut Keys,
-    ) -> Result<(), BackupError> {
+    /// [`Error::NoFileKeys`], [`Error::Object`], [`Error::Store`].
+    pub fn add_keys(&self, repository: &Repository, identities: &[Identity], keys: &mut Keys) -> Result<(), Error> {
         let (host, number) = (self.host(), self.number());
         let object = archive::names::keys(host, number);
         if let Some(judged) = self.receipt() {
-            let expected = judged.receipt.keys.ok_or(BackupError::NoFileKeys { number })?;
+            let expected = judged.receipt.keys.ok_or(Error::NoFileKeys { number })?;
             check_sum(&object, repository.object(&object)?, expected)?;
         }
         let head = Head::new(&repository.id, host, number);
         let read = FileKeys::decrypt(repository.object(&object)?, &head, identities, keys);
-        read.map_err(|source| BackupError::Object { object, source })
+        read.map_err(|source| Error::Object { object, source })
     }
 
     /// The manifest.
     ///
     /// # Errors
-    /// [`BackupError::Object`], [`BackupError::Store`].
-    pub(super) fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
+    /// [`Error::Object`], [`Error::Store`].
+    pub(super) fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, Error> {
         match self {
             Self::Receipt(judged) => judged.manifest(repository, identities),
             Self::Manifest(manifest) => Ok(Manifest::clone(manifest)),

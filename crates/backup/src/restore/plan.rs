@@ -6,7 +6,7 @@ use agefile::Identity;
 use verify::Keys;
 
 use super::{Opened, check_rekey, entries, fetch, stored_bytes};
-use crate::{BackupError, Repository};
+use crate::{Error, Repository};
 
 /// What a restore needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct RestorePlan {
 /// another keyring can wrap the keys.
 ///
 /// # Errors
-/// [`BackupError`], as a restore would return before it fetches anything.
+/// [`Error`], as a restore would return before it fetches anything.
 pub(super) fn plan(
     repository: &Repository,
     opened: &Opened,
@@ -37,7 +37,7 @@ pub(super) fn plan(
     keys: &Keys,
     into: &Path,
     is_rekeyed: bool,
-) -> Result<RestorePlan, BackupError> {
+) -> Result<RestorePlan, Error> {
     let manifest = opened.manifest(repository, identities)?;
     if is_rekeyed {
         check_rekey(&manifest)?;

@@ -7,7 +7,7 @@ use verify::Keys;
 
 use super::{Found, Restored};
 use crate::{
-    BackupError,
+    Error,
     binlogs::{Archive, History, Reach, Replayed, Replayer, Target, Until, position_of, replay},
     prove::{Prover, memory},
 };
@@ -35,10 +35,10 @@ impl PointInTime {
     /// Reads the archive of the backup's server, and finds the target in it.
     ///
     /// # Errors
-    /// [`BackupError::Unreachable`] if there is no archive, if the archive of several servers cannot be distinguished,
-    /// if logs are missing, or if the target is not in the archive. [`BackupError::NewerBackup`],
-    /// [`BackupError::Memory`].
-    pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, BackupError> {
+    /// [`Error::Unreachable`] if there is no archive, if the archive of several servers cannot be distinguished,
+    /// if logs are missing, or if the target is not in the archive. [`Error::NewerBackup`],
+    /// [`Error::Memory`].
+    pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, Error> {
         // Before anything is restored in vain.
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
@@ -62,8 +62,8 @@ impl PointInTime {
     /// is.
     ///
     /// # Errors
-    /// [`BackupError::Untrusted`] if it is another one: newer receipts are hidden.
-    pub(super) fn check_newest(&self, expected: Option<Digest>) -> Result<bool, BackupError> {
+    /// [`Error::Untrusted`] if it is another one: newer receipts are hidden.
+    pub(super) fn check_newest(&self, expected: Option<Digest>) -> Result<bool, Error> {
         let Some(expected) = expected else { return Ok(false) };
         let archive = self.history.last();
         if archive.newest == Some(expected) {
@@ -73,7 +73,7 @@ impl PointInTime {
         let object = names::binlog_receipt(&archive.host, &archive.server, number);
         let found = archive.newest.map_or_else(|| "none".to_owned(), |found| found.to_string());
         let reason = format!("the newest receipt of binary logs is {found}, not {expected} as given");
-        Err(BackupError::Untrusted { object, reason })
+        Err(Error::Untrusted { object, reason })
     }
 
     /// The range to replay; `None` if the position of the backup is only known after the restore.
@@ -93,9 +93,9 @@ impl PointInTime {
         !self.target.from.file.is_empty()
     }
 
-    fn reach(&self, found: &Found, target: &Target) -> Result<Reach, BackupError> {
+    fn reach(&self, found: &Found, target: &Target) -> Result<Reach, Error> {
         target.find(&found.repository, &self.history, &found.identities).map_err(|error| match error {
-            BackupError::Unreachable { reason } => BackupError::Unreachable { reason: self.with_breaks(reason) },
+            Error::Unreachable { reason } => Error::Unreachable { reason: self.with_breaks(reason) },
             error => error,
         })
     }
@@ -104,7 +104,7 @@ impl PointInTime {
     /// contains more than the backup.
     ///
     /// # Errors
-    /// [`BackupError::Unreachable`], [`BackupError::Replay`].
+    /// [`Error::Unreachable`], [`Error::Replay`].
     pub fn replay(
         &self,
         found: &Found,
@@ -113,7 +113,7 @@ impl PointInTime {
         keys: &Keys,
         prover: &Prover,
         note: &dyn Fn(u64),
-    ) -> Result<ReplayResult, BackupError> {
+    ) -> Result<ReplayResult, Error> {
         // The directory is no longer at the backup's position.
         restored.position = None;
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
@@ -132,9 +132,9 @@ impl PointInTime {
 
 /// The archive of the server that a backup is of, and those that continue it. MariaDB has no UUID: if the host has
 /// archives of several servers, it is the one that has the backup's log.
-fn history_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) -> Result<History, BackupError> {
+fn history_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) -> Result<History, Error> {
     let (repository, host) = (&found.repository, found.opened.host());
-    let none = || BackupError::unreachable(format!("no binary logs of the server of {host} are archived"));
+    let none = || Error::unreachable(format!("no binary logs of the server of {host} are archived"));
     let mut archives = Archive::read_all(repository, host, signers)?;
     if let Some(uuid) = found.opened.server_uuid() {
         let own = archives.iter().position(|archive| archive.server == uuid).ok_or_else(none)?;
@@ -151,7 +151,7 @@ fn history_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) 
     match (archives.pop(), archives.len()) {
         (Some(archive), 0) => Ok(History::of_one(archive, &others)),
         (None, _) => Err(none()),
-        (Some(_), _) => Err(BackupError::unreachable(format!(
+        (Some(_), _) => Err(Error::unreachable(format!(
             "{host} has archived binary logs of several servers, and the backup does not say which is its own"
         ))),
     }

@@ -16,7 +16,7 @@ use verify::{Judge, Judged, Keys, Report, Tablespace};
 
 use super::{PageCounts, RestoreProgress, in_parallel};
 use crate::{
-    BackupError,
+    Error,
     judge::{self, FileVerdict},
 };
 
@@ -29,7 +29,7 @@ pub(super) fn read_back(
     manifest: &Manifest,
     streams: u16,
     progress: &RestoreProgress,
-) -> Result<(), BackupError> {
+) -> Result<(), Error> {
     ReadBack { staging, manifest, progress, judge: None, spaces: Vec::new() }.run(streams, |_| true)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn read_back_and_judge(
     keys: &Keys,
     streams: u16,
     progress: &RestoreProgress,
-) -> Result<(PageCounts, Report), BackupError> {
+) -> Result<(PageCounts, Report), Error> {
     let plan = verify::Plan::scan(&[staging.files_path()]);
     let settings = judge::settings(streams);
     let judge = Judge::new(&plan, keys, &settings);
@@ -71,7 +71,7 @@ struct ReadBack<'r> {
 type Part = (usize, Range<u64>);
 
 impl ReadBack<'_> {
-    fn run(&self, streams: u16, is_here: impl Fn(&Stored) -> bool) -> Result<(), BackupError> {
+    fn run(&self, streams: u16, is_here: impl Fn(&Stored) -> bool) -> Result<(), Error> {
         let queue = Mutex::new(self.parts(is_here));
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
@@ -105,11 +105,11 @@ impl ReadBack<'_> {
         parents: &mut ParentCache<'_>,
         buffer: &mut Buffer,
         judged: &mut Judged,
-    ) -> Result<(), BackupError> {
+    ) -> Result<(), Error> {
         let Some(stored) = self.manifest.files.get(number) else { return Ok(()) };
         let path = self.staging.path_of(&stored.entry.path);
         let file = self.staging.open_file(parents, &stored.entry.path)?;
-        file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
+        file.sync_all().map_err(Error::io(&path, "cannot be written to disk"))?;
         // Drop the page cache, so that the file is read from disk.
         let _ = fadvise(&file, 0, None, Advice::DontNeed);
         let (reader, bytes, space) = (Reader::new(file), stored.file_bytes(), self.space(number, stored));
@@ -117,10 +117,10 @@ impl ReadBack<'_> {
         for (chunk, expected) in chunks.zip(stored.chunks.iter().skip(first)) {
             let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(bytes, chunk));
             let room = buffer.take(length.next_multiple_of(4096));
-            let read = reader.read_disk(at, room, 0).map_err(BackupError::io(&path, "cannot be read back"))?;
+            let read = reader.read_disk(at, room, 0).map_err(Error::io(&path, "cannot be read back"))?;
             let found = room.get(..length.min(read)).unwrap_or_default();
             if found.len() != length || chunk_hash(bytes, chunk, found) != *expected {
-                return Err(BackupError::ReadBack { path });
+                return Err(Error::ReadBack { path });
             }
             if let Some(space) = space {
                 space.judge(at.checked_div(space.page_bytes() as u64).unwrap_or(0), found, judged);

@@ -10,7 +10,7 @@ use super::{
     BackupSelector, Opened, PointInTime, RestoreOptions, RestorePlan, RestoreProgress, Restored, open, plan, restore,
 };
 use crate::{
-    BackupError, Location, Repository,
+    Error, Location, Repository,
     binlogs::Until,
     config::{allowed_signers, identities},
     init::open_location,
@@ -52,7 +52,7 @@ impl Request<'_> {
     ///
     /// # Errors
     /// As [`open()`] and [`Opened::from_manifest`], and errors of the given files.
-    pub fn find(&self) -> Result<Found, BackupError> {
+    pub fn find(&self) -> Result<Found, Error> {
         let repository = Arc::new(open_location(self.repository)?);
         let identities = Arc::new(identities(self.identity)?);
         if let Some(path) = self.manifest {
@@ -71,7 +71,7 @@ impl Request<'_> {
     ///
     /// # Errors
     /// As [`Self::find`] and [`Self::find_for`].
-    pub fn find_until(&self, until: Option<&Until>) -> Result<(Found, Option<PointInTime>), BackupError> {
+    pub fn find_until(&self, until: Option<&Until>) -> Result<(Found, Option<PointInTime>), Error> {
         match until {
             Some(until) => self.find_for(until).map(|(found, point)| (found, Some(point))),
             None => Ok((self.find()?, None)),
@@ -83,7 +83,7 @@ impl Request<'_> {
     ///
     /// # Errors
     /// As [`Self::find`] and [`PointInTime::open`].
-    pub fn find_for(&self, until: &Until) -> Result<(Found, PointInTime), BackupError> {
+    pub fn find_for(&self, until: &Until) -> Result<(Found, PointInTime), Error> {
         let signers = self.allowed_signers.map(allowed_signers).transpose()?;
         let open = |mut found: Found| {
             let point = PointInTime::open(&found, until.clone(), signers.as_ref())?;
@@ -108,19 +108,19 @@ impl Request<'_> {
                 continue;
             }
             match open(found) {
-                Err(BackupError::NewerBackup { number, reason }) => oldest = Some((number, reason)),
+                Err(Error::NewerBackup { number, reason }) => oldest = Some((number, reason)),
                 other => return other,
             }
         }
         Err(match oldest {
-            Some((number, reason)) => BackupError::AllNewer { host, number, reason },
+            Some((number, reason)) => Error::AllNewer { host, number, reason },
             None => newest.repository.no_backup(&host, "with every page proven"),
         })
     }
 }
 
 /// Another backup of the same host.
-fn numbered(number: Number, other: &Found, signers: Option<&AllowedSigners>) -> Result<Found, BackupError> {
+fn numbered(number: Number, other: &Found, signers: Option<&AllowedSigners>) -> Result<Found, Error> {
     let selector = BackupSelector::Number(number);
     let opened = open(&other.repository, other.opened.host(), selector, signers, None)?;
     Ok(Found { opened: Opened::Receipt(Box::new(opened)), ..other.clone() })
@@ -131,23 +131,23 @@ impl Found {
     ///
     /// # Errors
     /// As [`Opened::add_keys`], and errors of the file.
-    pub fn add_keys(&self, identity: &Path, keys: &mut Keys) -> Result<(), BackupError> {
+    pub fn add_keys(&self, identity: &Path, keys: &mut Keys) -> Result<(), Error> {
         self.opened.add_keys(&self.repository, &identities(identity)?, keys)
     }
 
     /// Plans a restore: reads the manifest, and checks that the keys fit.
     ///
     /// # Errors
-    /// [`BackupError`], as a restore would return before it fetches anything.
-    pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool) -> Result<RestorePlan, BackupError> {
+    /// [`Error`], as a restore would return before it fetches anything.
+    pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool) -> Result<RestorePlan, Error> {
         plan(&self.repository, &self.opened, &self.identities, keys, into, is_rekeyed)
     }
 
     /// Restores the backup.
     ///
     /// # Errors
-    /// [`BackupError`]; the target is unchanged, except for a staging directory from which the same call continues.
-    pub fn restore(&self, options: &RestoreOptions<'_>, progress: &RestoreProgress) -> Result<Restored, BackupError> {
+    /// [`Error`]; the target is unchanged, except for a staging directory from which the same call continues.
+    pub fn restore(&self, options: &RestoreOptions<'_>, progress: &RestoreProgress) -> Result<Restored, Error> {
         restore(&self.repository, &self.opened, options, progress)
     }
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use archive::{
-    ArchiveError, Description, Frame, Manifest, PackReader, Run,
+    Description, Error as ArchiveError, Frame, Manifest, PackReader, Run,
     manifest::{Head, Root, SCHEMA, Stored},
     names,
     receipt::{Object, Receipt},
@@ -26,7 +26,7 @@ use innodb::tablespace::Page0;
 use transfer::receiver::Staging;
 
 use super::{RestoreOptions, in_parallel};
-use crate::{BackupError, Repository, repository::read_pack};
+use crate::{Error, Repository, repository::read_pack};
 
 /// Permissions of salvaged files and directories; the server's group may need access.
 const FILE_MODE: u32 = 0o640;
@@ -54,7 +54,7 @@ pub(super) fn find(
     repository: &Repository,
     receipt: &Receipt,
     options: &RestoreOptions<'_>,
-) -> Result<Salvaged, BackupError> {
+) -> Result<Salvaged, Error> {
     let (mut files, mut lost) = (BTreeMap::new(), Vec::new());
     for (number, pack) in (0_u32..).zip(&receipt.packs) {
         let object = Object { sha256: pack.sha256, bytes: pack.bytes };
@@ -62,8 +62,8 @@ pub(super) fn find(
         match read(repository, &name, object, number, options, &mut files) {
             Ok(()) => {}
             // If the identity does not fit one pack, it fits none.
-            Err(error @ BackupError::Object { source: ArchiveError::Age(_), .. }) => return Err(error),
-            Err(error @ (BackupError::Object { .. } | BackupError::Store(_))) => lost.push(error.to_string()),
+            Err(error @ Error::Object { source: ArchiveError::Age(_), .. }) => return Err(error),
+            Err(error @ (Error::Object { .. } | Error::Store(_))) => lost.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
@@ -85,8 +85,8 @@ fn read(
     number: u32,
     options: &RestoreOptions<'_>,
     files: &mut BTreeMap<RelativePath, Found>,
-) -> Result<(), BackupError> {
-    let wrong = |source: ArchiveError| BackupError::Object { object: name.to_owned(), source };
+) -> Result<(), Error> {
+    let wrong = |source: ArchiveError| Error::Object { object: name.to_owned(), source };
     let mut pack = Vec::new();
     read_pack(repository, name, object, &mut pack)?;
     let mut reader = PackReader::decrypt(pack.as_slice(), options.identities).map_err(wrong)?;
@@ -180,7 +180,7 @@ fn parents(path: &RelativePath) -> Vec<RelativePath> {
 }
 
 /// Computes the hashes of the written files. The packs only have hashes of frames, which were compared before.
-pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u16) -> Result<(), BackupError> {
+pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u16) -> Result<(), Error> {
     let queue = Mutex::new(manifest.files.iter_mut().filter(|file| file.hash.is_some()));
     let work = || {
         let (mut parents, mut room) = (staging.parents(), vec![0; CHUNK_BYTES]);
@@ -193,7 +193,7 @@ pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u
             for chunk in 0..chunks_of(bytes) {
                 let room = room.get_mut(..chunk_bytes(bytes, chunk)).unwrap_or_default();
                 let read = file.read_exact_at(room, chunk.saturating_mul(CHUNK_BYTES as u64));
-                read.map_err(BackupError::io(&path, "cannot be read back"))?;
+                read.map_err(Error::io(&path, "cannot be read back"))?;
                 stored.chunks.push(chunk_hash(bytes, chunk, room));
             }
             stored.hash = file_hash(&stored.chunks);

@@ -29,7 +29,7 @@ use super::{
     packs::{Packs, Parts, StoredPacks},
 };
 use crate::{
-    BackupError, Config, Repository,
+    Config, Error, Repository,
     file_keys::{self, FileKeys},
     repository::{Attempt, name, put_signed},
     selection,
@@ -73,9 +73,9 @@ impl Commit<'_> {
         packs: Packs<'_>,
         plan: &Plan,
         summary: Summary<'_>,
-    ) -> Result<(Receipt, Digest), BackupError> {
+    ) -> Result<(Receipt, Digest), Error> {
         if is_run_too_old(self.began, Timestamp::now()) {
-            return Err(BackupError::TooLong { hours: MAX_RUN_HOURS });
+            return Err(Error::TooLong { hours: MAX_RUN_HOURS });
         }
         // Another run must not reuse the number, even if this run ends before its receipt.
         state.reserve(self.number)?;
@@ -99,7 +99,7 @@ impl Commit<'_> {
         stored: StoredPacks,
         plan: &Plan,
         left_out: &[LeftOut],
-    ) -> Result<(Manifest, Vec<Pack>), BackupError> {
+    ) -> Result<(Manifest, Vec<Pack>), Error> {
         let StoredPacks { packs, old, files: mut parts, keys } = stored;
         let mut stored = Vec::new();
         for (number, planned) in plan.entries.iter().enumerate() {
@@ -133,11 +133,10 @@ impl Commit<'_> {
         Ok((Manifest { head, files: stored, packs, keys }, used))
     }
 
-    fn put_manifest(&self, draft: &Draft, manifest: &Manifest) -> Result<Object, BackupError> {
+    fn put_manifest(&self, draft: &Draft, manifest: &Manifest) -> Result<Object, Error> {
         let (path, file) = draft.temporary_file(TEMPORARY_MANIFEST)?;
-        let failed = |source| BackupError::Io { path: path.clone(), doing: "cannot be written", source };
-        let age =
-            Encryptor::new(HashingStream::new(file), &self.config.recipients).map_err(archive::ArchiveError::Age)?;
+        let failed = |source| Error::Io { path: path.clone(), doing: "cannot be written", source };
+        let age = Encryptor::new(HashingStream::new(file), &self.config.recipients).map_err(archive::Error::Age)?;
         let mut out = zstd::Encoder::new(age, MANIFEST_LEVEL).map_err(failed)?;
         manifest.write(&mut out)?;
         let summing = out.finish().and_then(Encryptor::finish).map_err(failed)?;
@@ -151,7 +150,7 @@ impl Commit<'_> {
     }
 
     /// Puts an object that is named after the number of the backup, which no other machine may use.
-    fn put_once(&self, object: &str, body: &mut dyn Body, expected: Object) -> Result<Object, BackupError> {
+    fn put_once(&self, object: &str, body: &mut dyn Body, expected: Object) -> Result<Object, Error> {
         let put = self.repository.store().put_new(&name(object)?, body, expected.bytes)?;
         let is_ours = match put {
             Put::New => true,
@@ -161,7 +160,7 @@ impl Commit<'_> {
         if is_ours { Ok(expected) } else { Err(other_machine(self.repository, &self.config.host, self.number)) }
     }
 
-    fn put_keys(&self, keys: &FileKeys) -> Result<Object, BackupError> {
+    fn put_keys(&self, keys: &FileKeys) -> Result<Object, Error> {
         let head = file_keys::Head::new(&self.repository.id, &self.config.host, self.number);
         let bytes = keys.encrypt(&head, &self.config.key_recipients)?;
         let object = Object { sha256: Digest::compute(&bytes), bytes: bytes.len() as u64 };
@@ -261,22 +260,18 @@ fn put(
     receipt: &[u8],
     signature: &[u8],
     attempt: Attempt,
-) -> Result<(), BackupError> {
+) -> Result<(), Error> {
     let names = [names::signature(host, number), names::receipt(host, number)];
     let is_ours = put_signed(repository, &names, signature, receipt, attempt)?;
     if is_ours { Ok(()) } else { Err(other_machine(repository, host, number)) }
 }
 
-fn other_machine(repository: &Repository, host: &str, number: Number) -> BackupError {
-    BackupError::OtherMachine { location: repository.store().location(), host: host.to_owned(), number }
+fn other_machine(repository: &Repository, host: &str, number: Number) -> Error {
+    Error::OtherMachine { location: repository.store().location(), host: host.to_owned(), number }
 }
 
 /// Completes an interrupted run that had stored everything except its receipt; returns its number.
-pub(super) fn finish_earlier(
-    repository: &Repository,
-    host: &str,
-    state: &State,
-) -> Result<Option<Number>, BackupError> {
+pub(super) fn finish_earlier(repository: &Repository, host: &str, state: &State) -> Result<Option<Number>, Error> {
     let Some(remembered) = state.newest()? else { return Ok(None) };
     // A prune may have removed packs that no receipt names.
     if is_run_too_old(remembered.receipt.began, Timestamp::now()) {

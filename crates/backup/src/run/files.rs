@@ -10,7 +10,7 @@ use innodb::{keys::KeySource, tablespace::Page0};
 use transfer::{plan::Plan, sender::SourceFile};
 
 use crate::{
-    BackupError, Config,
+    Config, Error,
     config::PageStorage,
     file_keys::FileKeys,
     heads::{self, Logs},
@@ -56,7 +56,7 @@ impl Files {
         config: &Config,
         base: Option<&Base>,
         state: &State,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<Self, Error> {
         let pages = config.pages;
         let mut file_keys = (!config.key_recipients.is_empty()).then(FileKeys::default);
         let heads = read_heads(plan)?;
@@ -70,7 +70,7 @@ impl Files {
                 files.push(None);
                 continue;
             };
-            let Some((path, head)) = heads.next() else { return Err(BackupError::Stopped) };
+            let Some((path, head)) = heads.next() else { return Err(Error::Stopped) };
             if let Some(file_keys) = &mut file_keys {
                 file_keys.add(&head, keys);
             }
@@ -143,13 +143,13 @@ impl FilePlan {
     }
 }
 
-fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, BackupError> {
+fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, Error> {
     let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
     let head = |(number, planned): (usize, &'_ transfer::plan::PlannedEntry)| {
         Ok((number, SourceFile::open(plan, number)?.head(HEAD_BYTES)?, planned.file_bytes()))
     };
     let heads = files.map(|file| head(file).map(|(number, head, _)| (number, head)));
-    let read: Vec<(usize, Vec<u8>)> = heads.collect::<Result<_, BackupError>>()?;
+    let read: Vec<(usize, Vec<u8>)> = heads.collect::<Result<_, Error>>()?;
     Ok(read.into_iter().filter_map(|(number, head)| Some((&plan.entries.get(number)?.entry.path, head))).collect())
 }
 

@@ -14,7 +14,7 @@ use innodb::KeyVersion;
 use zeroize::Zeroizing;
 
 use super::{Run, files::FilePlan};
-use crate::BackupError;
+use crate::Error;
 
 /// Length of the plain text above which a pack takes no further frame.
 const PACK_BYTES: u64 = MAX_PACK_BYTES - MAX_FRAME_BYTES as u64 - (128 << 10);
@@ -42,7 +42,7 @@ pub(super) struct FrameBuilder<'r, 'j> {
 }
 
 impl<'r, 'j> FrameBuilder<'r, 'j> {
-    pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, BackupError> {
+    pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, Error> {
         Ok(Self {
             run,
             current: None,
@@ -64,13 +64,13 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     }
 
     /// Adds consecutive units of the file that fill a whole frame, without copying them.
-    pub(super) fn add_frame(&mut self, at: u64, units: &[u8]) -> Result<(), BackupError> {
+    pub(super) fn add_frame(&mut self, at: u64, units: &[u8]) -> Result<(), Error> {
         self.flush()?;
         self.write(vec![Extent { at, bytes: units.len() as u64 }], units)
     }
 
     /// Adds a unit of the file.
-    pub(super) fn add(&mut self, at: u64, unit: &[u8]) -> Result<(), BackupError> {
+    pub(super) fn add(&mut self, at: u64, unit: &[u8]) -> Result<(), Error> {
         let follows = self.extents.last().is_some_and(|last| last.at.saturating_add(last.bytes) == at);
         let is_tablespace = self.current.is_some_and(|(_, file)| file.is_tablespace);
         let is_full = self.bytes.len().saturating_add(unit.len()) > MAX_FRAME_BYTES || self.extents.len() >= MAX_RUNS;
@@ -87,12 +87,12 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     }
 
     /// Ends a chunk: logs are decrypted chunk by chunk, so a frame of a log ends here.
-    pub(super) fn end_of_chunk(&mut self) -> Result<(), BackupError> {
+    pub(super) fn end_of_chunk(&mut self) -> Result<(), Error> {
         if self.current.is_some_and(|(_, file)| file.is_tablespace) { Ok(()) } else { self.flush() }
     }
 
     /// Writes the collected units as a frame.
-    pub(super) fn flush(&mut self) -> Result<(), BackupError> {
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
         if self.bytes.is_empty() {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     }
 
     /// Writes a frame.
-    fn write(&mut self, extents: Vec<Extent>, bytes: &[u8]) -> Result<(), BackupError> {
+    fn write(&mut self, extents: Vec<Extent>, bytes: &[u8]) -> Result<(), Error> {
         let Some((number, file)) = self.current else { return Ok(()) };
         let Some(planned) = self.run.plan.entries.get(number) else { return Ok(()) };
         let (hash, path) = (Hash::compute(bytes), planned.entry.path.clone());
@@ -151,14 +151,14 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     }
 
     /// Completes the pack and stores it.
-    fn put(&mut self) -> Result<(), BackupError> {
+    fn put(&mut self) -> Result<(), Error> {
         let Some(pack) = self.pack.take() else { return Ok(()) };
         self.run.uploads.put(pack.finish()?, std::mem::take(&mut self.parts));
         Ok(())
     }
 
     /// Stores the last pack.
-    pub(super) fn finish(mut self) -> Result<(), BackupError> {
+    pub(super) fn finish(mut self) -> Result<(), Error> {
         self.flush()?;
         self.put()?;
         // The buffer has pages in clear text.

@@ -40,7 +40,7 @@ use self::{
     worker::{Queue, Worker},
 };
 use crate::{
-    BackupError, Config, Outcome, Repository, config, judge, selection,
+    Config, Error, Outcome, Repository, config, judge, selection,
     state::{Base, State},
 };
 
@@ -208,8 +208,8 @@ pub struct SourceCopy {
 /// Takes the copy that a backup reads, or uses the directory itself if no server runs on it.
 ///
 /// # Errors
-/// [`BackupError::Snapshot`]; [`BackupError::Key`] before a server is frozen.
-pub fn take(config: &Config) -> Result<SourceCopy, BackupError> {
+/// [`Error::Snapshot`]; [`Error::Key`] before a server is frozen.
+pub fn take(config: &Config) -> Result<SourceCopy, Error> {
     let (signing_key, began) = (config.signing_key()?, Instant::now());
     let copy = snapshot::take(&config.server.datadir()?, &options(config)?)?;
     Ok(SourceCopy { copy, signing_key, duration: began.elapsed() })
@@ -222,7 +222,7 @@ fn position(copy: &SnapshotCopy) -> Option<Position> {
 }
 
 /// How the copy is taken.
-fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
+fn options(config: &Config) -> Result<snapshot::Options, Error> {
     Ok(snapshot::Options {
         provider: config.provider,
         max_freeze: config.max_freeze,
@@ -236,7 +236,7 @@ fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
 /// Makes a backup of a copy. `hold` releases the copy if the program is told to stop.
 ///
 /// # Errors
-/// [`BackupError`]: no backup was made.
+/// [`Error`]: no backup was made.
 pub fn run(
     config: &Config,
     repository: &Repository,
@@ -244,7 +244,7 @@ pub fn run(
     hold: impl FnOnce(SnapshotCopy) -> SnapshotGuard,
     scope: &Scope,
     progress: &RunProgress,
-) -> Result<Backup, BackupError> {
+) -> Result<Backup, Error> {
     let SourceCopy { copy, signing_key, duration } = source_copy;
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
     let (provider, position) = (copy.provider().to_string(), position(&copy));
@@ -282,7 +282,7 @@ pub fn run(
     let opened_from = judgement.lowest_opened();
     drop(judgement);
     let judged = judgement::conclude(&judge.finish(), &plan, &opened_from);
-    source.guard.prove().map_err(|error| BackupError::Void(error.to_string()))?;
+    source.guard.prove().map_err(|error| Error::Void(error.to_string()))?;
     phases.store = clock.elapsed();
     let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {
@@ -327,7 +327,7 @@ struct Predecessor {
 }
 
 impl Predecessor {
-    fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, BackupError> {
+    fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, Error> {
         if !repository.may_read() {
             return Self::remembered(state, scope);
         }
@@ -354,7 +354,7 @@ impl Predecessor {
 
     /// Like [`Self::find`], from the host's own state, since it may not read the repository. Only a check can find lost
     /// packs.
-    fn remembered(state: &State, scope: &Scope) -> Result<Self, BackupError> {
+    fn remembered(state: &State, scope: &Scope) -> Result<Self, Error> {
         let remembered = state.newest()?;
         let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
         // `finish_earlier` found this run too old to complete, so its receipt was never stored.
@@ -375,7 +375,7 @@ impl Predecessor {
 }
 
 /// Whether all packs to be reused of a backup exist with the right length.
-fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, BackupError> {
+fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, Error> {
     let lengths = repository.lengths(&receipt.host)?;
     let has = |pack: &Pack| lengths.get(&archive::names::pack(&receipt.host, &pack.sha256)) == Some(&pack.bytes);
     Ok(receipt.packs.iter().filter(|pack| scope.uses(&pack.sha256)).all(has))
@@ -400,7 +400,7 @@ struct Run<'r, 'j> {
 
 impl Run<'_, '_> {
     /// Reads all files, judges their pages and stores what changed.
-    fn store(&self) -> Result<Limit, BackupError> {
+    fn store(&self) -> Result<Limit, Error> {
         let began = Instant::now();
         self.uploads.during(|| self.pack())?;
         let total = began.elapsed().saturating_mul(u32::from(self.config.streams));
@@ -410,7 +410,7 @@ impl Run<'_, '_> {
 
     /// Reads all files, judges their pages and packs what changed. System tablespaces come last: they have copies of
     /// other tablespaces' pages, which can only be judged when these are.
-    fn pack(&self) -> Result<(), BackupError> {
+    fn pack(&self) -> Result<(), Error> {
         let mut workers: Vec<Worker<'_, '_>> =
             (0..self.config.streams).map(|_| Worker::new(self)).collect::<Result<_, _>>()?;
         for system in [false, true] {
@@ -426,23 +426,21 @@ impl Run<'_, '_> {
 /// Runs the same function on several threads, each with a worker of its own.
 fn on_threads<W: Send>(
     workers: impl IntoIterator<Item = W>,
-    work: impl Fn(W) -> Result<(), BackupError> + Sync,
-) -> Vec<Result<(), BackupError>> {
+    work: impl Fn(W) -> Result<(), Error> + Sync,
+) -> Vec<Result<(), Error>> {
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> = workers.into_iter().map(|worker| scope.spawn(move || work(worker))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(BackupError::Stopped))).collect()
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Stopped))).collect()
     })
 }
 
 /// The first error, which made the other threads stop.
-pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), BackupError> {
+pub(crate) fn first_error(ended: Vec<Result<(), Error>>) -> Result<(), Error> {
     let mut errors = ended.into_iter().filter_map(Result::err);
     let first = errors.next();
     match first {
-        Some(BackupError::Stopped) => {
-            Err(errors.find(|error| !matches!(error, BackupError::Stopped)).unwrap_or(BackupError::Stopped))
-        }
+        Some(Error::Stopped) => Err(errors.find(|error| !matches!(error, Error::Stopped)).unwrap_or(Error::Stopped)),
         Some(error) => Err(error),
         None => Ok(()),
     }

@@ -10,7 +10,7 @@ use archive::{Digest, Manifest, Run as FileRun, names, receipt::Object};
 use codec::hash::Hash;
 
 use super::{RunProgress, frames::PackedPart};
-use crate::{BackupError, Config, Repository, repository::name};
+use crate::{Config, Error, Repository, repository::name};
 
 /// Packs stored by all threads.
 #[derive(Debug)]
@@ -48,13 +48,13 @@ impl<'r> Packs<'r> {
     }
 
     /// Stores a pack, and records its contents.
-    pub(super) fn put(&self, bytes: &[u8], parts: Vec<PackedPart>, progress: &RunProgress) -> Result<(), BackupError> {
+    pub(super) fn put(&self, bytes: &[u8], parts: Vec<PackedPart>, progress: &RunProgress) -> Result<(), Error> {
         let pack = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
         let object = name(&names::pack(self.host, &pack.sha256))?;
         self.repository.store().put_new(&object, &mut Cursor::new(bytes), pack.bytes)?;
         progress.stored_bytes.fetch_add(pack.bytes, Ordering::Relaxed);
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = u32::try_from(stored.packs.len()).map_err(|_| BackupError::Stopped)?;
+        let number = u32::try_from(stored.packs.len()).map_err(|_| Error::Stopped)?;
         stored.packs.push(pack);
         for PackedPart { file, extents, frame } in parts {
             let runs = &mut stored.files.entry(file).or_default().runs;

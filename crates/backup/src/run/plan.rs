@@ -4,7 +4,7 @@ use archive::{manifest::LeftOut, names::Number};
 use snapshot::{DataDir, Estimate};
 
 use super::{Full, Predecessor, Scope, options};
-use crate::{BackupError, Config, Repository, selection, state::State};
+use crate::{Config, Error, Repository, selection, state::State};
 
 /// What a run would back up.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub struct RunPlan {
 /// Plans a run. Nothing is written to the repository, and the server is not stopped.
 ///
 /// # Errors
-/// [`BackupError`], as a run would return before it reads the data.
-pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<RunPlan, BackupError> {
+/// [`Error`], as a run would return before it reads the data.
+pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<RunPlan, Error> {
     config.signing_key()?;
     config.server.keys()?;
     let datadir = config.server.datadir()?;
@@ -52,8 +52,8 @@ impl crate::config::Server {
     /// The data directory, with socket and pid file, by which its server is found.
     ///
     /// # Errors
-    /// [`BackupError::Snapshot`].
-    pub(super) fn datadir(&self) -> Result<DataDir, BackupError> {
+    /// [`Error::Snapshot`].
+    pub(super) fn datadir(&self) -> Result<DataDir, Error> {
         let datadir = DataDir::at(&self.datadir)?;
         Ok(datadir.socket(self.socket.clone()).pid_file(self.pid_file.clone()))
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io, path::Path};
 use archive::{Digest, names};
 use serde::Deserialize;
 
-use crate::{BackupError, report::CHECK_SCHEMA};
+use crate::{Error, report::CHECK_SCHEMA};
 
 /// What a run stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +39,12 @@ impl Scope {
     /// Reads the packs of a host that a check found missing or damaged, from its report in JSON.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be read, or is not a report of a check of this host.
-    pub fn again(path: &Path, host: &str) -> Result<Self, BackupError> {
-        let bytes = fs::read(path).map_err(BackupError::io(path, "cannot be read"))?;
+    /// [`Error::Io`] if the file cannot be read, or is not a report of a check of this host.
+    pub fn again(path: &Path, host: &str) -> Result<Self, Error> {
+        let bytes = fs::read(path).map_err(Error::io(path, "cannot be read"))?;
         let report: Report = serde_json::from_slice(&bytes)
             .map_err(io::Error::from)
-            .map_err(BackupError::io(path, "not the report of a check"))?;
+            .map_err(Error::io(path, "not the report of a check"))?;
         let reason = match (report.schema == CHECK_SCHEMA, report.host == host) {
             (false, _) => format!("it is not of schema {CHECK_SCHEMA}"),
             (_, false) => format!("it is about backups of {}, not of {host}", report.host),
@@ -53,7 +53,7 @@ impl Scope {
                 return Ok(Self::Again(packs.collect()));
             }
         };
-        Err(BackupError::io(path, "cannot be used")(io::Error::other(reason)))
+        Err(Error::io(path, "cannot be used")(io::Error::other(reason)))
     }
 
     /// Whether a pack of the last backup may be reused.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{RunProgress, frames::PackedPart, packs::Packs};
-use crate::BackupError;
+use crate::Error;
 
 /// Number of threads that store packs.
 const THREADS: u16 = 2;
@@ -57,14 +57,14 @@ impl<'r> Uploads<'r> {
     }
 
     /// Runs `work`, which makes packs, and the threads that store them.
-    pub(super) fn during(&self, work: impl FnOnce() -> Result<(), BackupError>) -> Result<(), BackupError> {
+    pub(super) fn during(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         thread::scope(|scope| {
             let uploads: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| self.upload())).collect();
             let worked = work();
             self.lock().complete = true;
             self.changed.notify_all();
             let began = Instant::now();
-            let uploaded = uploads.into_iter().map(|thread| thread.join().unwrap_or(Err(BackupError::Stopped)));
+            let uploaded = uploads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Stopped)));
             let ended = std::iter::once(worked).chain(uploaded).collect();
             // All workers have ended, so this time counts for each of them.
             self.lock().waited += began.elapsed().saturating_mul(u32::from(self.workers));
@@ -75,13 +75,13 @@ impl<'r> Uploads<'r> {
     /// An empty buffer; waits for one.
     ///
     /// # Errors
-    /// [`BackupError::Stopped`] if a pack could not be stored.
-    pub(super) fn buffer(&self) -> Result<Vec<u8>, BackupError> {
+    /// [`Error::Stopped`] if a pack could not be stored.
+    pub(super) fn buffer(&self) -> Result<Vec<u8>, Error> {
         let began = Instant::now();
         let mut queue = self.lock();
         loop {
             if queue.failed {
-                return Err(BackupError::Stopped);
+                return Err(Error::Stopped);
             }
             if let Some(buffer) = queue.free.pop() {
                 queue.waited = queue.waited.saturating_add(began.elapsed());
@@ -107,7 +107,7 @@ impl<'r> Uploads<'r> {
     }
 
     /// Stores packs until no further one follows.
-    fn upload(&self) -> Result<(), BackupError> {
+    fn upload(&self) -> Result<(), Error> {
         let failure = Failure(self);
         while let Some(FullPack { mut bytes, parts }) = self.next() {
             self.packs.put(&bytes, parts, self.progress)?;

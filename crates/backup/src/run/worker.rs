@@ -19,7 +19,7 @@ use super::{
     files::{Before, FilePlan},
     frames::FrameBuilder,
 };
-use crate::{BackupError, state::PAGE_HASH_BYTES};
+use crate::{Error, state::PAGE_HASH_BYTES};
 
 /// Number of chunks that one thread takes at a time.
 const PART_CHUNKS: u64 = 64;
@@ -76,12 +76,12 @@ pub(super) struct Worker<'r, 'j> {
 }
 
 impl<'r, 'j> Worker<'r, 'j> {
-    pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, BackupError> {
+    pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, Error> {
         Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), frames: FrameBuilder::new(run)?, judged: Judged::default() })
     }
 
     /// Works until the queue is empty.
-    pub(super) fn work(&mut self, queue: &Queue) -> Result<(), BackupError> {
+    pub(super) fn work(&mut self, queue: &Queue) -> Result<(), Error> {
         while let Some(part) = queue.next() {
             self.part(&part)?;
         }
@@ -89,11 +89,11 @@ impl<'r, 'j> Worker<'r, 'j> {
     }
 
     /// Stores the last pack.
-    pub(super) fn finish(self) -> Result<(), BackupError> {
+    pub(super) fn finish(self) -> Result<(), Error> {
         self.frames.finish()
     }
 
-    fn part(&mut self, part: &Part) -> Result<(), BackupError> {
+    fn part(&mut self, part: &Part) -> Result<(), Error> {
         let run = self.run;
         let Some(file) = run.files.get(part.file) else { return Ok(()) };
         let source = SourceFile::open(run.plan, part.file)?;
@@ -104,7 +104,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
             let mut hasher = UnitHasher::new(source.bytes(), chunk, file.unit_bytes);
             let began = Instant::now();
-            let read = source.read_units(chunk, &mut buffer, &mut hasher).map_err(BackupError::from);
+            let read = source.read_units(chunk, &mut buffer, &mut hasher).map_err(Error::from);
             let nanoseconds = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
             run.reading.fetch_add(nanoseconds, Ordering::Relaxed);
             let done = read.and_then(|bytes| {
@@ -132,7 +132,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         chunk: u64,
         read: Chunk<'_>,
         kept: &mut Vec<FileRun>,
-    ) -> Result<(), BackupError> {
+    ) -> Result<(), Error> {
         let bytes = read.bytes;
         let at = chunk.saturating_mul(CHUNK_BYTES as u64);
         let first = at.checked_div(file.unit_bytes as u64).unwrap_or(0);
@@ -156,7 +156,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         bytes: &[u8],
         hashes: &[u64],
         kept: &mut Vec<FileRun>,
-    ) -> Result<Vec<bool>, BackupError> {
+    ) -> Result<Vec<bool>, Error> {
         let (before, runs) = (self.before(file, first, hashes.len()), self.runs_before(file));
         let location = |unit: u64| first.saturating_add(unit).saturating_mul(file.unit_bytes as u64);
         let mut unchanged = vec![false; hashes.len()];
@@ -228,11 +228,11 @@ impl<'r, 'j> Worker<'r, 'j> {
         stored.map_or(&[], |stored| stored.runs.as_slice())
     }
 
-    fn write(&self, file: &FilePlan, first: u64, hashes: &[u64]) -> Result<(), BackupError> {
+    fn write(&self, file: &FilePlan, first: u64, hashes: &[u64]) -> Result<(), Error> {
         let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect();
         let at = file.state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
         let written = self.run.pages.write_all_at(&bytes, at);
-        written.map_err(BackupError::io(&self.run.config.state, "the hashes of pages cannot be written"))
+        written.map_err(Error::io(&self.run.config.state, "the hashes of pages cannot be written"))
     }
 }
 

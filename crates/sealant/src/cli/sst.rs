@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use ::sst::{Arguments, Report, ServerPipe, SstError, watch};
+use ::sst::{Arguments, Error, Report, ServerPipe, watch};
 use clap::Args;
 
 use crate::exit::Exit;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> ExitCode
 }
 
 /// Ends with the server. The next donor on this host removes a leftover snapshot.
-fn end(name: String) -> impl FnOnce(SstError) + Send {
+fn end(name: String) -> impl FnOnce(Error) + Send {
     move |error| {
         log("ERROR", &name, &error.to_string());
         #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]

@@ -42,7 +42,7 @@ macro_rules! with_misuse {
 
 with_misuse! {
     ::audit::Error,
-    ::backup::BackupError,
+    ::backup::Error,
     ::bench::Error,
     ::change::Error,
     ::luks::Error,

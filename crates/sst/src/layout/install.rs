@@ -18,7 +18,7 @@ use super::{
     node_directories::is_database,
     tree::{is_directory, list, matches, remove_matching, remove_tree},
 };
-use crate::error::SstError;
+use crate::error::Error;
 
 /// Old files of a joiner that must not be mixed with the new ones and are not sent.
 const OLD: [&str; 5] = [BUFFER_POOL_DUMP, "ib_lru_dump", TRANSACTION_COORDINATOR, DDL_RECOVERY[0], DDL_RECOVERY[1]];
@@ -26,7 +26,7 @@ const OLD: [&str; 5] = [BUFFER_POOL_DUMP, "ib_lru_dump", TRANSACTION_COORDINATOR
 impl Layout {
     /// Replaces the old files with the staged ones. `binlog` is the name of the donor's newest
     /// binary log, if it was sent.
-    pub(crate) fn replace(&self, binlog: Option<&str>) -> Result<(), SstError> {
+    pub(crate) fn replace(&self, binlog: Option<&str>) -> Result<(), Error> {
         let staging = self.staging();
         let staged = list(&staging)?;
         let names: Vec<&Path> = staged.iter().filter_map(|path| path.file_name().map(Path::new)).collect();
@@ -36,7 +36,7 @@ impl Layout {
         // Servers do not create the directory of their binary log.
         let logs = self.binlog.iter().chain(&self.binlog_index).filter_map(|log| log.parent());
         for directory in self.locations.iter().map(|location| location.directory.as_path()).chain(logs) {
-            fs::create_dir_all(directory).map_err(SstError::file(directory, "cannot be made"))?;
+            fs::create_dir_all(directory).map_err(Error::file(directory, "cannot be made"))?;
         }
         self.remove_old()?;
         let mut touched = BTreeSet::from([self.datadir.as_path()]);
@@ -52,7 +52,7 @@ impl Layout {
                 _ => self.directory_for(name),
             };
             touched.insert(to);
-            self.put(&from, &to.join(name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
+            self.put(&from, &to.join(name)).map_err(Error::file(&from, "cannot be moved into place"))?;
         }
         if let Some(name) = binlog {
             self.write_index(name)?;
@@ -60,13 +60,13 @@ impl Layout {
         remove_tree(&staging)?;
         for directory in touched {
             let synced = fs::File::open(directory).and_then(|directory| directory.sync_all());
-            synced.map_err(SstError::file(directory, "cannot be written to disk"))?;
+            synced.map_err(Error::file(directory, "cannot be written to disk"))?;
         }
         Ok(())
     }
 
     /// The joiner's index of binary logs lists only the received log.
-    fn write_index(&self, name: &str) -> Result<(), SstError> {
+    fn write_index(&self, name: &str) -> Result<(), Error> {
         let (Some(current), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
         let log = current.with_file_name(name);
         // As servers write it: relative to the data directory for files below it.
@@ -75,7 +75,7 @@ impl Layout {
             Err(_) => format!("{}\n", log.display()),
         };
         let placing = WriteOptions { mode: 0o660, owner: None, replace: true };
-        files::write_atomic(index, line.as_bytes(), placing).map_err(SstError::file(index, "cannot be written"))
+        files::write_atomic(index, line.as_bytes(), placing).map_err(Error::file(index, "cannot be written"))
     }
 
     /// The directory that a file belongs to.
@@ -88,23 +88,23 @@ impl Layout {
     /// and the new directory could not be moved there.
     ///
     /// # Errors
-    /// [`SstError::Outside`] names a mount point.
-    pub(crate) fn check_replaceable(&self) -> Result<(), SstError> {
-        let mounted = Mounts::of_this_process().map_err(SstError::file(SELF_MOUNTINFO, "cannot be read"))?;
+    /// [`Error::Outside`] names a mount point.
+    pub(crate) fn check_replaceable(&self) -> Result<(), Error> {
+        let mounted = Mounts::of_this_process().map_err(Error::file(SELF_MOUNTINFO, "cannot be read"))?;
         for path in self.old()? {
             let other = device(&path) != device(&self.datadir);
             let within = mounted.below(&path).next().map(|mount| mount.point.clone());
             if let Some(path) = within.or_else(|| other.then_some(path)) {
                 let reason =
                     "a file system of its own in the data directory, which cannot be replaced: unmount it first";
-                return Err(SstError::Outside { path, reason });
+                return Err(Error::Outside { path, reason });
             }
         }
         Ok(())
     }
 
     /// The old data, without files of the node itself.
-    fn old(&self) -> Result<Vec<PathBuf>, SstError> {
+    fn old(&self) -> Result<Vec<PathBuf>, Error> {
         let names = DATA.iter().chain(&OLD).map(|name| (*name).to_owned()).chain([format!("{TEMPORARY}*")]);
         let data = names.filter_map(|name| Pattern::new(&name).ok());
         let data: Vec<Pattern> =
@@ -112,7 +112,7 @@ impl Layout {
         let mut old = Vec::new();
         for path in list(&self.datadir)? {
             let name = path.file_name().unwrap_or_default();
-            let kind = fs::symlink_metadata(&path).map_err(SstError::file(&path, "cannot be looked at"))?;
+            let kind = fs::symlink_metadata(&path).map_err(Error::file(&path, "cannot be looked at"))?;
             let hidden = name.as_encoded_bytes().starts_with(b".") || name == LOST_AND_FOUND;
             // Follows links.
             let directory = path.is_dir() && !hidden && !self.is_node_directory(&path);
@@ -123,7 +123,7 @@ impl Layout {
         Ok(old)
     }
 
-    fn remove_old(&self) -> Result<(), SstError> {
+    fn remove_old(&self) -> Result<(), Error> {
         self.check_replaceable()?;
         self.old()?.iter().try_for_each(|path| remove_tree(path))?;
         for location in self.external_locations() {
@@ -138,7 +138,7 @@ impl Layout {
     }
 
     /// The joiner's own logs belong to its old data.
-    fn remove_binlogs(&self) -> Result<(), SstError> {
+    fn remove_binlogs(&self) -> Result<(), Error> {
         let Some(binlog) = &self.binlog else { return Ok(()) };
         let (Some(directory), Some(base)) = (binlog.parent(), binlog.file_name().and_then(OsStr::to_str)) else {
             return Ok(());

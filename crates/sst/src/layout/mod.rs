@@ -21,7 +21,7 @@ use server::dialect::directory;
 
 use self::tree::matches;
 pub(crate) use self::tree::remove_tree;
-use crate::{arguments::Arguments, error::SstError, options::Options};
+use crate::{arguments::Arguments, error::Error, options::Options};
 
 /// Staging directory of a joiner, in its data directory.
 pub(crate) const STAGING: &str = ".sealant_in";
@@ -54,10 +54,10 @@ impl Layout {
     /// The layout of a server with these arguments and options.
     ///
     /// # Errors
-    /// [`SstError::Outside`] if the system tablespace has files that cannot be found by name.
-    pub fn new(arguments: &Arguments, options: &Options) -> Result<Self, SstError> {
+    /// [`Error::Outside`] if the system tablespace has files that cannot be found by name.
+    pub fn new(arguments: &Arguments, options: &Options) -> Result<Self, Error> {
         let datadir = &arguments.datadir;
-        let datadir = fs::canonicalize(datadir).map_err(SstError::file(datadir, "cannot be opened"))?;
+        let datadir = fs::canonicalize(datadir).map_err(Error::file(datadir, "cannot be opened"))?;
         let directory = |name: &str| {
             let path = options.directory(name, &datadir);
             // A directory that does not exist yet is created when needed.
@@ -69,7 +69,7 @@ impl Layout {
             if name.contains('/') {
                 let reason =
                     "a file of the system tablespace with a directory in innodb_data_file_path is not supported";
-                return Err(SstError::Outside { path: name.into(), reason });
+                return Err(Error::Outside { path: name.into(), reason });
             }
             system.extend(Pattern::new(&Pattern::escape(name)).ok());
         }
@@ -109,7 +109,7 @@ impl Layout {
 
     /// Checks that the top of `path` has all required files: otherwise old files would be mixed
     /// with new ones.
-    fn check_complete(&self, path: &Path, names: &[&Path]) -> Result<(), SstError> {
+    fn check_complete(&self, path: &Path, names: &[&Path]) -> Result<(), Error> {
         let system = self.locations.first().map(|location| location.names.as_slice()).unwrap_or_default();
         let is_system = |name: &&Path| matches(system, name.as_os_str());
         // MySQL's redo log is a directory.
@@ -119,7 +119,7 @@ impl Layout {
             (false, _) => "system tablespace",
             (true, false) => "redo log",
         };
-        Err(SstError::Incomplete { path: path.to_path_buf(), missing })
+        Err(Error::Incomplete { path: path.to_path_buf(), missing })
     }
 
     /// Path of the staging directory.

@@ -18,7 +18,7 @@ use innodb::server_file::{
 use transfer::plan::{MANIFEST, Plan, STAGING, Selection};
 
 use super::{DATA, Layout, tree::list};
-use crate::error::SstError;
+use crate::error::Error;
 
 /// Needed by a server after a crash to complete or undo a statement.
 const RECOVERY: [&str; 2] = [DDL_RECOVERY[0], TRANSACTION_COORDINATOR];
@@ -37,9 +37,9 @@ impl Layout {
     /// Plans what is sent from the server's data directory.
     ///
     /// # Errors
-    /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data outside of the
+    /// [`Error::Transfer`] names what cannot be read, [`Error::Outside`] data outside of the
     /// data directory.
-    pub fn plan(&self) -> Result<Plan, SstError> {
+    pub fn plan(&self) -> Result<Plan, Error> {
         self.plan_at(&self.datadir, &[])
     }
 
@@ -48,31 +48,31 @@ impl Layout {
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
-    pub fn plan_of_copy(&self, copy: &Path) -> Result<(Plan, Option<String>), SstError> {
+    pub fn plan_of_copy(&self, copy: &Path) -> Result<(Plan, Option<String>), Error> {
         let mut plan = self.plan_at(copy, &RECOVERY)?;
         let Some(log) = self.last_binlog(copy)? else { return Ok((plan, None)) };
         let name = log.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let names = Pattern::new(&Pattern::escape(&name)).map(|name| vec![name]).unwrap_or_default();
         plan.add(log.parent().unwrap_or(copy), &names)?;
         if !plan.entries.iter().any(|planned| planned.entry.path.as_path() == Path::new(&name)) {
-            return Err(SstError::Incomplete { path: log, missing: "binary log, which its index names" });
+            return Err(Error::Incomplete { path: log, missing: "binary log, which its index names" });
         }
         Ok((plan, Some(name)))
     }
 
     /// The newest binary log in a copy of the data directory.
-    fn last_binlog(&self, copy: &Path) -> Result<Option<PathBuf>, SstError> {
+    fn last_binlog(&self, copy: &Path) -> Result<Option<PathBuf>, Error> {
         let Some(index) = &self.binlog_index else { return Ok(None) };
         let in_copy = |path: &Path| path.strip_prefix(&self.datadir).map(|below| copy.join(below)).ok();
         let index = in_copy(index).unwrap_or_else(|| index.clone());
         let text = regular::read(&index, Links::Followed, MAX_INDEX_BYTES);
-        let text = String::from_utf8(text.map_err(SstError::file(&index, "cannot be read"))?)
-            .map_err(|error| SstError::file(&index, "cannot be read")(io::Error::other(error)))?;
+        let text = String::from_utf8(text.map_err(Error::file(&index, "cannot be read"))?)
+            .map_err(|error| Error::file(&index, "cannot be read")(io::Error::other(error)))?;
         let last = text.lines().rfind(|line| !line.is_empty());
         Ok(last.and_then(|line| in_copy(&self.datadir.join(line.trim_start_matches("./")))))
     }
 
-    fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, SstError> {
+    fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, Error> {
         let pattern = |text: &str| Pattern::new(text).ok();
         let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
         let mut exclude = excluded();
@@ -112,10 +112,10 @@ impl Layout {
     }
 
     /// Refuses data behind symbolic links and in the DATA DIRECTORY of a table, which the joiner would not get.
-    fn check(&self, root: &Path, plan: &Plan) -> Result<(), SstError> {
+    fn check(&self, root: &Path, plan: &Plan) -> Result<(), Error> {
         if let Some(path) = plan.external_links.first() {
             let reason = "a link that leads out of the data directory; what it points at would not be sent";
-            return Err(SstError::Outside { path: path.clone(), reason });
+            return Err(Error::Outside { path: path.clone(), reason });
         }
         // A link at the top of the data directory is not sent.
         let is_nodes_data =
@@ -124,14 +124,14 @@ impl Layout {
             list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir() && !is_nodes_data(path))
         {
             let reason = "a symbolic link to a database directory, which would not be sent";
-            return Err(SstError::Outside { path, reason });
+            return Err(Error::Outside { path, reason });
         }
         let external_locations =
             plan.entries.iter().find(|planned| file_suffix::has(planned.entry.path.as_path(), file_suffix::LINK));
         match external_locations {
             Some(planned) => {
                 let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
-                Err(SstError::Outside { path: plan.absolute(planned), reason })
+                Err(Error::Outside { path: plan.absolute(planned), reason })
             }
             None => Ok(()),
         }

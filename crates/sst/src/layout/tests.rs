@@ -148,10 +148,10 @@ fn incomplete_data_is_neither_sent_nor_installed() {
     let [donor, joiner] = ["donor", "joiner"].map(|name| directory.path().join(name));
     for there in ["ibdata1", "ib_logfile0"] {
         fill(&donor, &[there, "db/t.ibd"]);
-        assert!(matches!(layout(&donor, "").plan(), Err(SstError::Incomplete { .. })), "{there}");
+        assert!(matches!(layout(&donor, "").plan(), Err(Error::Incomplete { .. })), "{there}");
         fill(&joiner, &["ibdata1", "ib_logfile0", "old/t.ibd", &format!(".sealant_in/{there}")]);
         let replaced = layout(&joiner, "").replace(None);
-        assert!(matches!(replaced, Err(SstError::Incomplete { .. })), "{there}");
+        assert!(matches!(replaced, Err(Error::Incomplete { .. })), "{there}");
         assert!(joiner.join("old/t.ibd").exists() && joiner.join("ib_logfile0").exists());
         fs::remove_file(donor.join(there)).unwrap();
         fs::remove_dir_all(joiner.join(".sealant_in")).unwrap();
@@ -205,7 +205,7 @@ fn an_atomic_copy_includes_the_newest_binary_log() {
     layout(&joiner, "").replace(log.as_deref()).unwrap();
     assert_eq!(files(&joiner), ["ib_logfile0", "ibdata1"]);
     fs::remove_file(copy.join("bin.000008")).unwrap();
-    assert!(matches!(layout(&datadir, "").plan_of_copy(&copy), Err(SstError::Incomplete { .. })));
+    assert!(matches!(layout(&datadir, "").plan_of_copy(&copy), Err(Error::Incomplete { .. })));
 }
 
 #[test]
@@ -214,10 +214,10 @@ fn data_outside_the_data_directory_is_refused() {
     let datadir = directory.path().join("data");
     fill(&datadir, &["db/t.isl", "ibdata1", "ib_logfile0"]);
     let layout = layout(&datadir, "");
-    assert!(matches!(layout.plan(), Err(SstError::Outside { .. })));
+    assert!(matches!(layout.plan(), Err(Error::Outside { .. })));
     fs::remove_file(datadir.join("db/t.isl")).unwrap();
     layout.plan().unwrap();
     std::os::unix::fs::symlink(directory.path(), datadir.join("db2")).unwrap();
     // A link to a directory is not part of the plan, so it has to be searched for.
-    assert!(matches!(layout.plan(), Err(SstError::Outside { .. })));
+    assert!(matches!(layout.plan(), Err(Error::Outside { .. })));
 }

@@ -8,18 +8,18 @@ use std::{
 
 use glob::Pattern;
 
-use crate::error::SstError;
+use crate::error::Error;
 
 pub(super) fn matches(names: &[Pattern], name: &OsStr) -> bool {
     names.iter().any(|pattern| pattern.matches_path(Path::new(name)))
 }
 
-pub(super) fn list(directory: &Path) -> Result<Vec<PathBuf>, SstError> {
+pub(super) fn list(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let items = fs::read_dir(directory).and_then(|items| items.map(|item| Ok(item?.path())).collect());
-    items.map_err(SstError::file(directory, "cannot be listed"))
+    items.map_err(Error::file(directory, "cannot be listed"))
 }
 
-pub(super) fn remove_matching(directory: &Path, names: &[Pattern]) -> Result<(), SstError> {
+pub(super) fn remove_matching(directory: &Path, names: &[Pattern]) -> Result<(), Error> {
     if !directory.is_dir() {
         return Ok(());
     }
@@ -29,7 +29,7 @@ pub(super) fn remove_matching(directory: &Path, names: &[Pattern]) -> Result<(),
 }
 
 /// Removes a file, a link or a directory with everything in it; succeeds if it does not exist.
-pub(crate) fn remove_tree(path: &Path) -> Result<(), SstError> {
+pub(crate) fn remove_tree(path: &Path) -> Result<(), Error> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
@@ -37,7 +37,7 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), SstError> {
     };
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(SstError::file(path, "cannot be removed")),
+        removed => removed.map_err(Error::file(path, "cannot be removed")),
     }
 }
 

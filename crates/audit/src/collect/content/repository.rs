@@ -6,7 +6,7 @@ use archive::names::{self, SIGNATURE};
 use archive::prune::Declaration;
 use archive::sshsig::{MAX_SIGNATURE_BYTES, Signature};
 use archive::{
-    ArchiveError, Digest, Receipt, RepositoryDescription, RestoreRecord, prune, receipt, repository, restores,
+    Digest, Error as ArchiveError, Receipt, RepositoryDescription, RestoreRecord, prune, receipt, repository, restores,
 };
 
 use super::Candidate;

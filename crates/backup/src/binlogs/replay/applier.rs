@@ -24,7 +24,7 @@ use verify::size;
 
 use super::{Portions, Replayer};
 use crate::{
-    BackupError,
+    Error,
     prove::{memory, private_server::PrivateServer},
 };
 
@@ -58,7 +58,7 @@ pub(super) struct Applier<'a> {
 impl Applier<'_> {
     /// Starts a server, lets it apply a portion, and stops it. Without transactions, the server only recovers the directory
     /// and says what that has.
-    pub(super) fn apply(&self, portion: &Portions) -> Result<Applied, BackupError> {
+    pub(super) fn apply(&self, portion: &Portions) -> Result<Applied, Error> {
         let channel = Channel::new(self.version);
         let prepare = |secrets: &Path| {
             let logs = channel.write_relay_logs(secrets, portion)?;
@@ -77,12 +77,12 @@ impl Applier<'_> {
         let before = self.events(&mut server)?;
         if portion.transactions > 0 {
             self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
-                BackupError::Prove { program, reason } => BackupError::Replay { program, reason },
+                Error::Prove { program, reason } => Error::Replay { program, reason },
                 other => other,
             })?;
         }
         if server.has_new_keys() {
-            return Err(BackupError::NewKeys { program: prover.mysqld.clone() });
+            return Err(Error::NewKeys { program: prover.mysqld.clone() });
         }
         let gtid = server.gtids(self.version.flavor)?;
         let disabled_events = self.events(&mut server)?.difference(&before).cloned().collect();
@@ -91,7 +91,7 @@ impl Applier<'_> {
         Ok(Applied { gtid, executed, disabled_events })
     }
 
-    fn events(&self, server: &mut PrivateServer) -> Result<BTreeSet<String>, BackupError> {
+    fn events(&self, server: &mut PrivateServer) -> Result<BTreeSet<String>, Error> {
         if self.version.flavor.is_mysql_like() { server.events_of_source() } else { Ok(BTreeSet::new()) }
     }
 
@@ -101,7 +101,7 @@ impl Applier<'_> {
         channel: &Channel<'_>,
         portion: &Portions,
         logs: &[(String, u64)],
-    ) -> Result<(), BackupError> {
+    ) -> Result<(), Error> {
         let (last, end) = logs.last().cloned().unwrap_or_default();
         // Otherwise the applier could not execute statements on accounts.
         // Not in the binary log, where it would take the GTID of the first transaction.
@@ -221,18 +221,18 @@ impl<'v> Channel<'v> {
     }
 
     /// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
-    fn write_relay_logs(&self, directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, BackupError> {
+    fn write_relay_logs(&self, directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, Error> {
         let place = Path::new(memory::DIRECTORY);
         let free = memory::free_bytes(place)?;
         if portion.bytes as u64 > free {
             let reason = format!("a transaction needs {}, and {} are free", size(portion.bytes as u64), size(free));
-            return Err(BackupError::Memory { path: place.to_path_buf(), reason });
+            return Err(Error::Memory { path: place.to_path_buf(), reason });
         }
         let (mut names, mut paths) = (Vec::new(), String::new());
         for (number, log) in (1..).zip(&portion.logs) {
             let name = format!("{}.{number:06}", self.base());
             let path = directory.join(&name);
-            let failed = || BackupError::io(&path, "cannot be written");
+            let failed = || Error::io(&path, "cannot be written");
             let mut file = fs::File::create(&path).map_err(failed())?;
             file.write_all(MAGIC_CLEAR).and_then(|()| file.write_all(&log.bytes)).map_err(failed())?;
             paths.push_str(&format!("{}\n", path.display()));
@@ -242,7 +242,7 @@ impl<'v> Channel<'v> {
             return Ok(names);
         }
         let path = directory.join(format!("{}.index", self.base()));
-        fs::write(&path, paths).map_err(BackupError::io(&path, "cannot be written"))?;
+        fs::write(&path, paths).map_err(Error::io(&path, "cannot be written"))?;
         Ok(names)
     }
 }

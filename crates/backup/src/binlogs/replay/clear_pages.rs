@@ -16,7 +16,7 @@ use innodb::{
 };
 use verify::{Depth, FileResult, Keys, Plan, Report, Settings};
 
-use crate::{BackupError, prove::options};
+use crate::{Error, prove::options};
 
 /// Some file systems keep times of files in steps.
 const TIME_STEP: Duration = Duration::from_secs(2);
@@ -48,15 +48,15 @@ impl Before {
     /// Looks at what has been written since.
     ///
     /// # Errors
-    /// [`BackupError::ClearPages`] for a table that has clear pages now, and had none.
-    pub(super) fn check(&self, datadir: &Path, keys: &Keys, streams: u16) -> Result<(), BackupError> {
-        let failed = BackupError::io(datadir, "cannot be listed");
+    /// [`Error::ClearPages`] for a table that has clear pages now, and had none.
+    pub(super) fn check(&self, datadir: &Path, keys: &Keys, streams: u16) -> Result<(), Error> {
+        let failed = Error::io(datadir, "cannot be listed");
         let written = self.written(datadir).map_err(failed)?;
         let jobs = NonZeroUsize::new(usize::from(streams)).unwrap_or(NonZeroUsize::MIN);
         let settings = Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} };
         let report = verify::run(&Plan::scan(&written), keys, &settings);
         let clear = report.files.iter().find(|file| self.is_clear(file));
-        clear.map_or(Ok(()), |file| Err(BackupError::ClearPages { path: file.path.clone() }))
+        clear.map_or(Ok(()), |file| Err(Error::ClearPages { path: file.path.clone() }))
     }
 
     fn is_clear(&self, file: &FileResult) -> bool {

@@ -7,24 +7,23 @@ use binlog::{Body, EventHeader, Fault, HEADER_BYTES, Limits, LogFile, replica};
 use files::ReadAt;
 use verify::Keys;
 
-use crate::{BackupError, binlogs::transaction::is_of_log, prove::binary_log};
+use crate::{Error, binlogs::transaction::is_of_log, prove::binary_log};
 
 /// The position of a restored directory whose backup has none: the end of its newest binary log.
 ///
 /// # Errors
-/// [`BackupError::Unreachable`] if it has no binary log, or if that is damaged.
-pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition, BackupError> {
-    let found = binary_log::find(datadir)?.ok_or_else(|| {
-        BackupError::unreachable("the backup knows no position, and has no binary log in its directory")
-    })?;
+/// [`Error::Unreachable`] if it has no binary log, or if that is damaged.
+pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition, Error> {
+    let found = binary_log::find(datadir)?
+        .ok_or_else(|| Error::unreachable("the backup knows no position, and has no binary log in its directory"))?;
     let path = datadir.join(&found.newest);
-    let reader = files::Reader::open(&path).map_err(BackupError::io(&path, "cannot be read"))?;
+    let reader = files::Reader::open(&path).map_err(Error::io(&path, "cannot be read"))?;
     let end = end_of(&found.newest, &reader, keys)?;
     Ok(BinlogPosition { file: found.newest, offset: end })
 }
 
 /// Behind the last whole transaction of a log. One that is cut off is removed by the server's recovery.
-fn end_of(name: &str, reader: &impl ReadAt, keys: &Keys) -> Result<u64, BackupError> {
+fn end_of(name: &str, reader: &impl ReadAt, keys: &Keys) -> Result<u64, Error> {
     let mut log = LogFile::open(reader, keys, Limits::default())?;
     let start = replica::Start::Position(replica::LogPosition { file: name.to_owned(), position: FIRST_EVENT });
     let mut progress = replica::Progress::new(&start);
@@ -48,7 +47,7 @@ fn end_of(name: &str, reader: &impl ReadAt, keys: &Keys) -> Result<u64, BackupEr
             }
             Err(error) => {
                 let reason = format!("the backup knows no position, and {name} in its directory is damaged: {error}");
-                return Err(BackupError::unreachable(reason));
+                return Err(Error::unreachable(reason));
             }
         }
     }
@@ -74,7 +73,7 @@ mod tests {
 
     const LOG: &[u8] = include_bytes!("../../../../../testdata/binlog/mysql97-clear");
 
-    fn end(bytes: &[u8]) -> Result<u64, BackupError> {
+    fn end(bytes: &[u8]) -> Result<u64, Error> {
         end_of("binlog.000001", &bytes, &Keys::default())
     }
 
