@@ -116,7 +116,7 @@ pub(crate) fn lock_target(target: &mut Connection) -> Result<(), Error> {
 /// Locks out other processes for as long as the connection lasts.
 fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error> {
     let sql = format!("SELECT GET_LOCK({}, {LOCK_SECONDS})", quote::text(name));
-    let rows = connection.query(&sql).map_err(Error::of(side))?;
+    let rows = connection.query(&sql).map_err(Error::at(side))?;
     if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
     match connection.query(&format!("SELECT @@GLOBAL.{name}")) {
         Ok(rows) => Ok(rows.scalar().unwrap_or_default().to_owned()),
         Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(String::new()),
-        Err(error) => Err(Error::of(side)(error)),
+        Err(error) => Err(Error::at(side)(error)),
     }
 }
 
@@ -226,7 +226,7 @@ fn read_state(
 fn opened(settings: &Settings, source: &Connection) -> String {
     let end = &settings.source;
     let version = source.greeting().server_version().map_or_else(String::new, |version| version.to_string());
-    let link = match Link::of(Side::Source, source, &end.options).transport {
+    let link = match Link::inspect(Side::Source, source, &end.options).transport {
         Transport::Tls { version, .. } => version.name().to_owned(),
         Transport::Socket => "its socket".to_owned(),
         Transport::Clear => "no encryption".to_owned(),
@@ -239,7 +239,7 @@ fn opened(settings: &Settings, source: &Connection) -> String {
 fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
     // The session's character set is binary, of which no JSON is made.
     let sql = "SELECT CAST(CAST(_utf8mb4'[1.0]' AS JSON) AS CHAR)";
-    let rows = source.query(sql).map_err(Error::of(Side::Source))?;
+    let rows = source.query(sql).map_err(Error::at(Side::Source))?;
     Ok(if rows.scalar() == Some("[1]") { WholeDoubles::AsIntegers } else { WholeDoubles::WithPoint })
 }
 
@@ -291,7 +291,7 @@ impl Active<'_> {
     /// Age of the newest change that was applied, by the source's clock; zero if the target has every one.
     fn lag(&mut self) -> Result<Option<Duration>, Error> {
         let end = position::end(&mut self.source, self.shared.tracking)?;
-        let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::of(Side::Source))?;
+        let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::at(Side::Source))?;
         let now: u64 = rows.scalar().and_then(|text| text.parse().ok()).unwrap_or(0);
         let following = self.shared.lock();
         if following.applied.covers(&end, self.shared.tracking) {

@@ -123,7 +123,7 @@ fn wait_until_executed(source: &mut Connection, shared: &Shared, gtids: &GtidSet
     let began = Instant::now();
     let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", quote::text(&gtids.to_string()));
     loop {
-        let rows = source.query(&sql).map_err(Error::of(Side::Source))?;
+        let rows = source.query(&sql).map_err(Error::at(Side::Source))?;
         if rows.scalar() == Some("1") {
             return Ok(());
         }
@@ -147,7 +147,7 @@ fn wait_for_row(
                 wait_on(shared, began)?;
                 row = shared.lock().begun.row().cloned().unwrap_or(row);
             }
-            Err(error) => return Err(Error::of(Side::Source)(error)),
+            Err(error) => return Err(Error::at(Side::Source)(error)),
         }
     }
 }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_row_is_of_the_newest_transaction() {
-        let columns = KeyColumns::of(&table("t"), "shop.t").unwrap();
+        let columns = KeyColumns::from_table(&table("t"), "shop.t").unwrap();
         let key = |text: &str| columns.parse([text.as_bytes()]).unwrap();
         let mut begun = Begun::new(Tracking::Positions, GtidSet::default(), None);
         for (position, text) in [(4, "1"), (900, "2")] {

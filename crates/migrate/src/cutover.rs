@@ -85,7 +85,7 @@ fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), 
 
 /// The threads of replication are not stopped by `super_read_only`.
 fn no_replication(source: &mut Connection) -> Result<(), Error> {
-    let threads = source.query(REPLICATION_THREADS).map_err(Error::of(Side::Source))?;
+    let threads = source.query(REPLICATION_THREADS).map_err(Error::at(Side::Source))?;
     if threads.scalar() == Some("0") {
         return Ok(());
     }
@@ -94,7 +94,7 @@ fn no_replication(source: &mut Connection) -> Result<(), Error> {
 
 /// A prepared transaction can be committed although writes are blocked.
 fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
-    let prepared = source.query("XA RECOVER").map_err(Error::of(Side::Source))?;
+    let prepared = source.query("XA RECOVER").map_err(Error::at(Side::Source))?;
     if prepared.rows.is_empty() {
         return Ok(());
     }
@@ -161,7 +161,7 @@ fn clients(source: &mut Connection) -> Result<String, Error> {
                FROM information_schema.processlist WHERE user NOT IN ('event_scheduler', 'system user') \
                AND user <> SUBSTRING_INDEX(CURRENT_USER(), '@', 1) \
                GROUP BY user, SUBSTRING_INDEX(host, ':', 1) ORDER BY COUNT(*) DESC";
-    let rows = source.query(sql).map_err(Error::of(Side::Source))?;
+    let rows = source.query(sql).map_err(Error::at(Side::Source))?;
     let clients: Vec<_> = rows.rows.iter().filter_map(|row| row.first()?.clone()).collect();
     Ok(if clients.is_empty() { "none".to_owned() } else { clients.join(", ") })
 }
@@ -246,11 +246,11 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
     match source.query("SET SESSION information_schema_stats_expiry = 0") {
         // Older servers have no cache of these counters.
         Ok(_) | Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
-        Err(error) => return Err(Error::of(Side::Source)(error)),
+        Err(error) => return Err(Error::at(Side::Source)(error)),
     }
     let sql = "SELECT table_schema AS s, table_name AS n, auto_increment AS c FROM information_schema.tables \
                WHERE auto_increment IS NOT NULL";
-    let counters = source.query(sql).map_err(Error::of(Side::Source))?;
+    let counters = source.query(sql).map_err(Error::at(Side::Source))?;
     for row in 0..counters.rows.len() {
         let named = |moved: &&crate::copy::table::MovedTable| {
             counters.value(row, "s") == Some(&moved.table.schema) && counters.value(row, "n") == Some(&moved.table.name)
@@ -258,7 +258,7 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
         let counter = counters.value(row, "c").and_then(|text| text.parse::<u64>().ok());
         if let (Some(moved), Some(counter)) = (active.tables.iter().find(named), counter) {
             let sql = format!("ALTER TABLE {} AUTO_INCREMENT = {counter}", moved.quoted);
-            active.target.query(&sql).map_err(Error::of(Side::Target))?;
+            active.target.query(&sql).map_err(Error::at(Side::Target))?;
         }
     }
     Ok(())
@@ -297,7 +297,7 @@ pub fn abort(settings: &Settings, drop_tables: bool) -> Result<(), Error> {
         // Only tables that the migration has filled.
         state::compare_tables(&mut target, &tables)?;
         for table in &tables {
-            target.query(&format!("DROP TABLE IF EXISTS {}", table.quoted)).map_err(Error::of(Side::Target))?;
+            target.query(&format!("DROP TABLE IF EXISTS {}", table.quoted)).map_err(Error::at(Side::Target))?;
         }
     }
     state::remove(&mut target)

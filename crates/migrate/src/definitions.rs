@@ -36,7 +36,7 @@ pub(crate) fn check(settings: &Settings, compare: Compare) -> Result<(), Error> 
 fn catalog(side: Side, end: &End, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {
     let schemas: BTreeSet<_> = names.iter().map(|(schema, _)| schema.clone()).collect();
     let filter = Filter { schemas: schemas.into_iter().collect(), ..Filter::default() };
-    let mut catalog = read(&mut link::definitions(side, end)?, &filter).map_err(Error::of(side))?;
+    let mut catalog = read(&mut link::definitions(side, end)?, &filter).map_err(Error::at(side))?;
     catalog.tables.retain(|table| names.contains(&table.full_name()));
     catalog.structure.retain(|table, _| names.contains(table));
     Ok(catalog)

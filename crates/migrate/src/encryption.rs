@@ -17,7 +17,7 @@ pub enum Rest {
 }
 
 impl Rest {
-    const fn of(encrypted: bool) -> Self {
+    const fn from_flag(encrypted: bool) -> Self {
         if encrypted { Self::Encrypted } else { Self::Clear }
     }
 
@@ -67,8 +67,8 @@ impl Entry {
 pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
     let entry = |table: &crate::catalog::Table| Entry {
         table: table.label(),
-        source: Rest::of(table.encrypted),
-        target: Rest::of(table.is_innodb() && (encrypt || table.encrypted)),
+        source: Rest::from_flag(table.encrypted),
+        target: Rest::from_flag(table.is_innodb() && (encrypt || table.encrypted)),
         grade: Grade::Planned,
     };
     source.tables.iter().map(entry).collect()
@@ -81,8 +81,8 @@ pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
         target.tables.iter().filter(|table| table.encrypted).map(crate::catalog::Table::full_name).collect();
     let entry = |table: &crate::catalog::Table| Entry {
         table: table.label(),
-        source: Rest::of(table.encrypted),
-        target: Rest::of(encrypted.contains(&table.full_name())),
+        source: Rest::from_flag(table.encrypted),
+        target: Rest::from_flag(encrypted.contains(&table.full_name())),
         grade: Grade::Reported,
     };
     source.tables.iter().map(entry).collect()

@@ -66,7 +66,7 @@ impl Before {
             {
                 Ok(())
             }
-            ended => ended.map(drop).map_err(Error::of(Side::Source)),
+            ended => ended.map(drop).map_err(Error::at(Side::Source)),
         })
     }
 
@@ -89,12 +89,12 @@ pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(),
 pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
     let grant = preflight::cut_over(&version);
-    let held = preflight::grants(source, &version).map_err(Error::of(Side::Source))?;
+    let held = preflight::grants(source, &version).map_err(Error::at(Side::Source))?;
     let missing = grant.missing(&held);
     if missing.is_empty() {
         return Ok(());
     }
-    let account = source.query("SELECT CURRENT_USER()").map_err(Error::of(Side::Source))?;
+    let account = source.query("SELECT CURRENT_USER()").map_err(Error::at(Side::Source))?;
     let account = preflight::quoted_account(account.scalar().unwrap_or_default());
     let statement = grant.statement(&missing, &account);
     Err(Error::MissingGrant { side: Side::Source, privileges: missing.join(", "), statement })
@@ -133,7 +133,7 @@ impl<'m> Fence<'m> {
     /// Blocks writes at the source.
     pub(crate) fn raise(&self, source: &mut Connection) -> Result<(), Error> {
         for sql in [LOCK_WAIT, "SET GLOBAL super_read_only = ON"] {
-            source.query(sql).map_err(Error::of(Side::Source))?;
+            source.query(sql).map_err(Error::at(Side::Source))?;
         }
         Ok(())
     }

@@ -58,5 +58,5 @@ pub(crate) fn compared(target: &mut Connection, compared: &Compared<'_>) -> Resu
 }
 
 fn execute(target: &mut Connection, sql: &str) -> Result<(), Error> {
-    target.query(sql).map(drop).map_err(Error::of(Side::Target))
+    target.query(sql).map(drop).map_err(Error::at(Side::Target))
 }

@@ -41,7 +41,7 @@ impl Order {
     /// The order of a column; `None` if only servers know it. This alone decides whether an identity is comparable. The
     /// texts of FLOAT and DOUBLE are not exact.
     #[must_use]
-    pub(crate) fn of(column: &crate::Column) -> Option<Self> {
+    pub(crate) fn from_column(column: &crate::Column) -> Option<Self> {
         Some(match column.data_type.as_str() {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => Self::Integer,
             "decimal" => Self::Decimal,
@@ -119,11 +119,11 @@ impl KeyColumns {
     ///
     /// # Errors
     /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
-    pub(crate) fn of(table: &Table, shown: &str) -> Result<Self, Error> {
+    pub(crate) fn from_table(table: &Table, shown: &str) -> Result<Self, Error> {
         let identity = table.identity.as_ref().ok_or_else(|| Error::NoIdentity { table: shown.to_owned() })?;
         let columns = identity.columns.iter().map(|position| {
             let column = table.columns.get(*position)?;
-            let order = Order::of(column)?;
+            let order = Order::from_column(column)?;
             let name = quote::identifier(&column.name);
             Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column) })
         });

@@ -67,7 +67,7 @@ pub(crate) fn source_control(end: &End) -> Result<Connection, Error> {
 pub(crate) fn definitions(side: Side, end: &End) -> Result<Connection, Error> {
     check(side, end)?;
     let options = Options { changes: side == Side::Target, ..options(end) };
-    Connection::open(&end.target, &options).map_err(Error::of(side))
+    Connection::open(&end.target, &options).map_err(Error::at(side))
 }
 
 /// A connection that writes to the target.
@@ -77,9 +77,9 @@ pub(crate) fn target(end: &End) -> Result<Connection, Error> {
 
 fn open(side: Side, end: &End, options: Options, session: &[&str]) -> Result<Connection, Error> {
     check(side, end)?;
-    let mut connection = Connection::open(&end.target, &options).map_err(Error::of(side))?;
+    let mut connection = Connection::open(&end.target, &options).map_err(Error::at(side))?;
     for statement in std::iter::once(&PLAIN_VALUES).chain(session) {
-        connection.query(statement).map_err(Error::of(side))?;
+        connection.query(statement).map_err(Error::at(side))?;
     }
     Ok(connection)
 }

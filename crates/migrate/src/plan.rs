@@ -150,12 +150,12 @@ pub fn plan(
     request: Request,
 ) -> Result<Plan, Error> {
     let facts = Facts::read(source, target, request)?;
-    Ok(of(&facts))
+    Ok(judge(&facts))
 }
 
 /// The plan that follows from the facts.
 #[must_use]
-pub fn of(facts: &Facts) -> Plan {
+pub fn judge(facts: &Facts) -> Plan {
     let supported = facts.support() == Support::Yes;
     let mut plan = Plan {
         schema: SCHEMA,
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_plan_without_findings_is_done() {
-        let plan = of(&facts());
+        let plan = judge(&facts());
         assert!(plan.done && plan.readiness() == Readiness::Ready);
         assert!(plan.grants.iter().all(|grant| grant.held));
         assert!(plan.alternative.is_some());
@@ -314,9 +314,9 @@ mod tests {
     fn a_block_counts_more_than_what_is_unknown() {
         let mut facts = with(Side::Source, "binlog_format", "MIXED");
         facts.source.grants = Grants::default();
-        assert_eq!(of(&facts).readiness(), Readiness::Blocked);
+        assert_eq!(judge(&facts).readiness(), Readiness::Blocked);
         facts.source.variables.insert("binlog_format".to_owned(), "ROW".to_owned());
-        let plan = of(&facts);
+        let plan = judge(&facts);
         assert_eq!((plan.readiness(), plan.done), (Readiness::Unknown, false));
     }
 
@@ -341,7 +341,7 @@ mod tests {
     fn an_unsupported_pair_gets_no_findings_about_its_settings() {
         let mut facts = with(Side::Source, "binlog_format", "MIXED");
         facts.source.identity.version.flavor = server::Flavor::MariaDb;
-        let plan = of(&facts);
+        let plan = judge(&facts);
         let found: Vec<&str> =
             plan.checks.iter().filter(|check| check.result == CheckState::Found).map(|check| check.id).collect();
         assert_eq!((found.as_slice(), plan.way), (["pair.supported"].as_slice(), None));

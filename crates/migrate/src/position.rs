@@ -97,7 +97,7 @@ pub(crate) fn end(source: &mut Connection, tracking: Tracking) -> Result<Positio
 
 /// The transactions that the source has executed. All of them are visible to snapshots that begin later.
 fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
-    let rows = source.query("SELECT @@GLOBAL.gtid_executed").map_err(Error::of(Side::Source))?;
+    let rows = source.query("SELECT @@GLOBAL.gtid_executed").map_err(Error::at(Side::Source))?;
     let set = rows.scalar().unwrap_or_default().parse();
     set.map_err(|_| Error::LogGap { what: "GTIDs that cannot be read", position: "gtid_executed".to_owned() })
 }
@@ -106,7 +106,7 @@ fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
 pub(crate) fn log_end(source: &mut Connection) -> Result<LogPosition, Error> {
     let version = source.greeting().server_version();
     let statement = version.as_ref().map_or("SHOW BINARY LOG STATUS", server::dialect::statement::binary_log_status);
-    let rows = source.query(statement).map_err(Error::of(Side::Source))?;
+    let rows = source.query(statement).map_err(Error::at(Side::Source))?;
     let position = rows.value(0, "Position").and_then(|position| position.parse().ok());
     match (rows.value(0, "File"), position) {
         (Some(file), Some(position)) => Ok(LogPosition { file: file.to_owned(), position }),

@@ -136,7 +136,7 @@ pub fn proof(end: &End) -> Result<Proof, Error> {
 }
 
 fn ask(target: &mut Connection, sql: &str) -> Result<Rows, Error> {
-    target.query(sql).map_err(Error::of(Side::Target))
+    target.query(sql).map_err(Error::at(Side::Target))
 }
 
 fn tables(target: &mut Connection, end: &End) -> Result<Vec<TableProof>, Error> {
@@ -161,7 +161,7 @@ fn encrypted_now(end: &End, names: &[(String, String)]) -> Result<HashMap<String
     let schemas: BTreeSet<_> =
         names.iter().filter_map(|(_, name)| name.split_once('.')).map(|(schema, _)| schema).collect();
     let filter = Filter { schemas: schemas.into_iter().map(str::to_owned).collect(), ..Filter::default() };
-    let catalog = read(&mut link::definitions(Side::Target, end)?, &filter).map_err(Error::of(Side::Target))?;
+    let catalog = read(&mut link::definitions(Side::Target, end)?, &filter).map_err(Error::at(Side::Target))?;
     Ok(catalog.tables.iter().map(|table| (table.label(), table.encrypted)).collect())
 }
 

@@ -220,6 +220,6 @@ pub fn is_begun(target: &End) -> Result<bool, Error> {
 /// Those of [`create`].
 pub fn create_tables(settings: &Settings, filter: &Filter, creation: Creation) -> Result<(), Error> {
     let catalog =
-        read(&mut link::definitions(Side::Source, &settings.source)?, filter).map_err(Error::of(Side::Source))?;
+        read(&mut link::definitions(Side::Source, &settings.source)?, filter).map_err(Error::at(Side::Source))?;
     create(&mut link::definitions(Side::Target, &settings.target)?, &catalog, creation).map(drop)
 }

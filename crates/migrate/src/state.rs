@@ -94,7 +94,7 @@ pub(crate) struct StoredChunk {
 }
 
 fn failed(error: server::Error) -> Error {
-    Error::of(Side::Target)(error)
+    Error::at(Side::Target)(error)
 }
 
 /// Reads the row of the run; `None` if no migration was begun.

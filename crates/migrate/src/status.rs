@@ -71,7 +71,7 @@ fn sign_of_life(target: &mut Connection) -> Result<(bool, Duration), Error> {
         "SELECT IS_USED_LOCK('{LOCK}') IS NOT NULL AS running, \
          GREATEST(TIMESTAMPDIFF(SECOND, heartbeat, NOW()), 0) AS seen FROM `_sealant`.`run` WHERE id = 1"
     );
-    let rows = target.query(&sql).map_err(Error::of(Side::Target))?;
+    let rows = target.query(&sql).map_err(Error::at(Side::Target))?;
     let seen = rows.value(0, "seen").and_then(|text| text.parse().ok()).unwrap_or(0);
     Ok((rows.value(0, "running") == Some("1"), Duration::from_secs(seen)))
 }

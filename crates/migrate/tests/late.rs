@@ -35,7 +35,7 @@ fn create_tables(settings: &migrate::Settings) {
 
 /// Migrates while `statement` is in the log and not visible. `rows` must be equal at both ends then.
 fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
-    let Some(pair) = Pair::of(kinds, 300) else { return };
+    let Some(pair) = Pair::of_kinds(kinds, 300) else { return };
     pair.source.sql(SECOND).unwrap();
     let mut settings = pair.addresses().settings();
     settings.until = Until::Copied;
@@ -86,7 +86,7 @@ fn a_deletion_without_a_gtid_in_8_0() {
 
 #[test]
 fn without_gtids_another_server_is_not_followed() {
-    let Some(mut pair) = Pair::of(Kinds { gtids: false, ..Kinds::MYSQL_97 }, 100) else { return };
+    let Some(mut pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, 100) else { return };
     let settings = pair.addresses().settings();
     create_tables(&settings);
     migrate::run(&settings, &mut |_| {}).unwrap();

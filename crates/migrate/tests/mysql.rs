@@ -59,7 +59,7 @@ fn a_killed_migration_goes_on() {
 
 #[test]
 fn a_killed_migration_goes_on_without_gtids() {
-    if let Some(pair) = Pair::of(Kinds { gtids: false, ..Kinds::MYSQL_97 }, ROWS / 2) {
+    if let Some(pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, ROWS / 2) {
         let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
         migrate::create_tables(&pair.addresses().settings(), &filter, Creation { encrypt: true }).unwrap();
         goes_on(&pair);

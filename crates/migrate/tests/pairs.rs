@@ -41,7 +41,7 @@ fn is_planned(settings: &Settings) {
 }
 
 fn migrates(kinds: Kinds) {
-    let Some(pair) = Pair::of(kinds, ROWS) else { return };
+    let Some(pair) = Pair::of_kinds(kinds, ROWS) else { return };
     let mut settings = pair.addresses().settings();
     is_planned(&settings);
     migrate::create_tables(&settings, &filter(), Creation { encrypt: true }).unwrap();

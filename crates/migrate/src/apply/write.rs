@@ -96,7 +96,7 @@ impl<'m> Writer<'m> {
 
     /// Returns the number of warnings.
     fn send(&mut self, statement: &[u8]) -> Result<u16, Error> {
-        let executed = self.target.execute(statement).map_err(Error::of(Side::Target))?;
+        let executed = self.target.execute(statement).map_err(Error::at(Side::Target))?;
         Ok(executed.warnings)
     }
 }

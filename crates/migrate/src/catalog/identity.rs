@@ -25,7 +25,7 @@ pub(super) fn identity(columns: &[Column], parts: &[IndexPart]) -> Option<Identi
 fn of_index(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
     let positions = parts.iter().map(|part| position(columns, part)).collect::<Option<Vec<usize>>>()?;
     let name = parts.first()?.index.clone();
-    let comparable = positions.iter().all(|position| columns.get(*position).and_then(Order::of).is_some());
+    let comparable = positions.iter().all(|position| columns.get(*position).and_then(Order::from_column).is_some());
     Some(Identity { index: name, columns: positions, comparable })
 }
 
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(found.comparable, comparable, "{data_type} {collation:?}");
             // A plan and a run agree.
             let table = Table { columns: columns.to_vec(), identity: Some(found), ..testing::table("t") };
-            assert_eq!(KeyColumns::of(&table, "t").is_ok(), comparable, "{data_type} {collation:?}");
+            assert_eq!(KeyColumns::from_table(&table, "t").is_ok(), comparable, "{data_type} {collation:?}");
         }
     }
 }

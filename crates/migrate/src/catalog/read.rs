@@ -110,7 +110,7 @@ fn base_tables(
         let columns = columns.remove(&name).unwrap_or_default();
         let identity = identity(&columns, &parts.remove(&name).unwrap_or_default());
         found.push(Table {
-            encrypted: spaces.of(&name.0, &name.1, tablespace(&create).as_deref()),
+            encrypted: spaces.is_encrypted(&name.0, &name.1, tablespace(&create).as_deref()),
             schema: name.0,
             name: name.1,
             engine: record.text("engine"),

@@ -36,7 +36,7 @@ impl Spaces {
 
     /// Whether the table is encrypted: its own tablespace, or else the one that its options name, or else the system
     /// tablespace.
-    pub(super) fn of(&self, schema: &str, table: &str, named: Option<&str>) -> bool {
+    pub(super) fn is_encrypted(&self, schema: &str, table: &str, named: Option<&str>) -> bool {
         let own = self.encrypted.get(&format!("{schema}/{table}"));
         let shared = || self.encrypted.get(named.unwrap_or("innodb_system"));
         own.or_else(shared).copied().unwrap_or(false)
@@ -69,8 +69,8 @@ mod tests {
     fn a_table_without_its_own_space_is_as_the_shared_one() {
         let encrypted = [("ts", true), ("innodb_system", false), ("shop/own", true)];
         let spaces = Spaces { encrypted: encrypted.map(|(name, is)| (name.to_owned(), is)).into() };
-        assert!(spaces.of("shop", "own", None));
-        assert!(spaces.of("shop", "in_ts", Some("ts")));
-        assert!(!spaces.of("shop", "in_system", None));
+        assert!(spaces.is_encrypted("shop", "own", None));
+        assert!(spaces.is_encrypted("shop", "in_ts", Some("ts")));
+        assert!(!spaces.is_encrypted("shop", "in_system", None));
     }
 }

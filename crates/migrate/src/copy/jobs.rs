@@ -157,7 +157,7 @@ pub(crate) fn boundary(
             found = Some(table.key.of_fields(fields, &columns));
             ControlFlow::Continue(())
         })
-        .map_err(Error::of(side))?;
+        .map_err(Error::at(side))?;
     match found {
         None => Ok(None),
         Some(Some(key)) => Ok(Some(key)),

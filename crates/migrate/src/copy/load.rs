@@ -73,7 +73,7 @@ impl<'m> Loader<'m> {
         let Content { table, chunk, .. } = content;
         let range = table.key.range(chunk.after.as_ref(), chunk.upto.as_ref());
         let sql = format!("SELECT 1 FROM {} WHERE {range} LIMIT 1", table.by_key);
-        let found = self.target.query(&sql).map_err(Error::of(Side::Target))?;
+        let found = self.target.query(&sql).map_err(Error::at(Side::Target))?;
         if found.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
     }
 
@@ -97,17 +97,17 @@ impl<'m> Loader<'m> {
     /// `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.
     fn send(&mut self, content: &Content<'_>, duplicates: &str) -> Result<Executed, Error> {
         let statement = content.table.load(duplicates);
-        self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::of(Side::Target))
+        self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::at(Side::Target))
     }
 
     /// The number of the first warning. Not its message, which can have a value.
     fn first_warning(&mut self) -> Result<u16, Error> {
-        let warnings = self.target.query("SHOW WARNINGS LIMIT 1").map_err(Error::of(Side::Target))?;
+        let warnings = self.target.query("SHOW WARNINGS LIMIT 1").map_err(Error::at(Side::Target))?;
         Ok(warnings.value(0, "Code").and_then(|code| code.parse().ok()).unwrap_or(0))
     }
 
     fn query(&mut self, sql: &str) -> Result<(), Error> {
-        self.target.query(sql).map(drop).map_err(Error::of(Side::Target))
+        self.target.query(sql).map(drop).map_err(Error::at(Side::Target))
     }
 }
 

@@ -68,7 +68,7 @@ impl<'m> Reader<'m> {
             last = table.key.of_fields(fields, &table.key_fields);
             ControlFlow::Break(())
         });
-        if !whole.map_err(Error::of(Side::Source))? {
+        if !whole.map_err(Error::at(Side::Source))? {
             // The connection still sends, so it is given up.
             self.source = self.shared.source(self.end)?;
             let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;

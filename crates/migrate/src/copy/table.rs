@@ -31,7 +31,7 @@ impl MovedTable {
     /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
     pub(crate) fn new(number: usize, table: &Table) -> Result<Self, Error> {
         let shown = format!("{}.{}", table.schema, table.name);
-        let key = KeyColumns::of(table, &shown)?;
+        let key = KeyColumns::from_table(table, &shown)?;
         let stored: Vec<_> = (0..table.columns.len())
             .filter(|at| table.columns.get(*at).is_some_and(|column| !column.generated))
             .collect();

@@ -277,7 +277,7 @@ pub enum DivergenceKind {
 
 impl Error {
     /// An error of a server, by its end.
-    pub(crate) fn of(side: Side) -> impl Fn(server::Error) -> Self {
+    pub(crate) fn at(side: Side) -> impl Fn(server::Error) -> Self {
         move |error| Self::Server { side, error }
     }
 

@@ -114,7 +114,7 @@ impl Facts {
     /// Whether the pair is supported.
     #[must_use]
     pub fn support(&self) -> Support {
-        Support::of(&self.source.identity.version, &self.target.identity.version)
+        Support::for_versions(&self.source.identity.version, &self.target.identity.version)
     }
 
     /// One of the ends.
@@ -165,7 +165,7 @@ impl End {
             side,
             endpoint: connection.target().endpoint.to_string(),
             account: session.value(0, "current_user").unwrap_or_default().to_owned(),
-            link: Link::of(side, connection, options),
+            link: Link::inspect(side, connection, options),
             variables,
             grants,
             identity,

@@ -51,7 +51,7 @@ pub enum Verified {
 impl Link {
     /// Describes an open connection.
     #[must_use]
-    pub fn of(side: Side, connection: &Connection, options: &Options) -> Self {
+    pub fn inspect(side: Side, connection: &Connection, options: &Options) -> Self {
         let endpoint = &connection.target().endpoint;
         let verified = match options.tls.mode_for(endpoint) {
             TlsMode::VerifyIdentity => Verified::Identity,

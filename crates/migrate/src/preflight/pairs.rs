@@ -28,7 +28,7 @@ pub enum Support {
 impl Support {
     /// Looks the pair up.
     #[must_use]
-    pub fn of(source: &ServerVersion, target: &ServerVersion) -> Self {
+    pub fn for_versions(source: &ServerVersion, target: &ServerVersion) -> Self {
         let fits = |(flavor, since): (Flavor, Since), version: &ServerVersion| {
             version.flavor == flavor && version.numbers() >= since
         };

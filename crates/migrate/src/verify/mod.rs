@@ -169,7 +169,7 @@ impl<'m> Verifier<'m> {
                 Compared::Equal => return Ok(()),
                 Compared::Different => {
                     let unverified = state::mark_touched(table.number, chunk.number);
-                    self.target.query(&unverified).map_err(Error::of(Side::Target))?;
+                    self.target.query(&unverified).map_err(Error::at(Side::Target))?;
                     return self.divide(range);
                 }
                 Compared::Touched => self.shared.sleep(PAUSE)?,
@@ -307,9 +307,9 @@ impl<'m> Verifier<'m> {
     fn count(&mut self, range: &Range<'m>) -> Result<u64, Error> {
         let condition = range.table.key.range(range.after.as_ref(), range.upto.as_ref());
         let sql = format!("SELECT COUNT(*) FROM {} WHERE {condition}", range.table.by_key);
-        let rows = self.source.query(&sql).map_err(Error::of(Side::Source))?;
+        let rows = self.source.query(&sql).map_err(Error::at(Side::Source))?;
         let source = rows.scalar().and_then(|count| count.parse().ok()).unwrap_or(0);
-        let rows = self.target.query(&sql).map_err(Error::of(Side::Target))?;
+        let rows = self.target.query(&sql).map_err(Error::at(Side::Target))?;
         Ok(rows.scalar().and_then(|count| count.parse().ok()).unwrap_or(0).max(source))
     }
 
@@ -327,7 +327,7 @@ impl<'m> Verifier<'m> {
 }
 
 fn sum(connection: &mut Connection, side: Side, _: &MovedTable, sql: &str) -> Result<Checksum, Error> {
-    let rows = connection.query(sql).map_err(Error::of(side))?;
+    let rows = connection.query(sql).map_err(Error::at(side))?;
     match rows.rows.first().map(Vec::as_slice) {
         Some([Some(rows), Some(sum)]) => {
             let sum = Some(sum.clone()).filter(|sum| expression::is_of_all_rows(sum));
@@ -348,7 +348,7 @@ fn hashes(connection: &mut Connection, side: Side, table: &MovedTable, sql: &str
         }
         ControlFlow::Continue(())
     });
-    read.map_err(Error::of(side))?;
+    read.map_err(Error::at(side))?;
     if readable { Ok(hashes) } else { Err(Error::Fields { table: table.shown.clone() }) }
 }
 

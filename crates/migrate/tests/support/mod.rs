@@ -93,13 +93,13 @@ fn start(name: &str, kind: Kind, gtids: bool, authority: &Authority) -> Server {
 impl Pair {
     /// Two servers of MySQL 9.7 with the same empty tables; those of the source have rows.
     pub(crate) fn start(rows: u32) -> Option<Self> {
-        let pair = Self::of(Kinds::MYSQL_97, rows)?;
+        let pair = Self::of_kinds(Kinds::MYSQL_97, rows)?;
         pair.target.sql(SCHEMA).unwrap();
         Some(pair)
     }
 
     /// A source whose tables have rows, and an empty target.
-    pub(crate) fn of(kinds: Kinds, rows: u32) -> Option<Self> {
+    pub(crate) fn of_kinds(kinds: Kinds, rows: u32) -> Option<Self> {
         harness::require(kinds.source)?;
         harness::require(kinds.target)?;
         let directory = tempfile::tempdir().unwrap();
