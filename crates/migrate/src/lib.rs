@@ -5,7 +5,7 @@
 //! - [`encryption`]: no table becomes less encrypted;
 //! - [`plan`]: all of this for one pair of servers;
 //! - [`copy::gate`]: what becomes of a change while its table is copied;
-//! - [`run()`], [`verify()`], [`status`]: copies, follows and compares; goes on where it was;
+//! - [`run()`], [`verify()`], [`status()`]: copies, follows and compares; resumes where it was;
 //! - [`cut_over`], [`finish`], [`abort`]: end a migration.
 
 #![forbid(unsafe_code)]
