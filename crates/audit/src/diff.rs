@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{DRIFT, Finding, Severity, Status};
+use crate::checks::DRIFT;
+use crate::finding::{Finding, Severity, Status};
 use crate::outcome::Outcome;
 
 /// The changes from one outcome to a later one.
@@ -116,7 +117,7 @@ fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<(&'a str, &'a str)
 /// The worst finding for each key. Drift itself is omitted: otherwise each comparison would report the previous one.
 fn index(outcome: &Outcome, single: bool) -> BTreeMap<Key<'_>, &Finding> {
     let mut index: BTreeMap<Key<'_>, &Finding> = BTreeMap::new();
-    for finding in outcome.findings.iter().filter(|f| f.id != DRIFT) {
+    for finding in outcome.findings.iter().filter(|f| f.id != DRIFT.id) {
         let server = if single { "" } else { finding.server.as_str() };
         let key = Key { server, id: &finding.id, artefact: &finding.artefact };
         let worst = index.entry(key).or_insert(finding);

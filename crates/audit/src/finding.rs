@@ -6,11 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::remedy::Step;
 
-/// Id of the findings of the comparison with a baseline.
-pub const DRIFT: &str = "ev-drift";
-/// Id of the findings about waivers.
-pub const WAIVER_EXPIRED: &str = "ev-waiver-expired";
-
 /// Status of a check for one artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Status {

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::WAIVER_EXPIRED;
 use crate::coverage::Coverage;
 use crate::facts::{Facts, Scope, Unseen};
-use crate::finding::{Finding, Severity, Status, WAIVER_EXPIRED};
+use crate::finding::{Finding, Severity, Status};
 
 /// The name of the schema.
 pub const SCHEMA: &str = "sealant.audit/1";
@@ -204,7 +205,7 @@ impl Summary {
         for finding in &outcome.findings {
             *sum.by_status.entry(finding.status.as_str().to_owned()).or_default() += 1;
             sum.complete &= finding.status != Status::Unknown;
-            sum.bad_waivers += usize::from(finding.id == WAIVER_EXPIRED && finding.status == Status::Fail);
+            sum.bad_waivers += usize::from(finding.id == WAIVER_EXPIRED.id && finding.status == Status::Fail);
             if finding.status == Status::Fail {
                 *sum.failures.entry(finding.severity.as_str().to_owned()).or_default() += 1;
                 sum.worst = sum.worst.max(Some(finding.severity));

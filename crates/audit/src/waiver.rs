@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::checks;
-use crate::finding::{Finding, Status, WAIVER_EXPIRED};
+use crate::checks::WAIVER_EXPIRED;
+use crate::finding::{Finding, Status};
 
 /// A validated waiver file.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -44,7 +45,7 @@ pub struct Waiver {
 }
 
 /// Waiving the check of waivers would hide expired ones.
-const NEVER_WAIVED: &[&str] = &[WAIVER_EXPIRED];
+const NEVER_WAIVED: &[&str] = &[WAIVER_EXPIRED.id];
 
 /// Whether a finding is one that a waiver can cover.
 #[must_use]

@@ -5,8 +5,8 @@ mod source;
 
 use std::path::PathBuf;
 
+use ::audit::checks::WAIVER_EXPIRED;
 use ::audit::facts::Facts;
-use ::audit::finding::WAIVER_EXPIRED;
 use ::audit::fleet::{self, Common, Fleet};
 use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
@@ -192,7 +192,7 @@ impl Judgement {
     fn exit(&self, outcome: &Outcome) -> Exit {
         match outcome.conclusion(self.fail_on.0, self.require_complete) {
             Conclusion::BadWaiver => {
-                warning(&format!("a waiver is expired or names no check of ours; see {WAIVER_EXPIRED}"));
+                warning(&format!("a waiver is expired or names no check of ours; see {}", WAIVER_EXPIRED.id));
                 Exit::BadWaiver
             }
             Conclusion::Unreachable => Exit::Failed,

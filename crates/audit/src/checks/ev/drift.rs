@@ -4,12 +4,12 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::judging;
 use crate::diff::{Change, Drift};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{DRIFT, Evidence, Grade, Severity, Status};
+use crate::finding::{Evidence, Grade, Severity, Status};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::outcome::Outcome;
 
-pub(crate) const CHECK: Check = Check {
-    id: DRIFT,
+pub const CHECK: Check = Check {
+    id: "ev-drift",
     title: "Something changed since the baseline",
     severity: Severity::Info,
     explanation: "The facts of the baseline are judged again with today's checks, as of their own date and without \

@@ -2,11 +2,11 @@
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::finding::{Evidence, Grade, Severity, WAIVER_EXPIRED};
+use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 
-pub(crate) const CHECK: Check = Check {
-    id: WAIVER_EXPIRED,
+pub const CHECK: Check = Check {
+    id: "ev-waiver-expired",
     title: "A waiver is past its date or names no check",
     severity: Severity::Medium,
     explanation: "A waiver is valid until its date. After that, the findings it covered count again, and this finding \
