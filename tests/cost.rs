@@ -27,13 +27,8 @@ fn entries(directory: &Path) -> Vec<String> {
 }
 
 /// Ends the measurement as soon as a file exists.
-fn interrupted_after(mut child: Child, file: &Path) -> Output {
-    let deadline = Instant::now() + Duration::from_secs(240);
-    while !file.exists() {
-        assert!(child.try_wait().expect("a child").is_none(), "it ended before {}", file.display());
-        assert!(Instant::now() < deadline, "{} does not appear", file.display());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+fn interrupted_after(child: Child, file: &Path) -> Output {
+    harness::wait_until("the first part", harness::limit(240), || file.exists());
     kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
     child.wait_with_output().expect("its output")
 }

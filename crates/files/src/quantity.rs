@@ -22,9 +22,21 @@ pub fn short_time(text: &str, most: Duration) -> Result<Duration, String> {
     time.ok_or_else(|| format!("more than 0, and not more than {}s", most.as_secs()))
 }
 
+/// A time that is left, as a clock shows it: `01:52`, `1:02:03`.
+#[must_use]
+pub fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hours_are_shown_if_there_are_any() {
+        assert_eq!((clock(112), clock(3723)), ("01:52".to_owned(), "1:02:03".to_owned()));
+    }
 
     #[test]
     fn short_times_are_parsed_up_to_the_maximum() {

@@ -77,7 +77,6 @@ pub(crate) fn with_stream<T>(
         None => return Err(Error::NotBegun),
     };
     let phase = run.phase;
-    journal::create(&mut target, &tables, settings.encrypt || tables.iter().any(|moved| moved.table.encrypted))?;
     journal::note(&mut target, "opened", &opened(settings, &source))?;
     let shared = read_state(&run, &mut source, &mut target, &tables)?;
     let doubles = whole_doubles(&mut source)?;

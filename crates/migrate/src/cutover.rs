@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use server::{Connection, dialect::statement::REPLICATION_THREADS, error_code};
+use server::{
+    Connection,
+    dialect::{catalog::FRESH_STATISTICS, statement::REPLICATION_THREADS},
+    error_code,
+};
 
 use crate::{
     End, Error, Event, Phase, Side,
@@ -213,7 +217,8 @@ fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Res
     if variable(source, Side::Source, "super_read_only")? != "1" {
         return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
     }
-    if !end.covers(&position::end(source, tracking)?, tracking) {
+    let now = position::end(source, tracking)?;
+    if !(end.covers(&now, tracking) && now.covers(end, tracking)) {
         return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });
     }
     Ok(())
@@ -243,7 +248,7 @@ fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Er
 
 /// AUTO_INCREMENT goes on where the source was, even if its newest rows were deleted.
 fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), Error> {
-    match source.query("SET SESSION information_schema_stats_expiry = 0") {
+    match source.query(FRESH_STATISTICS) {
         // Older servers have no cache of these counters.
         Ok(_) | Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
         Err(error) => return Err(Error::at(Side::Source)(error)),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::{Connection, error_code};
+use server::{Connection, Grants, error_code};
 
 use crate::{End, Error, Side, active::variable, link, preflight, settings::Settings, shared::Shared};
 
@@ -89,7 +89,7 @@ pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(),
 pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
     let grant = preflight::cut_over(&version);
-    let held = preflight::grants(source, &version).map_err(Error::at(Side::Source))?;
+    let held = Grants::of_session(source).map_err(Error::at(Side::Source))?;
     let missing = grant.missing(&held);
     if missing.is_empty() {
         return Ok(());

@@ -5,10 +5,8 @@ use server::{Connection, quote};
 
 use crate::{Error, Side, copy::table::MovedTable, verify::Read};
 
-/// Names of the tables, which belong to the state.
-pub(crate) const NAMES: [&str; 3] = ["rest", "compared", "journal"];
-
-const TABLES: [&str; 3] = [
+/// The tables, which belong to the state.
+pub(crate) const TABLES: [&str; 3] = [
     "`_sealant`.`rest` (tbl INT PRIMARY KEY, encrypted TINYINT NOT NULL)",
     "`_sealant`.`compared` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, row_count BIGINT UNSIGNED NOT NULL, \
      checksum VARCHAR(80) NOT NULL, source_end VARBINARY(600) NOT NULL, at TIMESTAMP NOT NULL, touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
@@ -18,15 +16,9 @@ const TABLES: [&str; 3] = [
 /// Bytes of a detail that are kept.
 const DETAIL: usize = 4000;
 
-/// Creates the tables, and keeps what the source's encryption was when the migration began.
-pub(crate) fn create(target: &mut Connection, tables: &[MovedTable], encrypted: bool) -> Result<(), Error> {
-    let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
-    let mut statements: Vec<_> =
-        TABLES.iter().map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")).collect();
-    let states = tables.iter().map(|moved| format!("({}, {})", moved.number, u8::from(moved.table.encrypted)));
-    let states = states.collect::<Vec<_>>().join(", ");
-    statements.push(format!("INSERT IGNORE INTO `_sealant`.`rest` VALUES {states}"));
-    statements.iter().try_for_each(|sql| execute(target, sql))
+/// The statement that keeps whether a table is encrypted at the source when the migration begins.
+pub(crate) fn keep_encryption(moved: &MovedTable) -> String {
+    format!("REPLACE INTO `_sealant`.`rest` VALUES ({}, {})", moved.number, u8::from(moved.table.encrypted))
 }
 
 /// Keeps an event.

@@ -2,7 +2,7 @@
 
 use binlog::replica::LogPosition;
 use replication::gtid::mysql::GtidSet;
-use server::Connection;
+use server::{Connection, FIRST_EVENT};
 
 use crate::{Error, Side, barrier::ChangedRow};
 
@@ -73,15 +73,14 @@ pub(crate) struct Start {
 
 /// Where a migration begins that is begun now.
 pub(crate) fn start(source: &mut Connection, tracking: Tracking) -> Result<Start, Error> {
-    let position = end(source, tracking)?;
+    let end = end(source, tracking)?;
     Ok(match tracking {
-        Tracking::Gtids => Start { position, ..Start::default() },
+        Tracking::Gtids => Start { position: end, ..Start::default() },
         // The start of the newest file. A server begins a file when all transactions of those before it are committed
         // (`MYSQL_BIN_LOG::new_file_impl` waits for them); at the end of the log some may not be visible yet.
         Tracking::Positions => {
-            const FIRST_EVENT: u64 = 4;
-            let log = LogPosition { position: FIRST_EVENT, ..position.log.clone() };
-            Start { position: Position { log, ..Position::default() }, old_until: position.log }
+            let log = LogPosition { position: FIRST_EVENT.into(), ..end.log.clone() };
+            Start { position: Position { log, ..Position::default() }, old_until: end.log }
         }
     })
 }

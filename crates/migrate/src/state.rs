@@ -127,12 +127,23 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     Ok(Some(Run { source_uuid, tracking, old_until, phase, step, fence, source_end }))
 }
 
+/// All tables of the state.
+fn tables() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().chain(journal::TABLES)
+}
+
+/// The name in the definition of a table of the state.
+fn name_of(table: &'static str) -> &'static str {
+    table.split('`').nth(3).unwrap_or_default()
+}
+
 /// A migration that was killed while it created its tables leaves some of them.
 fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
-    let journal = journal::NAMES.join("', '");
+    let own: Vec<&str> = tables().map(name_of).collect();
     let sql = format!(
-        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '_sealant' \
-         AND table_name NOT IN ('run', 'tbl', 'chunk', 'pos', 'epoch', '{journal}')"
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{STATE_SCHEMA}' \
+         AND table_name NOT IN ('{}')",
+        own.join("', '")
     );
     let rows = target.query(&sql).map_err(failed)?;
     if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::ForeignState { schema: STATE_SCHEMA }) }
@@ -145,16 +156,17 @@ fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
 pub(crate) fn begin(
     target: &mut Connection,
     (tracking, source_uuid): (Tracking, &str),
-    tables: &[MovedTable],
+    moved: &[MovedTable],
     start: &Start,
     encrypted: bool,
 ) -> Result<(), Error> {
-    tables.iter().try_for_each(|table| require_empty(target, table))?;
+    moved.iter().try_for_each(|table| require_empty(target, table))?;
     let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
-    statements.extend(TABLES.map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
+    statements.extend(tables().map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
     statements.push("START TRANSACTION".to_owned());
-    for table in tables {
+    for table in moved {
+        statements.push(journal::keep_encryption(table));
         let (name, shape) = (hex(table.shown.as_bytes()), hex(table.shape().as_bytes()));
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }

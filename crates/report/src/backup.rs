@@ -25,7 +25,7 @@ use innodb::keys::NoKeys;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::{Error, Message, binlogs::replay_messages, size, visible};
+use crate::{Error, Message, binlogs::replay_messages, labels::second, size, visible};
 use snapshot::{Provider, SnapshotCopy};
 
 /// Writes a document as one line of JSON.
@@ -156,26 +156,22 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
 pub fn write_backup_list_table(list: &ListReport, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{:>6}  {:20}  {:12}  {:>10}  {:>10}  receipt", "number", "ended", "state", "data", "stored")?;
     for backup in &list.backups {
-        let ended = to_second(backup.ended);
+        let ended = second(backup.ended);
         let state = if backup.good { "good" } else { "not proven" };
         let (data, stored, receipt) = (size(backup.bytes), size(backup.stored), &backup.receipt);
         writeln!(out, "{:>6}  {ended:20}  {state:12}  {data:>10}  {stored:>10}  {receipt}", backup.number)?;
     }
     writeln!(out, "{} backups of {}", list.backups.len(), list.host)?;
     for window in &list.windows {
-        let (from, to) = (to_second(window.from), to_second(window.to));
+        let (from, to) = (second(window.from), second(window.to));
         writeln!(out, "any second from {from} to {to} can be restored, with backup {} and later ones", window.backup)?;
     }
     for gap in &list.gaps {
-        let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), to_second);
+        let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), second);
         let (from, to, server) = (time(gap.from), time(gap.to), visible(&gap.server));
         writeln!(out, "logs of {server} are missing from {from} to {to}: {}", visible(&gap.reason))?;
     }
     Ok(())
-}
-
-fn to_second(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Writes what the receipt of a backup says.

@@ -118,6 +118,12 @@ pub(crate) fn evidence_used(scope: Scope) -> String {
     }
 }
 
+/// A time to the second, in UTC, as RFC 3339 has it.
+#[must_use]
+pub(crate) fn second(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// A time to the minute, in UTC.
 #[must_use]
 pub(crate) fn minute(at: jiff::Timestamp) -> String {

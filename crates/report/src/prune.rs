@@ -6,7 +6,9 @@ use archive::chain::Link;
 use backup::prune::{HostPlan, Plan, Pruned};
 
 use crate::{
-    Error, Message, size,
+    Error, Message,
+    labels::second,
+    size,
     text::{count, visible},
 };
 
@@ -31,7 +33,7 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
     all.sort_by_key(|(link, ..)| link.receipt.number);
     writeln!(out, "{}", host.host)?;
     for (link, what, reasons) in all {
-        let (number, ended) = (link.receipt.number, link.receipt.ended.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        let (number, ended) = (link.receipt.number, second(link.receipt.ended));
         let state = if link.receipt.is_good() { "good" } else { "not proven" };
         let line = format!("  {what:<6} {number:>6}  {ended}  {state:<10}  {reasons}");
         writeln!(out, "{}", line.trim_end())?;

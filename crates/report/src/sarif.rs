@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::catalogue::{self, area};
+use crate::labels::second;
 use crate::text::visible;
 use crate::{Error, json};
 
@@ -244,7 +245,7 @@ fn invocation(outcome: &Outcome) -> Value {
     }
     json!({
         "executionSuccessful": outcome.summary.unreachable == 0,
-        "endTimeUtc": outcome.judged_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        "endTimeUtc": second(outcome.judged_at),
         "toolExecutionNotifications": notes,
     })
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use snapshot::{Estimate, FoundCopy, SnapshotCopy, State};
 use verify::size;
 
+use crate::labels::second;
 use crate::{Error, json};
 
 /// Writes the location of a copy, as JSON for scripts.
@@ -67,7 +68,7 @@ pub fn write_snapshots_table(found: &[FoundCopy], out: &mut dyn Write) -> Result
 }
 
 fn created(found: &FoundCopy) -> String {
-    found.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    second(found.created)
 }
 
 /// Writes the estimated cost of a copy, as JSON for scripts.

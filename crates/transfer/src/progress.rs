@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::quantity::clock;
 use verify::size;
 
 use crate::summary::{Event, ratio};
@@ -148,11 +149,6 @@ impl fmt::Display for Progress {
         write!(f, "{} of {}  {rate}/s{ratio}  limited by: {limit}", size(done), size(total))?;
         if done.saturating_mul(100) > total { write!(f, "  ETA {}", clock(left as u64)) } else { Ok(()) }
     }
-}
-
-fn clock(seconds: u64) -> String {
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
 }
 
 /// Runs `work` while another thread calls `tick` regularly to show the progress.

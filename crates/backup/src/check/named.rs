@@ -85,9 +85,7 @@ impl Named {
         };
         listed.into_iter().filter(|object| !is_expected(object)).collect()
     }
-}
 
-impl Named {
     /// Whether it is a signature that a prune leaves.
     fn is_left_signature(&self, host: &str, object: &str) -> bool {
         names::binlog_signature_number(host, object).is_some_and(|(server, number)| {

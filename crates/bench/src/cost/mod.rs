@@ -94,50 +94,56 @@ impl CostSuite<'_> {
     ///
     /// # Errors
     /// [`Error`]: as the suites of its parts, and [`Error::TooLittleTime`] if the time does not suffice for intervals.
-    pub fn check(&self) -> Result<CheckedServer, Error> {
+    pub fn check(&self) -> Result<ReadySuite, Error> {
         let server = self.find_server()?;
-        let saved = Saved::below(self.directory, &server.version, self.rows)?;
-        let missing: Vec<Part> = self.parts.iter().copied().filter(|part| !saved.has(*part)).collect();
+        let saved = Saved::read(self.directory, &server.version, self.rows, self.parts)?;
+        let missing = self.missing(&saved);
         for part in &missing {
             self.limits(*part, &missing, self.time)?;
             part.check(self, &server)?;
         }
-        Ok(server)
+        Ok(ReadySuite { server, saved })
     }
 
     /// Runs all parts that an earlier run has not measured.
     ///
     /// # Errors
     /// [`Error`]: a server could not be started or used, or it was interrupted. Parts that are done are kept.
-    pub fn run(&self, server: &CheckedServer, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
+    pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
-        let saved = Saved::below(self.directory, &server.version, self.rows)?;
-        let resumed: Vec<Part> = self.parts.iter().copied().filter(|part| saved.has(*part)).collect();
-        let mut missing: Vec<Part> = self.parts.iter().copied().filter(|part| !saved.has(*part)).collect();
+        let ReadySuite { server, mut saved } = ready;
+        let resumed = saved.parts();
         let end = Instant::now() + self.time;
+        let mut missing = self.missing(&saved);
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
             // An earlier part may have taken longer than planned: then this one has the least time that it needs.
             let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least(part));
-            let outcome = part.run(self, server, limits, &|text| watch(&format!("{part}: {text}")));
+            let outcome = part.run(self, &server, limits, &|text| watch(&format!("{part}: {text}")));
             if self.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            saved.keep(part, &outcome?)?;
+            saved.keep(part, outcome?)?;
             missing.remove(0);
         }
-        let (parts, samples) = saved.read(self.parts)?;
+        let (parts, samples) = saved.into_results();
         let layers = layer::layers(&parts);
         let advice = advice::advice(&parts, &layers);
         let record = CostRecord {
             schema: COST_SCHEMA.into(),
             environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
-            server: server.version.clone(),
+            server: server.version,
             layers,
             advice,
             parts,
         };
         Ok(CostOutcome { record, samples, resumed })
+    }
+
+    /// The parts without a result, in their order.
+    fn missing(&self, saved: &Saved) -> Vec<Part> {
+        let done = saved.parts();
+        self.parts.iter().copied().filter(|part| !done.contains(part)).collect()
     }
 
     /// Removes what an interrupted run would go on from; called when the report is written.
@@ -165,9 +171,16 @@ impl CostSuite<'_> {
     }
 }
 
+/// A measurement that can begin: its server, and what an earlier run has measured.
+#[derive(Debug)]
+pub struct ReadySuite {
+    server: CheckedServer,
+    saved: Saved,
+}
+
 /// A server program that can be run.
 #[derive(Debug)]
-pub struct CheckedServer {
+pub(crate) struct CheckedServer {
     /// Its path.
     pub(crate) program: PathBuf,
     /// What `--version` prints.

@@ -16,9 +16,11 @@ use crate::{Error, Record, Sample, suite::Outcome};
 const DIRECTORY: &str = "sealant-cost";
 
 /// Results of an earlier run with the same program, server and data, and of this one.
+#[derive(Debug)]
 pub(super) struct Saved {
     directory: PathBuf,
     conditions: Conditions,
+    results: Vec<(Part, Document)>,
 }
 
 /// What results depend on; others are not taken.
@@ -30,7 +32,7 @@ struct Conditions {
     rows: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Document {
     conditions: Conditions,
     record: Record,
@@ -38,7 +40,8 @@ struct Document {
 }
 
 impl Saved {
-    pub(super) fn below(parent: &Path, server: &str, rows: u32) -> Result<Self, Error> {
+    /// Reads what is there of these parts. What cannot be read, or is of other conditions, is measured again.
+    pub(super) fn read(parent: &Path, server: &str, rows: u32, parts: &[Part]) -> Result<Self, Error> {
         let parent = fs::canonicalize(parent).map_err(Error::file(parent))?;
         let conditions = Conditions {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -46,49 +49,48 @@ impl Saved {
             server: server.to_owned(),
             rows,
         };
-        Ok(Self { directory: parent.join(DIRECTORY), conditions })
+        let mut saved = Self { directory: parent.join(DIRECTORY), conditions, results: Vec::new() };
+        for part in parts {
+            let document = fs::read(saved.path(*part)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let of_these = document.filter(|document: &Document| document.conditions == saved.conditions);
+            saved.results.extend(of_these.map(|document| (*part, document)));
+        }
+        Ok(saved)
     }
 
     fn path(&self, part: Part) -> PathBuf {
         self.directory.join(format!("{part}.json"))
     }
 
-    /// Whether there is a result of the part. One that cannot be read is measured again.
-    pub(super) fn has(&self, part: Part) -> bool {
-        self.document(part).is_ok_and(|document| document.conditions == self.conditions)
+    /// The parts that have a result.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        self.results.iter().map(|(part, _)| *part).collect()
     }
 
-    fn document(&self, part: Part) -> Result<Document, Error> {
-        let path = self.path(part);
-        let bytes = fs::read(&path).map_err(Error::file(&path))?;
-        serde_json::from_slice(&bytes).map_err(|error| Error::CostFile { path, reason: error.to_string() })
-    }
-
-    pub(super) fn keep(&self, part: Part, outcome: &Outcome) -> Result<(), Error> {
+    pub(super) fn keep(&mut self, part: Part, outcome: Outcome) -> Result<(), Error> {
         match fs::create_dir(&self.directory) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(Error::file(&self.directory)(error)),
             _ => {}
         }
-        let document = Document {
-            conditions: self.conditions.clone(),
-            record: outcome.record.clone(),
-            samples: outcome.samples.clone(),
-        };
+        let conditions = self.conditions.clone();
+        let document = Document { conditions, record: outcome.record, samples: outcome.samples };
         let path = self.path(part);
         let bytes = serde_json::to_vec(&document)
             .map_err(|error| Error::CostFile { path: path.clone(), reason: error.to_string() })?;
-        write_atomic(&path, &bytes, WriteOptions::PUBLIC.replacing(true)).map_err(Error::file(path))
+        write_atomic(&path, &bytes, WriteOptions::PUBLIC.replacing(true)).map_err(Error::file(path))?;
+        self.results.push((part, document));
+        Ok(())
     }
 
-    /// The results of these parts, and all samples.
-    pub(super) fn read(&self, parts: &[Part]) -> Result<(Vec<PartRecord>, Vec<Sample>), Error> {
+    /// All results in the order of the parts, and their samples.
+    pub(super) fn into_results(mut self) -> (Vec<PartRecord>, Vec<Sample>) {
+        self.results.sort_by_key(|(part, _)| *part);
         let (mut records, mut samples) = (Vec::new(), Vec::new());
-        for part in parts {
-            let document = self.document(*part)?;
-            records.push(PartRecord { part: *part, record: document.record });
+        for (part, document) in self.results {
+            records.push(PartRecord { part, record: document.record });
             samples.extend(document.samples);
         }
-        Ok((records, samples))
+        (records, samples)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use server::error_code;
 
-use crate::{Error, STATE_SCHEMA, Side};
+use crate::{Error, STATE_SCHEMA, Side, preflight::ALLOW_LOCAL_INFILE};
 
 /// Options of a single connection that have the name of a side before their own here.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
@@ -25,7 +25,7 @@ impl Error {
             Self::Server { side: Side::Target, error: server::Error::Server { code, .. } }
                 if *code == error_code::LOCAL_INFILE_DISABLED =>
             {
-                "on the target: SET PERSIST local_infile = ON; then give the same command again".into()
+                format!("on the target: {ALLOW_LOCAL_INFILE}; then give the same command again").into()
             }
             Self::Server { side, error } => match (error.hint(), error) {
                 (Some(hint), _) => of_side(*side, &hint).into(),

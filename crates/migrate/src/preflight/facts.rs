@@ -6,8 +6,9 @@ use server::{
     Connection, Error as ServerError, Grants, Identity, Options, ServerVersion, describe,
     dialect::{
         self,
-        statement::{ACTIVE_ROLES, PREPARED_TRANSACTIONS, REPLICATION_THREADS, binary_log_status},
+        statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS, binary_log_status},
     },
+    switch::is_switched_on,
     tls::TlsVersion,
 };
 
@@ -158,7 +159,7 @@ impl End {
         let identity = describe(connection).map_err(failed)?;
         let version = &identity.version;
         let variables = pairs(connection, version, "variables").map_err(failed)?;
-        let grants = grants(connection, version).map_err(failed)?;
+        let grants = Grants::of_session(connection).map_err(failed)?;
         let session = dialect::query(version, "session").map(|query| query.run(connection));
         let session = session.transpose().map_err(failed)?.unwrap_or_default();
         Ok(Self {
@@ -181,7 +182,7 @@ impl End {
     /// Whether a global variable is on.
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
-        matches!(self.variable(name).to_ascii_uppercase().as_str(), "ON" | "1" | "YES" | "FORCE" | "TRUE")
+        is_switched_on(self.variable(name))
     }
 
     /// A global variable as number.
@@ -232,25 +233,6 @@ fn existing(
         return Ok((state, Catalog::default()));
     }
     Ok((state, catalog::read(connection, &Filter { schemas, exclude: Vec::new() })?))
-}
-
-/// The grants of the account, and of the roles that are active in a new session.
-pub(crate) fn grants(connection: &mut Connection, version: &ServerVersion) -> Result<Grants, ServerError> {
-    let mut lines = Vec::new();
-    let statement = match connection.query(ACTIVE_ROLES) {
-        Ok(rows) => rows.scalar().filter(|roles| version.flavor.is_mysql_like() && *roles != "NONE").map(using),
-        // Servers without roles.
-        Err(ServerError::Server { .. }) => None,
-        Err(error) => return Err(error),
-    };
-    let rows = connection.query(statement.as_deref().unwrap_or("SHOW GRANTS"))?;
-    lines.extend(rows.rows.iter().filter_map(|row| row.first().cloned().flatten()));
-    Ok(Grants::parse(lines.iter().map(String::as_str)))
-}
-
-/// `roles` as the server quotes them.
-fn using(roles: &str) -> String {
-    format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}")
 }
 
 fn pairs(

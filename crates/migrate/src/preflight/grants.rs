@@ -1,6 +1,6 @@
 //! The privileges that the two accounts need, and no others.
 
-use server::{ServerVersion, quote};
+use server::{Account, ServerVersion, quote};
 
 use crate::{STATE_SCHEMA, Side, catalog::Filter};
 
@@ -106,8 +106,8 @@ impl Grant {
 /// `mig@%` as `` `mig`@`%` ``.
 #[must_use]
 pub fn quoted_account(account: &str) -> String {
-    let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
-    format!("{}@{}", quote::identifier(user), quote::identifier(host))
+    let Ok(account) = account.parse::<Account>();
+    account.quoted()
 }
 
 #[cfg(test)]

@@ -4,10 +4,13 @@ use std::io::Write;
 
 use ::migrate::{CutOver, Event, Progress, Verified, plan::Plan};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::run::{divergence_kind, phase_name};
-use crate::{Error, json};
+use super::{
+    json_line,
+    run::{divergence_kind, phase_name},
+};
+use crate::{Error, labels::second};
 
 /// A line.
 #[derive(Debug)]
@@ -38,18 +41,12 @@ pub enum MigrateLine<'a> {
 /// [`Error::Write`].
 pub fn write_migrate_line(line: &MigrateLine<'_>, out: &mut dyn Write) -> Result<(), Error> {
     let Some((event, fields)) = fields(line) else { return Ok(()) };
-    let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let mut object = Map::from_iter([
-        ("schema".to_owned(), json!("sealant.migrate-event/1")),
-        ("time".to_owned(), json!(time)),
-        ("event".to_owned(), json!(event)),
-    ]);
-    if let Value::Object(fields) = fields {
-        object.extend(fields);
-    }
-    let mut text = Vec::new();
-    json::line(&object, &mut text)?;
-    out.write_all(&text)?;
+    let first = [
+        ("schema", json!("sealant.migrate-event/1")),
+        ("time", json!(second(Timestamp::now()))),
+        ("event", json!(event)),
+    ];
+    out.write_all(&json_line(first, fields)?)?;
     Ok(out.flush()?)
 }
 

@@ -13,3 +13,18 @@ pub use self::{
     proof::{write_migrate_html, write_migrate_proof, write_migrate_proof_lines},
     run::{migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_verified, write_migrate_status},
 };
+
+use serde_json::{Map, Value};
+
+use crate::{Error, json};
+
+/// A line of JSON with these fields first, then those of an object.
+fn json_line<const N: usize>(first: [(&str, Value); N], fields: Value) -> Result<Vec<u8>, Error> {
+    let mut object: Map<String, Value> = first.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    if let Value::Object(fields) = fields {
+        object.extend(fields);
+    }
+    let mut text = Vec::new();
+    json::line(&object, &mut text)?;
+    Ok(text)
+}

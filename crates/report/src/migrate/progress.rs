@@ -1,8 +1,7 @@
 //! The status line of a run of `sealant migrate`.
 
-use std::time::Duration;
-
 use ::migrate::{Progress, Work};
+use files::quantity::clock;
 
 use crate::{size, text::number};
 
@@ -18,7 +17,7 @@ pub fn migrate_status_line(progress: &Progress) -> String {
         }
     };
     let lag = progress.lag.map(|lag| format!("lag {} s", lag.as_secs()));
-    let eta = progress.eta.map(|left| format!("ETA {}", clock(left)));
+    let eta = progress.eta.map(|left| format!("ETA {}", clock(left.as_secs())));
     fields.into_iter().chain(lag).chain(eta).collect::<Vec<_>>().join("  ")
 }
 
@@ -42,14 +41,10 @@ fn percent(done: u64, total: u64) -> u64 {
     done.saturating_mul(100).checked_div(total).unwrap_or(100).min(100)
 }
 
-fn clock(left: Duration) -> String {
-    let seconds = left.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use migrate::{Phase, Side};
 
     use super::*;

@@ -5,13 +5,13 @@ use std::io::Write;
 use ::migrate::{ChunkProof, Entry, Phase, Proof, TableProof, Verdict};
 use askama::Template;
 use aws_lc_rs::digest::{Context, SHA256};
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-use super::{plan::paragraph, run::phase_name};
+use super::{json_line, plan::paragraph, run::phase_name};
 use crate::{
     Error,
     html::content_security,
-    json,
     text::{count, number, visible},
 };
 
@@ -60,21 +60,12 @@ pub fn write_migrate_proof_lines(proof: &Proof, out: &mut dyn Write) -> Result<(
     for entry in &proof.journal {
         line("event", serde_json::to_value(entry)?)?;
     }
-    let digest: String = hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = HEXLOWER.encode(hash.finish().as_ref());
     Ok(out.write_all(&self::line("end", json!({ "sha256": digest }))?)?)
 }
 
 fn line(record: &str, fields: Value) -> Result<Vec<u8>, Error> {
-    let mut object = serde_json::Map::from_iter([
-        ("schema".to_owned(), json!("sealant.migrate-proof/1")),
-        ("record".to_owned(), json!(record)),
-    ]);
-    if let Value::Object(fields) = fields {
-        object.extend(fields);
-    }
-    let mut text = Vec::new();
-    json::line(&object, &mut text)?;
-    Ok(text)
+    json_line([("schema", json!("sealant.migrate-proof/1")), ("record", json!(record))], fields)
 }
 
 fn migration(proof: &Proof) -> Value {
@@ -213,5 +204,96 @@ fn row(table: &TableProof, chunks: u64) -> Row {
         position: text(last, |chunk| &chunk.position),
         rest: format!("{} > {}", state(table.source_encrypted), state(table.target_encrypted)),
         good: equal == chunks && chunks > 0 && !table.is_weaker(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use migrate::{Status, TableStatus};
+
+    use super::*;
+    use crate::{testing::assert_well_formed, text::collect};
+
+    fn proof() -> Proof {
+        let at = || "2026-11-27 12:00:00".to_owned();
+        let table = TableStatus {
+            name: "shop.orders".to_owned(),
+            chunks: 1,
+            rows: 1234,
+            bytes: 99,
+            verified: 1,
+            complete: true,
+        };
+        let chunk = ChunkProof {
+            table: table.name.clone(),
+            chunk: 0,
+            rows: 1234,
+            checksum: "77".to_owned(),
+            position: "binlog.000002:900".to_owned(),
+            at: at(),
+            current: true,
+        };
+        let proven = TableProof {
+            table: table.name.clone(),
+            source_encrypted: Some(true),
+            target_encrypted: Some(true),
+            chunks: vec![chunk],
+        };
+        let status = Status {
+            phase: Phase::Switched,
+            step: "switched".to_owned(),
+            fenced: false,
+            running: false,
+            seen: Duration::ZERO,
+            position: "binlog.000002:900".to_owned(),
+            tables: vec![table],
+        };
+        Proof {
+            at: at(),
+            target: ["db2:3306", "9.7.4", "4e11fa47"].map(str::to_owned),
+            source_uuid: "3e11fa47".to_owned(),
+            source_end: "binlog.000002:900".to_owned(),
+            target_end: "binlog.000005:14".to_owned(),
+            status,
+            tables: vec![proven],
+            journal: vec![Entry { at: at(), what: "switched".to_owned(), detail: "0.9 s <b>".to_owned() }],
+        }
+    }
+
+    #[test]
+    fn the_page_has_a_heading_for_every_column_and_loads_nothing() {
+        let page = collect(|out| write_migrate_html(&proof(), out)).unwrap();
+        let markup = page.replace(STYLE, "").replace("<!DOCTYPE html>\n", "");
+        assert_well_formed(&markup);
+        let tables = markup.split("<table class=\"tables\">").nth(1).unwrap().split("</table>").next().unwrap();
+        let headings: Vec<&str> =
+            tables.split("<th>").skip(1).map(|heading| heading.split("</th>").next().unwrap()).collect();
+        assert_eq!(
+            headings,
+            [
+                "table",
+                "at rest: source &gt; target",
+                "rows equal",
+                "ranges",
+                "last compared",
+                "position in the source's log"
+            ]
+        );
+        assert_eq!(tables.matches("<td>").count(), headings.len());
+        assert!(markup.contains("0.9 s &#60;b&#62;") || markup.contains("0.9 s &lt;b&gt;"), "{markup}");
+        for loads in [" src=", "<link", "<script", "href=", " style=", "@import", "url("] {
+            assert!(!page.contains(loads), "{loads}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_is_a_digest_of_those_before_it() {
+        let lines = collect(|out| write_migrate_proof_lines(&proof(), out)).unwrap();
+        let (before, last) = lines.trim_end().rsplit_once('\n').unwrap();
+        let end: Value = serde_json::from_str(last).unwrap();
+        assert_eq!(end["sha256"], files::sha256_hex(format!("{before}\n").as_bytes()));
+        assert_eq!(before.lines().count(), 4);
     }
 }

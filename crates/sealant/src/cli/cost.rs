@@ -126,9 +126,9 @@ impl Measure {
             time: self.hours.unwrap_or(self.minutes),
             stopped: &stopped,
         };
-        let server = suite.check()?;
+        let ready = suite.check()?;
         let status = StatusLine::new(self.output.quiet);
-        let outcome = suite.run(&server, &|text| status.show(text))?;
+        let outcome = suite.run(ready, &|text| status.show(text))?;
         status.clear();
         self.output.write(&outcome)?;
         suite.forget()?;

@@ -180,15 +180,14 @@ const CODE: &str = concat!(
     user_schemas!("EVENT_SCHEMA")
 );
 
+/// Statistics of tables as they are now: MySQL keeps them for up to a day since 8.0.
+pub const FRESH_STATISTICS: &str = "SET SESSION information_schema_stats_expiry = 0";
+
 const QUOTED: &str = "SET SESSION sql_quote_show_create = 1";
 
 const MYSQL: Catalog = Catalog {
     // Sizes are otherwise up to a day old, and columns and keys that the server generated can be hidden (8.0.30).
-    session: &[
-        QUOTED,
-        "SET SESSION information_schema_stats_expiry = 0",
-        "SET SESSION show_gipk_in_create_table_and_information_schema = ON",
-    ],
+    session: &[QUOTED, FRESH_STATISTICS, "SET SESSION show_gipk_in_create_table_and_information_schema = ON"],
     schemas: schemas!("DEFAULT_ENCRYPTION"),
     tables: TABLES,
     columns: columns!("GENERATION_EXPRESSION", "SRS_ID"),

@@ -34,8 +34,6 @@ pub const REPLICATION_THREADS: &str = "SELECT COUNT(*) FROM information_schema.P
 /// would need XA_RECOVER_ADMIN.
 pub const PREPARED_TRANSACTIONS: &str =
     "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
-/// The active roles of this session as a list of quoted names, or `NONE`.
-pub const ACTIVE_ROLES: &str = "SELECT CURRENT_ROLE()";
 
 /// Starts a new binary log. The server never writes this statement to its binary log (MySQL manual, "FLUSH Statement";
 /// `reload_acl_and_cache` of both families).

@@ -9,12 +9,15 @@ pub(super) const CHECK: Check = Check {
     judge: Judge::Servers(judge),
 };
 
+/// The target is of a version that has `SET PERSIST`.
+pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
+
 fn judge(facts: &Facts) -> Vec<Finding> {
     if facts.target.is_on("local_infile") {
         return Vec::new();
     }
     let evidence = "local_infile is OFF: the copy loads rows with LOAD DATA LOCAL";
-    vec![Finding::block(Side::Target, evidence).run(Side::Target, "SET PERSIST local_infile = ON")]
+    vec![Finding::block(Side::Target, evidence).run(Side::Target, ALLOW_LOCAL_INFILE)]
 }
 
 #[cfg(test)]
