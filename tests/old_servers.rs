@@ -340,7 +340,7 @@ fn tls_of_a_5_7_is_too_old_to_provision_from_it_and_to_prove_its_certificate() {
 
     let (datadir, socket) = (path(new.datadir()), path(new.socket()));
     let url = format!("mysql://admin@127.0.0.1:{}", source.port());
-    let replica = ["provision", "--source", &url, "--into", &datadir, "--socket", &socket, "--as", "replica"];
+    let replica = ["provision", "--source", &url, "--into", &datadir, "--socket", &socket, "--role", "replica"];
     let accounts =
         ["--password-file", &password, "--tls-ca", &ca, "--replication-ca", &ca, "--replication-user", "repl"];
     let (text, code) = said(&[&replica[..], &accounts].concat());

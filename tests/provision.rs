@@ -58,7 +58,7 @@ impl Desk {
     /// Without verification of the source by the new server.
     fn provision_unverified(&self, source: &Server, new: &Server, role: &str) -> Command {
         let mut command = sealant();
-        command.args(["provision", "--source", &format!("mysql://admin@127.0.0.1:{}", source.port()), "--as", role]);
+        command.args(["provision", "--source", &format!("mysql://admin@127.0.0.1:{}", source.port()), "--role", role]);
         command.arg("--into").arg(new.datadir()).arg("--socket").arg(new.socket());
         command.arg("--password-file").arg(self.path("pw")).arg("--tls-ca").arg(&self.tls.ca);
         command.args(["--replication-user", "repl"]);
@@ -277,7 +277,7 @@ fn a_stopped_server_and_a_galera_node_get_advice() {
     fs::write(datadir.path().join("ibdata1"), "").expect("room");
     let run = |role: &str| {
         let into: &Path = datadir.path();
-        let args = ["provision", "--source", "mysql://admin@127.0.0.1:1", "--as", role, "--replication-user", "r"];
+        let args = ["provision", "--source", "mysql://admin@127.0.0.1:1", "--role", role, "--replication-user", "r"];
         sealant().args(args).arg("--into").arg(into).output().expect("the binary starts")
     };
     let down = run("replica");

@@ -393,7 +393,7 @@ fn unsuitable_sources_are_refused_with_the_reason() {
 
     let slow = refused("create", datadir, &["--max-freeze", "1ms"]);
     assert!(slow.contains("longer than the 1 ms allowed") && slow.contains("--max-freeze"), "{slow}");
-    let other = refused("create", datadir, &["--place", "/tmp"]);
+    let other = refused("create", datadir, &["--location", "/tmp"]);
     assert!(other.contains("on another file system"), "{other}");
     let runs = refused("create", datadir, &["--provider", "stopped"]);
     assert!(runs.contains("its server is running, as process"), "{runs}");
@@ -407,7 +407,7 @@ fn unsuitable_sources_are_refused_with_the_reason() {
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
     // The parent of a data directory that is a mount point is another file system: the copy is made inside the data
     // directory.
-    let location = ["--place", datadir.to_str().expect("ASCII")];
+    let location = ["--location", datadir.to_str().expect("ASCII")];
     let inside = snapshot("create", datadir, &[location, HOWEVER_LONG].concat());
     assert!(Path::new(inside["root"].as_str().expect("a path")).starts_with(datadir));
     assert!(!server.value("SHOW DATABASES").expect("it answers").contains("sealant"));

@@ -496,7 +496,7 @@ fn an_interrupted_commit_is_resumed_or_repeated() {
     assert_eq!(setup.resume(), None);
     // Killed between two renames.
     cut_off(&setup, "");
-    let (mut receiver, code) = setup.receive(&["--anew"]);
+    let (mut receiver, code) = setup.receive(&["--restart"]);
     assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
     assert_same(&setup.source(), &setup.target);
 }
@@ -599,7 +599,7 @@ fn files_created_in_the_target_meanwhile_are_not_overwritten() {
     // The same between two moves of a commit.
     cut_off(&setup, "");
     fs::create_dir_all(setup.target.join("db/more")).expect("a directory");
-    let (mut receiver, _) = setup.receive(&["--anew"]);
+    let (mut receiver, _) = setup.receive(&["--restart"]);
     receiver.failed(1, "db: was created in the target");
     assert!(setup.target.join("db/more").exists());
     fs::remove_dir_all(setup.target.join("db")).expect("moved away");

@@ -5435,7 +5435,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__boot__subcmd__install)
-            opts="-y -h --name --directory --key-file --key-from --unit --filesystem --patience --rotational --allow-discards --root --yes --dry-run --help"
+            opts="-y -h --name --directory --key-file --key-from --unit --filesystem --timeout --rotational --allow-discards --root --yes --dry-run --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5465,7 +5465,7 @@ _sealant() {
                     COMPREPLY=($(compgen -W "ext4 xfs" -- "${cur}"))
                     return 0
                     ;;
-                --patience)
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6269,7 +6269,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__luks__subcmd__key__subcmd__serve)
-            opts="-h --file --command --vault-addr --vault-path --vault-field --vault-base64 --vault-token-file --vault-ca --on --wait --help"
+            opts="-h --file --command --vault-addr --vault-path --vault-field --vault-base64 --vault-token-file --vault-ca --device --wait --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6303,7 +6303,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --on)
+                --device)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7557,7 +7557,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__provision)
-            opts="-u -p -h --source --into --as --socket --local-user --local-password-file --replication-user --replication-password-file --replication-ca --insecure-unverified-source --yes --wait --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --help"
+            opts="-u -p -h --source --into --role --socket --local-user --local-password-file --replication-user --replication-password-file --replication-ca --insecure-unverified-source --yes --wait --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7571,7 +7571,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --as)
+                --role)
                     COMPREPLY=($(compgen -W "replica group-member galera" -- "${cur}"))
                     return 0
                     ;;
@@ -7655,7 +7655,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__receive)
-            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --anew --prepare-with --prepare-options --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --quiet --help"
+            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --restart --prepare-with --prepare-options --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8241,7 +8241,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__send)
-            opts="-n -q -h --live --datadir --socket --pid-file --place --max-freeze --provider --user --password-file --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --quiet --help"
+            opts="-n -q -h --live --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8259,7 +8259,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --place)
+                --location)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8369,7 +8369,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__create)
-            opts="-h --datadir --socket --pid-file --place --max-freeze --provider --user --password-file --keyring --keyring-config --format --help"
+            opts="-h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --keyring --keyring-config --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8387,7 +8387,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --place)
+                --location)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8427,7 +8427,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__drop)
-            opts="-h --datadir --socket --pid-file --place --stale --help"
+            opts="-h --datadir --socket --pid-file --location --stale --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8445,7 +8445,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --place)
+                --location)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8457,7 +8457,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__estimate)
-            opts="-h --datadir --socket --pid-file --place --max-freeze --provider --user --password-file --format --help"
+            opts="-h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8475,7 +8475,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --place)
+                --location)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8605,7 +8605,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__list)
-            opts="-h --datadir --socket --pid-file --place --format --help"
+            opts="-h --datadir --socket --pid-file --location --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8623,7 +8623,7 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --place)
+                --location)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -75,7 +75,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l fail-on -d 'Exit 3 when a failure is at least this severe: info, low, medium, high, critical, or never' -r
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l waivers -d 'Failures that were accepted in writing, until a date (TOML; see the user guide)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -l policy -d 'Limits of your site, such as the maximum age of keys (TOML; see the user guide)' -r -F
@@ -157,7 +157,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l repository -d 'The repository' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l allow -d 'Who has which role (repeatable): host, host/NAME (that host\'s backups only), keeper, checker or restorer. The principal is an ARN at AWS, an access key at versitygw, and anything at MinIO, whose policies belong to users' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l store -d 'Whose rules the policy follows' -r -f -a "aws\t''
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l store -d 'Store for which the policy is written' -r -f -a "aws\t''
 versitygw\t''
 minio\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -252,7 +252,7 @@ mixed\t''
 fsync\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l disk-span -d 'How long `fio` runs each time: seconds, or with s, m or h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l fio -d '`fio`; default: the one in PATH' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l span -d 'How long each arm of the processor part runs in each round, in milliseconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l span -d 'How long each arm of the processor part runs in each round; a number alone is milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -319,7 +319,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l sizes -d 'Sizes of results to measure, in bytes, or with k, M or G' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l oltp -d 'Also measure transactions of sysbench (oltp_read_write) with this many clients; sysbench must be installed' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l into -d 'Directory for the server\'s files; default: that for temporary files' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l span -d 'How long each arm runs in each round, in milliseconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l span -d 'How long each arm runs in each round; a number alone is milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -451,7 +451,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l cert -d 'The new certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l key -d 'Its key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from install" -l ca -d 'Its authority, PEM' -r -F
@@ -525,7 +525,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l policy -d 'What to encrypt' -r -f -a "all\t'Tables and logs'
 tables\t'Tablespaces, and the defaults for new ones'
 logs\t'Redo, undo, binary and relay logs'"
@@ -540,7 +540,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l keyring-copy -d 'A copy of the keyring that must open everything before anything is changed (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l option-file -d 'MariaDB, MySQL 5.7, Percona Server 8.0: add settings that must survive or need a restart, and that the server does not persist itself, to this option file, which the server must read; without it they are shown' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-wait -d 'How long a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica lags more than this' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from plan" -l replica -d 'A replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)' -r
@@ -571,7 +571,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l policy -d 'What to encrypt' -r -f -a "all\t'Tables and logs'
 tables\t'Tablespaces, and the defaults for new ones'
 logs\t'Redo, undo, binary and relay logs'"
@@ -586,7 +586,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l keyring-copy -d 'A copy of the keyring that must open everything before anything is changed (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l option-file -d 'MariaDB, MySQL 5.7, Percona Server 8.0: add settings that must survive or need a restart, and that the server does not persist itself, to this option file, which the server must read; without it they are shown' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
+complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-wait -d 'How long a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l max-lag -d 'Wait while this server, if it is a replica, or a --replica lags more than this' -r
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -l replica -d 'A replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)' -r
@@ -643,7 +643,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l config -d 'The server\'s option file: for a stopped server, the one that names its data directory; for MariaDB, the one to add the options to [default for MariaDB: the one that the running server was told to read, or a new file in the directory that is included]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l datadir -d 'The server\'s data directory, if it differs from the one that the server or its option file names' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -l keyring-file -d 'Path of the keyring or key file [default: beside the data directory, as /var/lib/mysql-keyring/keyring]' -r -F
@@ -676,7 +676,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l keyring-copy -d 'A copy of it, which must open everything, too (repeatable)' -r -F
@@ -707,7 +707,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-ca -d 'CA c
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand keys" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand keys" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l datadir -d 'Path of the server\'s data directory here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l keyring -d 'Path of the server\'s keyring or key file here, if it differs from the one the server reports; or the configuration of the Vault that has its keys' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -l backup -d 'Also examine this backup of a data directory for the keys that its files require (repeatable)' -r -F
@@ -805,7 +805,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l option-file -d 'Do not ask a server: read its paths from this option file (repeatable; later files take precedence)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l datadir -d 'Do not ask a server: this is the data directory' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l backup -d 'A directory with backups (repeatable)' -r -F
@@ -868,7 +868,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -900,7 +900,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -936,7 +936,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -966,7 +966,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -998,7 +998,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -1006,7 +1006,7 @@ as-source\t'Only those that are encrypted at the source'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How writes to the source are stopped' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l max-blocked -d 'Give up, and let the source take writes again, after this many seconds without them' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l max-blocked -d 'Give up, and let the source take writes again, after this long without them' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
@@ -1033,7 +1033,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -1065,7 +1065,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -1095,7 +1095,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l target-tls-key -d 'Key of the client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l defaults-file -d 'Read connection options and passwords only from this file, groups sealant-source and sealant-target' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l schema -d 'Only this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l exclude -d 'Leave out the tables whose SCHEMA.TABLE matches, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l encrypt -d 'Which tables to encrypt at the target; what is encrypted at the source always is' -r -f -a "all\t'Every table'
@@ -1119,7 +1119,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l source -d 'The server whose data was copied: mysql://USER@HOST:PORT' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l into -d 'Data directory of the new server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand provision" -l as -d 'Role of the new server' -r -f -a "replica\t'A replica, by GTID and TLS'
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l role -d 'Role of the new server' -r -f -a "replica\t'A replica, by GTID and TLS'
 group-member\t'A member of the source\'s replication group'
 galera\t'A node of the source\'s Galera cluster'"
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l socket -d 'Socket of the new server' -r -F
@@ -1142,7 +1142,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-ca -d 
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand provision" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l insecure-unverified-source -d 'Allow a replication link without --replication-ca: the new server then sends that password to whoever answers at the source\'s address'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l yes -d 'Run the statements, and wait until the new server has caught up'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
@@ -1165,7 +1165,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-ca -d 'A
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l allow -d 'With certificates: accept a sender only if its certificate has this name (repeatable) [default: any of --tls-ca]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l report -d 'Write a JSON report to this file at the end of the transfer' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l resume -d 'Resume an interrupted transfer; this is the default if the target holds one'
-complete -c sealant -n "__fish_sealant_using_subcommand receive" -l anew -d 'Remove what an interrupted transfer left, and start again'
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l restart -d 'Remove what an interrupted transfer left, and start again'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l no-prepare -d 'Leave such a backup unprepared, and end with exit code 3'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l json -d 'Write events to standard output, one JSON object per line'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -s q -l quiet -d 'No status line on stderr'
@@ -1228,7 +1228,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l mariadb-key-id -d 'MariaDB: move every table to the key with this number, which must exist in the key file' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l cert -d 'With --certificate: the server\'s new certificate, PEM, from `sealant cert renew` or any authority' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l key -d 'With --certificate: its key, PEM' -r -F
@@ -1243,7 +1243,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l keyring -d 'Path of the server\'s keyring file here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l settle -d 'How long to wait until the server has written the re-wrapped keys' -r
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-wait -d 'How long a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
@@ -1274,7 +1274,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-fingerprint -d 'Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256` (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-cert -d 'Client certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l tls-key -d 'Key of the client certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this many seconds' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l mariadb-key-id -d 'MariaDB: move every table to the key with this number, which must exist in the key file' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l cert -d 'With --certificate: the server\'s new certificate, PEM, from `sealant cert renew` or any authority' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l key -d 'With --certificate: its key, PEM' -r -F
@@ -1289,7 +1289,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l keyring -d 'Path of the server\'s keyring file here, if it differs from the one the server reports' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l state-dir -d 'Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or if that cannot be written $XDG_STATE_HOME/sealant, which is ~/.local/state/sealant if the variable is not set]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l settle -d 'How long to wait until the server has written the re-wrapped keys' -r
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-wait -d 'Seconds that a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-wait -d 'How long a statement waits for a table\'s lock; all later statements wait too, so keep it short' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l lock-tries -d 'How often to try for a lock; between attempts others get the same time' -r
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
@@ -1313,7 +1313,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l datadir -d 'Its data directory, in place of SOURCE' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l pid-file -d 'File with the process id of its server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l place -d 'Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l location -d 'Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm, follow, mariabackup, xtrabackup; auto takes the best method that is safe here, the backup programs only send (sealant send --live)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
@@ -1354,7 +1354,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l pid-file -d 'File with the process id of its server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l place -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm, follow, mariabackup, xtrabackup; auto takes the best method that is safe here, the backup programs only send (sealant send --live)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
@@ -1367,20 +1367,20 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l pid-file -d 'File with the process id of its server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l place -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l pid-file -d 'File with the process id of its server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l place -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l stale -d 'All copies whose program was killed'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l pid-file -d 'File with the process id of its server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l place -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm, follow, mariabackup, xtrabackup; auto takes the best method that is safe here, the backup programs only send (sealant send --live)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r

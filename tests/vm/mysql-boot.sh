@@ -13,7 +13,7 @@ case $BOOT in
 	umount /mnt
 	udevadm trigger --settle $stick
 	sealant luks boot install $dev --name mysqldata --directory $data --unit mysql.service --key-from=--file \
-		--key-from=mysqldata.key --key-from=--on --key-from=$label --key-from=--wait --key-from=60 --patience 600 --yes
+		--key-from=mysqldata.key --key-from=--device --key-from=$label --key-from=--wait --key-from=60 --timeout 600 --yes
 	sealant luks mount mysqldata $data
 	rmdir $data/lost+found
 	step data directory

@@ -202,11 +202,19 @@ impl HeaderSummary {
             Self::Luks2(header) => header.lines(),
         }
     }
+
+    /// A human-readable line for each key slot.
+    #[must_use]
+    pub fn slot_lines(&self) -> Vec<String> {
+        match self {
+            Self::Luks1(header) => header.slot_lines(),
+            Self::Luks2(header) => header.slot_lines(),
+        }
+    }
 }
 
 impl Luks1Summary {
     fn lines(&self) -> Vec<String> {
-        let slot = |(id, iterations): (&u32, &u64)| format!("slot {id}: PBKDF2-{}, {iterations} iterations", self.hash);
         let head = [
             format!("LUKS1, UUID {}", self.uuid),
             format!(
@@ -216,7 +224,12 @@ impl Luks1Summary {
                 self.key_bits
             ),
         ];
-        head.into_iter().chain(self.active_slots.iter().zip(&self.iterations).map(slot)).collect()
+        head.into_iter().chain(self.slot_lines()).collect()
+    }
+
+    fn slot_lines(&self) -> Vec<String> {
+        let slot = |(id, iterations): (&u32, &u64)| format!("slot {id}: PBKDF2-{}, {iterations} iterations", self.hash);
+        self.active_slots.iter().zip(&self.iterations).map(slot).collect()
     }
 }
 
@@ -225,11 +238,15 @@ impl Luks2Summary {
         let label = if self.label.is_empty() { String::new() } else { format!(", label {}", self.label) };
         let mut lines = vec![format!("LUKS2, UUID {}{label}, sequence number {}", self.uuid, self.sequence)];
         lines.extend(self.segments.iter().map(SegmentSummary::line));
-        lines.extend(self.keyslots.iter().map(SlotSummary::line));
+        lines.extend(self.slot_lines());
         let lists = [("tokens", &self.tokens), ("flags", &self.flags), ("requirements", &self.requirements)];
         let named = lists.into_iter().filter(|(_, list)| !list.is_empty());
         lines.extend(named.map(|(name, list)| format!("{name}: {}", list.join(", "))));
         lines
+    }
+
+    fn slot_lines(&self) -> Vec<String> {
+        self.keyslots.iter().map(SlotSummary::line).collect()
     }
 }
 

@@ -126,7 +126,7 @@ pub enum Error {
     #[error("the source has to be named by host and port: replication goes over TCP")]
     NoTcp,
     /// Group replication was requested for MariaDB.
-    #[error("--as group-member is for MySQL")]
+    #[error("--role group-member is for MySQL")]
     NoGroups,
     /// A node of a Galera cluster was to be set up by statements.
     #[error("a Galera node needs no statements: it joins by state transfer")]
@@ -207,7 +207,7 @@ impl Error {
             Self::Purged { .. } => "take a new copy",
             Self::Unverified => "give --replication-ca FILE; MySQL's own is ca.pem in the source's data directory",
             Self::GaleraNode => "set wsrep_sst_method=sealant on it and start it",
-            Self::NoGroups => "a MariaDB takes --as replica",
+            Self::NoGroups => "a MariaDB takes --role replica",
             Self::OtherGroup { .. } => "give it the settings of a member of the source's group",
             Self::ClearRecovery { .. } => "SET PERSIST group_replication_recovery_use_ssl = ON",
             Self::GroupRefused { .. } => "fix what it names, and run this again",

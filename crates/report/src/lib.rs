@@ -91,9 +91,12 @@ pub use fixes::write_fixes;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
 pub use keys::{keys_messages, write_keys_json, write_keys_table};
 pub use luks::{
-    luks_mount_messages, write_luks_backup, write_luks_boot_json, write_luks_boot_table, write_luks_check_json,
-    write_luks_check_table, write_luks_differences, write_luks_json, write_luks_mounted, write_luks_opened,
-    write_luks_plan_json, write_luks_plan_table, write_luks_slots, write_luks_table,
+    luks_boot_foreign_messages, luks_boot_installed_messages, luks_boot_removed_message, luks_created_message,
+    luks_header_messages, luks_mount_messages, luks_plan_messages, luks_reencrypted_message, luks_restore_messages,
+    luks_stale_backup_messages, write_luks_backup, write_luks_boot_json, write_luks_boot_table, write_luks_check_json,
+    write_luks_check_table, write_luks_created, write_luks_differences, write_luks_header_changed, write_luks_json,
+    write_luks_mounted, write_luks_opened, write_luks_plan_json, write_luks_plan_table, write_luks_reencrypted,
+    write_luks_slots, write_luks_table,
 };
 pub use message::Message;
 pub use proof::{ProofOptions, verification_messages, write_proof_json, write_proof_table};
@@ -101,8 +104,8 @@ pub use prune::{prune_messages, prune_progress, write_prune_plan};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use snapshot::{
-    write_estimate_json, write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json,
-    write_snapshots_table,
+    snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
+    write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
 pub use text::visible;
 pub use transfer::{

@@ -7,7 +7,22 @@ use snapshot::{Estimate, FoundCopy, SnapshotCopy, State};
 use verify::size;
 
 use crate::labels::second;
-use crate::{Error, json};
+use crate::{Error, Message, json};
+
+/// How a copy was taken, or that none is needed.
+#[must_use]
+pub fn snapshot_message(copy: &SnapshotCopy) -> Message {
+    Message::info(match copy.name() {
+        None => "no server runs on it, so the data directory does not change; nothing was copied".to_owned(),
+        Some(_) => format!("taken by {}; {}", copy.provider(), copy.effect()),
+    })
+}
+
+/// That a copy was removed.
+#[must_use]
+pub fn snapshot_dropped_message(copy: &FoundCopy) -> Message {
+    Message::info(format!("dropped {}", copy.name))
+}
 
 /// Writes the location of a copy, as JSON for scripts.
 ///

@@ -539,7 +539,7 @@ impl Error {
             Self::Sending { .. } => Some("try again when that node has joined"),
             Self::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),
             Self::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
-            Self::OtherFileSystem { .. } => Some("give --place a directory on the file system of the data"),
+            Self::OtherFileSystem { .. } => Some("give --location a directory on the file system of the data"),
             Self::TablespaceOutside { .. } => {
                 Some("move the table into the data directory, or stop the server for the copy")
             }
@@ -588,7 +588,7 @@ impl Error {
             Self::Log(LogCopyFault::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
             Self::Log(LogCopyFault::Resized) => "try again when the redo log keeps its size",
             Self::Changing { .. } => "try again when less is written",
-            Self::NoSpace { .. } => "make room, or name another directory with --place",
+            Self::NoSpace { .. } => "make room, or name another directory with --location",
             _ => return None,
         })
     }

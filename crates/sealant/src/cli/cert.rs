@@ -7,12 +7,13 @@ mod show;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand};
 use pki::{
     AUTHORITY_DAYS, AlternativeName, Authority, Error, Files, IssueRequest, KeyType, LEAF_DAYS, Name, RenewalSelector,
     Usage,
 };
 
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
@@ -71,8 +72,8 @@ struct Init {
     #[arg(long, value_name = "DAYS", default_value_t = AUTHORITY_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key
-    #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
-    key_type: KeyKind,
+    #[arg(long, value_name = "KIND", default_value = "ecdsa-p256", value_parser = value::word(KEY_TYPES))]
+    key_type: KeyType,
     /// Replace an existing authority: certificates it has issued become worthless
     #[arg(long)]
     replace: bool,
@@ -94,11 +95,11 @@ struct Issue {
     #[arg(long, value_name = "DAYS", default_value_t = LEAF_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key; ECDSA makes the cheapest handshakes
-    #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
-    key_type: KeyKind,
+    #[arg(long, value_name = "KIND", default_value = "ecdsa-p256", value_parser = value::word(KEY_TYPES))]
+    key_type: KeyType,
     /// Permitted use
-    #[arg(long, value_enum, value_name = "USE", default_value_t = Use::Both)]
-    usage: Use,
+    #[arg(long, value_name = "USE", default_value = "both", value_parser = value::word(USAGES))]
+    usage: Usage,
     /// Replace a certificate and key of that name
     #[arg(long)]
     replace: bool,
@@ -128,51 +129,19 @@ struct Renew {
     new_key: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum KeyKind {
-    /// ECDSA on P-256
-    EcdsaP256,
-    /// ECDSA on P-384
-    EcdsaP384,
-    /// RSA, 2048 bits
-    Rsa2048,
-    /// RSA, 3072 bits
-    Rsa3072,
-    /// RSA, 4096 bits
-    Rsa4096,
-}
+const KEY_TYPES: &[Word<KeyType>] = &[
+    ("ecdsa-p256", KeyType::EcdsaP256, "ECDSA on P-256"),
+    ("ecdsa-p384", KeyType::EcdsaP384, "ECDSA on P-384"),
+    ("rsa2048", KeyType::Rsa2048, "RSA, 2048 bits"),
+    ("rsa3072", KeyType::Rsa3072, "RSA, 3072 bits"),
+    ("rsa4096", KeyType::Rsa4096, "RSA, 4096 bits"),
+];
 
-impl From<KeyKind> for KeyType {
-    fn from(kind: KeyKind) -> Self {
-        match kind {
-            KeyKind::EcdsaP256 => Self::EcdsaP256,
-            KeyKind::EcdsaP384 => Self::EcdsaP384,
-            KeyKind::Rsa2048 => Self::Rsa2048,
-            KeyKind::Rsa3072 => Self::Rsa3072,
-            KeyKind::Rsa4096 => Self::Rsa4096,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Use {
-    /// By clients and servers
-    Both,
-    /// Only by servers
-    Server,
-    /// Only by clients
-    Client,
-}
-
-impl From<Use> for Usage {
-    fn from(usage: Use) -> Self {
-        match usage {
-            Use::Both => Self::Both,
-            Use::Server => Self::Server,
-            Use::Client => Self::Client,
-        }
-    }
-}
+const USAGES: &[Word<Usage>] = &[
+    ("both", Usage::Both, "By clients and servers"),
+    ("server", Usage::Server, "Only by servers"),
+    ("client", Usage::Client, "Only by clients"),
+];
 
 impl Cert {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
@@ -190,7 +159,7 @@ impl Cert {
 
 impl Init {
     fn run(&self) -> Result<Exit, Failure> {
-        let made = Authority::create(&self.dir, self.subject.as_deref(), self.key_type.into(), self.days, self.replace);
+        let made = Authority::create(&self.dir, self.subject.as_deref(), self.key_type, self.days, self.replace);
         say(&[made?])
     }
 }
@@ -202,8 +171,8 @@ impl Issue {
         let request = IssueRequest {
             name,
             alternatives: alternatives?,
-            key: self.key_type.into(),
-            usage: self.usage.into(),
+            key: self.key_type,
+            usage: self.usage,
             days: self.days,
             replace: self.replace,
         };

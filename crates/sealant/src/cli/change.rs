@@ -9,6 +9,7 @@ use clap::Args;
 use server::{Options, Target};
 
 use crate::cli::connect::{self, Address, Login, NoServer};
+use crate::cli::value;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::render::{Render, Writer};
@@ -48,9 +49,9 @@ impl Consent {
 /// How long and how often statements wait for a table's lock.
 #[derive(Debug, Args)]
 pub(crate) struct Locks {
-    /// Seconds that a statement waits for a table's lock; all later statements wait too, so keep it short
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
-    lock_wait: u64,
+    /// How long a statement waits for a table's lock; all later statements wait too, so keep it short
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = value::seconds(1, 60))]
+    lock_wait: Duration,
     /// How often to try for a lock; between attempts others get the same time
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     lock_tries: u32,
@@ -58,8 +59,7 @@ pub(crate) struct Locks {
 
 impl Locks {
     pub(crate) fn lock_wait(&self) -> LockWait {
-        let wait = Duration::from_secs(self.lock_wait);
-        LockWait { wait, tries: self.lock_tries, pause: wait }
+        LockWait { wait: self.lock_wait, tries: self.lock_tries, pause: self.lock_wait }
     }
 }
 

@@ -5,12 +5,13 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pki::Fingerprint;
 use server::login::{PasswordSource, Prompt};
 use server::{Options, Target, TlsMode};
 use zeroize::Zeroizing;
 
+use crate::cli::value::{self, Word};
 use crate::output::message::{Failure, warning};
 
 /// Which server, as the command-line clients of MySQL and MariaDB name it.
@@ -63,8 +64,8 @@ pub(crate) struct Login {
     pub(crate) ask_password: bool,
     /// TLS mode: required encrypts without checking the certificate, so the password itself is never sent; off works
     /// only on a socket [default: required; verify-ca with --tls-ca; off on a socket]
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub(crate) tls: Option<Tls>,
+    #[arg(long, value_name = "MODE", value_parser = value::word(TLS_MODES))]
+    pub(crate) tls: Option<TlsMode>,
     /// CA certificates to trust, PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
@@ -84,38 +85,23 @@ pub(crate) struct Login {
     /// Send the password itself to an unverified server that asks for it: an impostor would get it
     #[arg(long)]
     pub(crate) insecure_password_to_unverified_server: bool,
-    /// Give up on a server that does not answer for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) timeout: u64,
+    /// Give up on a server that does not answer for this long
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::seconds(1, 3600))]
+    pub(crate) timeout: Duration,
 }
 
-/// TLS modes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Tls {
-    /// Encrypt, or fail
-    Required,
-    /// As required, and the server proves by the password's hash that the certificate is its own, as MariaDB does since
-    /// 11.4
-    VerifyProof,
-    /// Encrypt, and trust only --tls-ca
-    VerifyCa,
-    /// As verify-ca, and the certificate must contain the server's name
-    VerifyIdentity,
-    /// No TLS: only on a socket
-    Off,
-}
-
-impl From<Tls> for TlsMode {
-    fn from(mode: Tls) -> Self {
-        match mode {
-            Tls::Required => Self::Required,
-            Tls::VerifyProof => Self::VerifyProof,
-            Tls::VerifyCa => Self::VerifyCa,
-            Tls::VerifyIdentity => Self::VerifyIdentity,
-            Tls::Off => Self::Off,
-        }
-    }
-}
+const TLS_MODES: &[Word<TlsMode>] = &[
+    ("required", TlsMode::Required, "Encrypt, or fail"),
+    (
+        "verify-proof",
+        TlsMode::VerifyProof,
+        "As required, and the server proves by the password's hash that the certificate is its own, as MariaDB does since \
+         11.4",
+    ),
+    ("verify-ca", TlsMode::VerifyCa, "Encrypt, and trust only --tls-ca"),
+    ("verify-identity", TlsMode::VerifyIdentity, "As verify-ca, and the certificate must contain the server's name"),
+    ("off", TlsMode::Off, "No TLS: only on a socket"),
+];
 
 impl Login {
     /// The login of the library, with a host only if [`Self::at`] adds one.
@@ -130,14 +116,14 @@ impl Login {
                 true => PasswordSource::Prompt,
                 false => password_source(self.password_file.as_deref(), self.password_fd),
             },
-            tls: self.tls.map(TlsMode::from),
+            tls: self.tls,
             ca_file: self.tls_ca.clone(),
             fingerprints: self.tls_fingerprint.clone(),
             cert_file: self.tls_cert.clone(),
             key_file: self.tls_key.clone(),
             allow_plaintext_tcp: self.insecure_plaintext_tcp,
             password_to_unverified: self.insecure_password_to_unverified_server,
-            timeout: Duration::from_secs(self.timeout),
+            timeout: self.timeout,
         }
     }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ::change::encrypt::{EncryptReport, Method, Options, Policy, Records, ServerAccess, User, carry_out, preview};
 use ::change::{Limit, Request, Throttle, Window};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
 use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help};
-use crate::cli::value;
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
@@ -52,14 +52,14 @@ struct Common {
     #[command(flatten)]
     server: Server,
     /// What to encrypt
-    #[arg(long, value_enum, default_value_t = PolicyName::All)]
-    policy: PolicyName,
+    #[arg(long, default_value = "all", value_parser = value::word(POLICIES))]
+    policy: Policy,
     /// Only tables of this schema (repeatable)
     #[arg(long, value_name = "NAME")]
     schema: Vec<String>,
     /// How tables are encrypted on MySQL
-    #[arg(long, value_enum, default_value_t = MethodName::Auto, help_heading = "Tables")]
-    method: MethodName,
+    #[arg(long, default_value = "auto", value_parser = value::word(METHODS), help_heading = "Tables")]
+    method: Method,
     /// How long writers may wait for the copy of a table; larger tables are left to gh-ost or pt-online-schema-change,
     /// or skipped if neither can be used
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time, help_heading = "Tables")]
@@ -123,29 +123,23 @@ struct Run {
     state_dir: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum MethodName {
-    /// The server's own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change
-    Auto,
-    /// The server's own copy, however long writers wait
-    Native,
-    /// gh-ost where it can be used, else the server's own copy if it fits into --lock-budget
-    GhOst,
-    /// As gh-ost, with pt-online-schema-change
-    PtOsc,
-    /// The server's own copy, on a replica that then takes over
-    RebuildReplica,
-}
+const METHODS: &[Word<Method>] = &[
+    (
+        "auto",
+        Method::Auto,
+        "The server's own copy if it fits into --lock-budget, else gh-ost or pt-online-schema-change",
+    ),
+    ("native", Method::Native, "The server's own copy, however long writers wait"),
+    ("gh-ost", Method::GhOst, "gh-ost where it can be used, else the server's own copy if it fits into --lock-budget"),
+    ("pt-osc", Method::PtOsc, "As gh-ost, with pt-online-schema-change"),
+    ("rebuild-replica", Method::RebuildReplica, "The server's own copy, on a replica that then takes over"),
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PolicyName {
-    /// Tables and logs
-    All,
-    /// Tablespaces, and the defaults for new ones
-    Tables,
-    /// Redo, undo, binary and relay logs
-    Logs,
-}
+const POLICIES: &[Word<Policy>] = &[
+    ("all", Policy::All, "Tables and logs"),
+    ("tables", Policy::Tables, "Tablespaces, and the defaults for new ones"),
+    ("logs", Policy::Logs, "Redo, undo, binary and relay logs"),
+];
 
 fn state_help() -> String {
     state_dir_help("Directory of the run's state, for `sealant encrypt status` and others")
@@ -198,11 +192,7 @@ impl Common {
 
     fn options(&self) -> Result<Options, Failure> {
         Ok(Options {
-            policy: match self.policy {
-                PolicyName::All => Policy::All,
-                PolicyName::Tables => Policy::Tables,
-                PolicyName::Logs => Policy::Logs,
-            },
+            policy: self.policy,
             schemas: self.schema.clone(),
             largest_table_bytes: self.largest_table.map(|mib| mib << 20),
             purge_binlogs: self.purge_binlogs,
@@ -210,13 +200,7 @@ impl Common {
             keyring_copies: self.keyring_copy.clone(),
             option_file: self.option_file.clone(),
             lock_wait: self.locks.lock_wait(),
-            method: match self.method {
-                MethodName::Auto => Method::Auto,
-                MethodName::Native => Method::Native,
-                MethodName::GhOst => Method::GhOst,
-                MethodName::PtOsc => Method::PtOsc,
-                MethodName::RebuildReplica => Method::RebuildReplica,
-            },
+            method: self.method,
             lock_budget: self.lock_budget,
             replicated: self.replicated,
             throttle: self.throttle.rules(&self.server)?,

@@ -31,7 +31,7 @@ pub(crate) struct Provision {
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
     /// Role of the new server
-    #[arg(long = "as", value_enum)]
+    #[arg(long, alias = "as", value_enum)]
     role: Role,
     /// Socket of the new server
     #[arg(long, value_name = "PATH")]
@@ -78,7 +78,7 @@ enum Role {
 const EXAMPLES: &str = "\
 Examples:
   sealant provision --source mysql://admin@db1:3306 --into /var/lib/mysql --socket /run/mysqld/mysqld.sock \\
-      --as replica --replication-user repl --tls-ca ca.pem --replication-ca ca.pem
+      --role replica --replication-user repl --tls-ca ca.pem --replication-ca ca.pem
   sealant provision … --replication-password-file pw --yes";
 
 const EXITS: exit::Codes = &[

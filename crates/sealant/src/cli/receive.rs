@@ -56,7 +56,7 @@ pub(crate) struct Receive {
     #[arg(long, conflicts_with = "restart")]
     resume: bool,
     /// Remove what an interrupted transfer left, and start again
-    #[arg(long = "anew")]
+    #[arg(long, alias = "anew")]
     restart: bool,
     #[command(flatten)]
     preparing: Preparing,

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 use super::key_stores::KeyStores;
 use super::snapshot::Live;
 use super::transfer::{Certificates, Following};
-use crate::cli::value;
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::file::{check_directory, to_stdout};
 use crate::output::message::{Failure, hint, info, warning};
@@ -72,8 +72,8 @@ pub(crate) struct Send {
     #[arg(long)]
     resume: bool,
     /// Cipher of the data connections; default: the fastest one for both hosts
-    #[arg(long, value_enum, value_name = "CIPHER")]
-    cipher: Option<Cipher>,
+    #[arg(long, value_name = "CIPHER", value_parser = value::word(SUITES))]
+    cipher: Option<Suite>,
     /// Give up if the receiver is silent for this long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     timeout: Duration,
@@ -94,25 +94,11 @@ pub(crate) struct Send {
     following: Following,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Cipher {
-    /// AES-128-GCM
-    Aes128,
-    /// AES-256-GCM
-    Aes256,
-    /// ChaCha20-Poly1305
-    Chacha20,
-}
-
-impl From<Cipher> for Suite {
-    fn from(cipher: Cipher) -> Self {
-        match cipher {
-            Cipher::Aes128 => Self::Aes128Gcm,
-            Cipher::Aes256 => Self::Aes256Gcm,
-            Cipher::Chacha20 => Self::ChaCha20Poly1305,
-        }
-    }
-}
+const SUITES: &[Word<Suite>] = &[
+    ("aes128", Suite::Aes128Gcm, "AES-128-GCM"),
+    ("aes256", Suite::Aes256Gcm, "AES-256-GCM"),
+    ("chacha20", Suite::ChaCha20Poly1305, "ChaCha20-Poly1305"),
+];
 
 const USAGE: &str = "\
 sealant send [OPTIONS] <SOURCE> <CODE|HOST:PORT>
@@ -179,7 +165,7 @@ impl Send {
             streams: self.streams,
             compression: self.compress,
             bandwidth: self.bwlimit,
-            suite: self.cipher.map(Suite::from),
+            suite: self.cipher,
             timeout: self.timeout,
             key_file_keys: if self.send_mariadb_key { KeyFileKeys::Send } else { KeyFileKeys::Keep },
         }

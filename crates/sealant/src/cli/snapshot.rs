@@ -8,14 +8,14 @@ use std::time::Duration;
 use ::snapshot::{Keep, Options, discard, estimate, list, select, take};
 use clap::{Args, Subcommand};
 use report::{
-    write_estimate_json, write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json,
-    write_snapshots_table,
+    snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
+    write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
 
 pub(crate) use self::live::{Live, guard};
 use self::source::{Freezing, Keyring, Source};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, say};
 use crate::output::render::Render;
 
 /// Take a consistent copy of a running server's data directory, of one instant for all files
@@ -130,11 +130,10 @@ impl Create {
         let options = self.freezing.options(&self.source, Keep::UntilDiscarded)?;
         let options = Options { keys: self.keyring.keys(&self.source)?, ..options };
         let copy = take(&datadir, &options)?;
+        say(&[snapshot_message(&copy)]);
         if copy.name().is_none() {
-            info("no server runs on it, so the data directory does not change; nothing was copied");
             return Ok(Exit::Clean);
         }
-        info(&format!("taken by {}; {}", copy.provider(), copy.effect()));
         self.render.write(&copy, write_snapshot_json, write_snapshot_table)?;
         Ok(Exit::Clean)
     }
@@ -155,7 +154,7 @@ impl Drop {
         let found = list(&datadir, self.source.location.as_deref())?;
         for copy in select(&datadir, &found, &self.names, self.stale)? {
             discard(copy)?;
-            info(&format!("dropped {}", copy.name));
+            say(&[snapshot_dropped_message(copy)]);
         }
         Ok(Exit::Clean)
     }

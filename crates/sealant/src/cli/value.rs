@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use ::audit::finding::Severity;
 use ::transfer::codec::level::Compression;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use files::quantity::number;
 use glob::{Pattern, PatternError};
 use jiff::Timestamp;
 
-/// Units of a time, in seconds; the default is seconds.
-const SECONDS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
+/// Units of a time, in milliseconds. A number alone counts seconds, or what the option says.
+const MILLISECONDS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Longest time.
+const LONGEST: Duration = Duration::from_secs(u32::MAX as u64 * 3600);
 
 /// Longest of the short times.
 const SHORT: Duration = Duration::from_secs(60);
@@ -34,14 +37,34 @@ const BYTES: [(&str, u64); 10] = [
 /// Units of sizes in measurements, which are decimal.
 const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
 
-/// A time: a number, followed by s, m, h or nothing (seconds).
+/// A time: a number, followed by ms, s, m, h or nothing (seconds).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let seconds = number(text, &SECONDS).ok_or("a number followed by s, m or h")?;
-    let most = u64::from(u32::MAX) * 3600;
-    Some(seconds)
-        .filter(|seconds| (1..=most).contains(seconds))
-        .map(Duration::from_secs)
-        .ok_or_else(|| "more than 0".to_owned())
+    let time = with_bare_unit(text, 1000)?;
+    Some(time).filter(|time| !time.is_zero() && *time <= LONGEST).ok_or_else(|| "more than 0".to_owned())
+}
+
+/// A time from `least` to `most` seconds, of whole seconds.
+pub(crate) fn seconds(least: u64, most: u64) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    move |text| {
+        let time = with_bare_unit(text, 1000)?;
+        let fits = time.subsec_nanos() == 0 && (least..=most).contains(&time.as_secs());
+        Some(time).filter(|_| fits).ok_or_else(|| format!("whole seconds from {least}s to {most}s"))
+    }
+}
+
+/// A time from `least` to `most` milliseconds, which a number alone counts.
+pub(crate) fn milliseconds(least: u64, most: u64) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    move |text| {
+        let time = with_bare_unit(text, 1)?;
+        let fits = (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time);
+        Some(time).filter(|_| fits).ok_or_else(|| format!("from {least}ms to {most}ms"))
+    }
+}
+
+/// A time whose number alone counts units of `bare` milliseconds.
+fn with_bare_unit(text: &str, bare: u64) -> Result<Duration, String> {
+    let units: Vec<_> = MILLISECONDS.into_iter().chain([("", bare)]).collect();
+    number(text, &units).map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m or h".to_owned())
 }
 
 /// A number of minutes, such as 15 or 0.5.
@@ -96,18 +119,30 @@ pub(crate) fn decimal_bytes(text: &str) -> Result<u64, String> {
 
 /// Size of an encryption sector of LUKS, in bytes.
 pub(crate) fn sector_bytes() -> impl TypedValueParser<Value = u32> {
-    one_of(&[("512", 512), ("1024", 1024), ("2048", 2048), ("4096", 4096)])
+    word(&[("512", 512, ""), ("1024", 1024, ""), ("2048", 2048, ""), ("4096", 4096, "")])
 }
 
 /// Length of a volume key in XTS mode, in bits.
 pub(crate) fn volume_key_bits() -> impl TypedValueParser<Value = u32> {
-    one_of(&[("256", 256), ("512", 512)])
+    word(&[("256", 256, ""), ("512", 512, "")])
 }
 
-fn one_of(allowed: &'static [(&str, u32)]) -> impl TypedValueParser<Value = u32> {
-    let numbers = |text: String| allowed.iter().find(|(name, _)| *name == text).map(|(_, number)| *number);
-    PossibleValuesParser::new(allowed.iter().map(|(name, _)| *name))
-        .try_map(move |text| numbers(text).ok_or("not one of these numbers"))
+/// A word for a value of a library's type, and its help.
+pub(crate) type Word<T> = (&'static str, T, &'static str);
+
+/// One of these words. Help and completions list them.
+pub(crate) fn word<T>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let possible = |(name, _, help): &Word<T>| match *help {
+        "" => PossibleValue::new(*name),
+        help => PossibleValue::new(*name).help(help),
+    };
+    PossibleValuesParser::new(words.iter().map(possible)).try_map(move |text| {
+        let found = words.iter().find(|(name, ..)| *name == text);
+        found.map(|(_, value, _)| value.clone()).ok_or("not one of these words")
+    })
 }
 
 /// Permissions of a file, in octal digits.
@@ -163,8 +198,18 @@ mod tests {
         assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(time("1h"), Ok(Duration::from_secs(3600)));
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
         assert!(time("0").is_err() && time("0s").is_err() && time("m").is_err() && time("1d").is_err());
         assert!(time("18446744073709551615").is_err());
+    }
+
+    #[test]
+    fn times_within_a_range_keep_the_meaning_of_a_number_alone() {
+        let (lock_wait, span) = (seconds(1, 3600), milliseconds(10, 60_000));
+        assert_eq!((lock_wait("2"), lock_wait("10m")), (Ok(Duration::from_secs(2)), Ok(Duration::from_secs(600))));
+        assert_eq!((span("500"), span("2s")), (Ok(Duration::from_millis(500)), Ok(Duration::from_secs(2))));
+        assert_eq!(lock_wait("1500ms"), Err("whole seconds from 1s to 3600s".to_owned()));
+        assert!(lock_wait("0").is_err() && lock_wait("2h").is_err() && span("9").is_err() && span("2m").is_err());
     }
 
     #[test]

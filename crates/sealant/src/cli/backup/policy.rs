@@ -2,9 +2,10 @@
 
 use ::backup::bucket_policy;
 use ::backup::policy::{Allowed, Dialect};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use report::write_json_line;
 
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
@@ -24,17 +25,13 @@ pub(crate) struct Policy {
     /// principal is an ARN at AWS, an access key at versitygw, and anything at MinIO, whose policies belong to users
     #[arg(long = "allow", value_name = "ROLE=PRINCIPAL", required = true)]
     allowed: Vec<Allowed>,
-    /// Whose rules the policy follows
-    #[arg(long, value_enum, value_name = "STORE", default_value_t = StoreKind::Aws)]
-    store: StoreKind,
+    /// Store for which the policy is written
+    #[arg(long, value_name = "STORE", default_value = "aws", value_parser = value::word(STORES))]
+    store: Dialect,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StoreKind {
-    Aws,
-    Versitygw,
-    Minio,
-}
+const STORES: &[Word<Dialect>] =
+    &[("aws", Dialect::Aws, ""), ("versitygw", Dialect::VersityGw, ""), ("minio", Dialect::Minio, "")];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,12 +45,7 @@ const EXITS: exit::Codes =
 
 impl Policy {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let dialect = match self.store {
-            StoreKind::Aws => Dialect::Aws,
-            StoreKind::Versitygw => Dialect::VersityGw,
-            StoreKind::Minio => Dialect::Minio,
-        };
-        let policy = bucket_policy(&self.repository, dialect, &self.allowed).map_err(Failure::usage)?;
+        let policy = bucket_policy(&self.repository, self.store, &self.allowed).map_err(Failure::usage)?;
         to_stdout(&|out| write_json_line(&policy, out).map_err(std::io::Error::from))?;
         Ok(Exit::Clean)
     }

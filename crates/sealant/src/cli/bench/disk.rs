@@ -58,9 +58,9 @@ pub(crate) struct BenchDisk {
     destroy_unknown_data: bool,
     #[command(flatten)]
     consent: Consent,
-    /// How long each arm of the processor part runs in each round, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=60_000))]
-    span: u32,
+    /// How long each arm of the processor part runs in each round; a number alone is milliseconds
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = value::milliseconds(1, 60_000))]
+    span: Duration,
     #[command(flatten)]
     effort: Effort,
     #[command(flatten)]
@@ -119,7 +119,7 @@ impl BenchDisk {
             free_disk,
             patterns: Pattern::named(&self.patterns),
             no_queues: self.no_queues,
-            span: Duration::from_millis(self.span.into()),
+            span: self.span,
             settings: self.effort.settings(),
             cryptsetup,
             stopped,

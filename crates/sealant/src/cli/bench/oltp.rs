@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use ::bench::suite::oltp::OltpSuite;
 use ::bench::{Arms, Changes, Pace, Preset, Workload};
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use server::{MARIADB_PROGRAM, MYSQL_PROGRAM, PROGRAMS};
 
 use super::effort::Effort;
 use super::output::Output;
-use crate::cli::value;
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
@@ -37,8 +37,8 @@ pub(crate) struct BenchOltp {
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Which installed server to start; default: MariaDB, or MySQL if there is none
-    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "mysqld")]
-    server: Option<Family>,
+    #[arg(long, value_name = "NAME", conflicts_with = "mysqld", value_parser = value::word(FAMILIES))]
+    server: Option<Programs>,
     /// The server program to start; default: from PATH or /usr/sbin
     #[arg(long, value_name = "PROGRAM")]
     mysqld: Option<PathBuf>,
@@ -46,8 +46,8 @@ pub(crate) struct BenchOltp {
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<String>,
     /// Settings to begin with; the options below change single ones
-    #[arg(long, value_enum, value_name = "NAME", default_value = "quick")]
-    preset: PresetName,
+    #[arg(long, value_name = "NAME", default_value = "quick", value_parser = value::word(PRESETS))]
+    preset: Preset,
     /// What to compare, separated by commas; default: everything
     #[arg(long, value_name = "ARM", value_delimiter = ',', value_parser = arm_names())]
     arms: Vec<String>,
@@ -82,26 +82,27 @@ pub(crate) struct BenchOltp {
     output: Output,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Family {
-    /// `mysqld`
-    Mysql,
-    /// `mariadbd`
-    Mariadb,
-}
+/// Programs that may serve, the preferred one first.
+type Programs = &'static [&'static str];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PresetName {
-    /// The tables of `webinar`, 5 s a run
-    Quick,
-    /// 5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published
-    /// comparison
-    Webinar,
-    /// Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted
-    LargerThanMemory,
-    /// oltp_update_index of 4 clients: bound by commits
-    Commits,
-}
+const FAMILIES: &[Word<Programs>] =
+    &[("mysql", &[MYSQL_PROGRAM], "`mysqld`"), ("mariadb", &[MARIADB_PROGRAM], "`mariadbd`")];
+
+const PRESETS: &[Word<Preset>] = &[
+    ("quick", Preset::Quick, "The tables of `webinar`, 5 s a run"),
+    (
+        "webinar",
+        Preset::Webinar,
+        "5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published \
+         comparison",
+    ),
+    (
+        "larger-than-memory",
+        Preset::LargerThanMemory,
+        "Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted",
+    ),
+    ("commits", Preset::Commits, "oltp_update_index of 4 clients: bound by commits"),
+];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,17 +124,6 @@ fn workload_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Workload::ALL.map(Workload::as_str))
 }
 
-impl From<PresetName> for Preset {
-    fn from(name: PresetName) -> Self {
-        match name {
-            PresetName::Quick => Self::Quick,
-            PresetName::Webinar => Self::Webinar,
-            PresetName::LargerThanMemory => Self::LargerThanMemory,
-            PresetName::Commits => Self::Commits,
-        }
-    }
-}
-
 impl BenchOltp {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.output.check()?;
@@ -141,14 +131,10 @@ impl BenchOltp {
         let stopped = ended_by_signals()?;
         let suite = OltpSuite {
             server: self.mysqld.as_deref(),
-            families: match self.server {
-                None => &PROGRAMS,
-                Some(Family::Mysql) => &[MYSQL_PROGRAM],
-                Some(Family::Mariadb) => &[MARIADB_PROGRAM],
-            },
+            families: self.server.unwrap_or(&PROGRAMS),
             directory: &self.dir,
             arms: Arms::named(&self.arms),
-            scale: Preset::from(self.preset).scale().with(&self.changes()),
+            scale: self.preset.scale().with(&self.changes()),
             pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open(rate.get())),
             server_options: &self.server_option,
             settings: self.effort.settings(),

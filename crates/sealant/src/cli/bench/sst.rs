@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use ::bench::suite::sst::{self, SstSuite};
-use clap::{Args, ValueEnum};
+use ::bench::suite::sst::{Method, SstSuite};
+use clap::Args;
 
 use super::output::Output;
 use crate::cli::sst::PROGRAM;
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::current_program;
@@ -37,7 +38,7 @@ pub(crate) struct BenchSst {
     #[arg(long, value_name = "FILE", default_value = "/usr/lib/galera/libgalera_smm.so")]
     provider: PathBuf,
     /// Methods, separated by commas
-    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',', default_value = "rsync,mariabackup,sealant")]
+    #[arg(long, value_name = "NAME", value_parser = value::word(METHODS), value_delimiter = ',', default_value = "rsync,mariabackup,sealant")]
     methods: Vec<Method>,
     /// Rounds
     #[arg(long, value_name = "N", default_value = "3")]
@@ -49,15 +50,11 @@ pub(crate) struct BenchSst {
     output: Output,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Method {
-    /// Blocks the donor during the copy; in plaintext
-    Rsync,
-    /// Through socat with TLS; both sides verified by an authority
-    Mariabackup,
-    /// This program
-    Sealant,
-}
+const METHODS: &[Word<Method>] = &[
+    ("rsync", Method::Rsync, "Blocks the donor during the copy; in plaintext"),
+    ("mariabackup", Method::Mariabackup, "Through socat with TLS; both sides verified by an authority"),
+    ("sealant", Method::Sealant, "This program"),
+];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +66,6 @@ const EXITS: exit::Codes =
 
 impl BenchSst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let methods: Vec<sst::Method> = self.methods.iter().map(|&method| method.into()).collect();
         let suite = SstSuite {
             program: current_program()?,
             program_name: PROGRAM,
@@ -77,22 +73,12 @@ impl BenchSst {
             into: &self.into,
             mariadbd: &self.mariadbd,
             provider: &self.provider,
-            methods: &methods,
+            methods: &self.methods,
             rounds: self.rounds,
             server_options: &self.server_option,
         };
         suite.check()?;
         self.output.check()?;
         self.output.measure(|watch| suite.run(watch))
-    }
-}
-
-impl From<Method> for sst::Method {
-    fn from(method: Method) -> Self {
-        match method {
-            Method::Rsync => Self::Rsync,
-            Method::Mariabackup => Self::Mariabackup,
-            Method::Sealant => Self::Sealant,
-        }
     }
 }

@@ -46,9 +46,9 @@ pub(crate) struct BenchTls {
     /// Directory for the server's files; default: that for temporary files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// How long each arm runs in each round, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=60_000))]
-    span: u32,
+    /// How long each arm runs in each round; a number alone is milliseconds
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = value::milliseconds(10, 60_000))]
+    span: Duration,
     #[command(flatten)]
     effort: Effort,
     #[command(flatten)]
@@ -59,7 +59,7 @@ const EXAMPLES: &str = "\
 Examples:
   sealant bench tls
   sealant bench tls --round-trips 0,40 --html tls.html --raw tls.jsonl
-  sealant bench tls --round-trips 0 --sizes 1G --oltp 8 --span 5000
+  sealant bench tls --round-trips 0 --sizes 1G --oltp 8 --span 5s
   sealant bench tls --server-program /usr/sbin/mysqld --round-trips 0 --sizes 100M --no-peers";
 
 const EXITS: exit::Codes = &[
@@ -79,7 +79,7 @@ impl BenchTls {
             oltp: self.oltp,
             no_peers: self.no_peers,
             into: &into,
-            span: Duration::from_millis(self.span.into()),
+            span: self.span,
             settings: self.effort.settings(),
         };
         self.output.measure(|watch| suite.run(watch))

@@ -1,18 +1,24 @@
 //! `sealant luks boot`: opens the volume and starts the server at every boot.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
-use luks::boot::{Boot as Wanted, Edit, KeySource, check, removal};
+use clap::{Args, Subcommand};
+use luks::boot::{Boot as BootSetup, Edit, KeySource, check, removal};
 use luks::cryptsetup::Cryptsetup;
-use luks::device::{FileSystem, Host, MountPointGuard};
-use report::{write_luks_boot_json, write_luks_boot_table};
+use luks::device::{FileSystem, Host};
+use report::{
+    luks_boot_foreign_messages, luks_boot_installed_messages, luks_boot_removed_message, write_luks_boot_json,
+    write_luks_boot_table,
+};
 
+use super::format::FILE_SYSTEMS;
 use super::header::volume;
 use crate::cli::change::Consent;
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, hint, warning};
+use crate::output::message::{Failure, say};
 use crate::output::render::Render;
 use crate::process::current_program;
 
@@ -66,16 +72,12 @@ struct Install {
     #[arg(long, value_name = "UNIT", required = true)]
     unit: Vec<String>,
     /// File system of the volume
-    #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
-    filesystem: System,
-    /// Seconds to wait for the volume to appear. A short limit can leave the server down on a slow day
-    #[arg(
-        long = "patience",
-        value_name = "SECONDS",
-        default_value_t = 60,
-        value_parser = clap::value_parser!(u32).range(30..)
-    )]
-    timeout: u32,
+    #[arg(long, value_name = "KIND", default_value = "ext4", value_parser = value::word(FILE_SYSTEMS))]
+    filesystem: FileSystem,
+    /// How long to wait for the volume to appear. A short limit can leave the server down on a slow day
+    #[arg(long, alias = "patience", value_name = "TIME", default_value = "60s")]
+    #[arg(value_parser = value::seconds(30, u32::MAX.into()))]
+    timeout: Duration,
     /// The disk rotates: keep the work queues
     #[arg(long)]
     rotational: bool,
@@ -95,60 +97,40 @@ struct TargetSystem {
     root: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum System {
-    /// ext4
-    Ext4,
-    /// XFS
-    Xfs,
-}
-
 const INSTALL_END: &str = "\
 Examples:
   sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
     --key-file /etc/sealant/mysqldata.key --unit mariadb.service
   sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
-    --key-from=--file --key-from=mysqldata.key --key-from=--on --key-from=/dev/disk/by-label/KEYS --unit mysql.service";
+    --key-from=--file --key-from=mysqldata.key --key-from=--device --key-from=/dev/disk/by-label/KEYS --unit mysql.service";
 
 const INSTALL_EXITS: exit::Codes =
     &[(Exit::Clean, "written, or --dry-run"), (Exit::Failed, "refused or failed"), (Exit::Usage, "wrong usage")];
 
 impl Install {
     fn run(&self) -> Result<Exit, Failure> {
-        let wanted = self.wanted()?;
-        let edits = wanted.edits(&self.target.root)?;
+        let setup = self.to_boot()?;
+        let edits = setup.edits(&self.target.root)?;
         let host = Host::this();
-        wanted.check_mount(&self.target.root, &host)?;
-        if !go(&edits, &self.consent)? {
+        setup.check_mount(&self.target.root, &host)?;
+        if !confirm_edits(&edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        if wanted.install(&self.target.root, &host, &edits)? == Some(MountPointGuard::Permissions) {
-            warning(&format!(
-                "{}: its file system has no immutable flag; as root, a server could still write there in plaintext",
-                self.directory.display()
-            ));
-        }
-        hint(&format!(
-            "prove it: `sealant luks boot check --name {} --unit {}`",
-            self.name,
-            self.unit.join(" --unit ")
-        ));
+        let guard = setup.install(&self.target.root, &host, &edits)?;
+        say(&luks_boot_installed_messages(&self.directory, guard, &self.name, &self.unit));
         Ok(Exit::Clean)
     }
 
-    fn wanted(&self) -> Result<Wanted, Failure> {
+    fn to_boot(&self) -> Result<BootSetup, Failure> {
         let volume = volume(&self.device)?;
-        Ok(Wanted {
+        Ok(BootSetup {
             name: self.name.clone(),
             uuid: volume.uuid,
             directory: self.directory.clone(),
-            file_system: match self.filesystem {
-                System::Ext4 => FileSystem::Ext4,
-                System::Xfs => FileSystem::Xfs,
-            },
+            file_system: self.filesystem,
             key: self.key()?,
             units: self.unit.clone(),
-            timeout: self.timeout,
+            timeout: u32::try_from(self.timeout.as_secs()).unwrap_or(u32::MAX),
             no_queues: !self.rotational,
             discards: self.allow_discards,
         })
@@ -165,7 +147,7 @@ impl Install {
 }
 
 /// Shows the edits and asks; returns whether there is anything to do.
-fn go(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
+fn confirm_edits(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
     let text: String = edits.iter().map(ToString::to_string).collect();
     if consent.yes {
         to_stdout(&|out| out.write_all(text.as_bytes()))?;
@@ -235,17 +217,15 @@ const REMOVE_EXITS: exit::Codes =
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
         let removal = removal(&self.target.root, &self.name)?;
-        for (table, line) in &removal.foreign {
-            warning(&format!("{}: `{line}` stays, because `boot install` did not write it", table.display()));
-        }
+        say(&luks_boot_foreign_messages(&removal.foreign));
         if removal.edits.is_empty() {
             return Err(Failure::new(format!("{}: nothing was installed for this name", self.name)));
         }
-        if !go(&removal.edits, &self.consent)? {
+        if !confirm_edits(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
         removal.run(&self.target.root, &self.name)?;
-        hint("the mount point stays immutable; `chattr -i` makes it writable");
+        say(&[luks_boot_removed_message()]);
         Ok(Exit::Clean)
     }
 }

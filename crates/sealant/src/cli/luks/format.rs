@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use luks::cryptsetup::{Cryptsetup, NewVolume};
 use luks::device::{Creation, FileSystem, Host};
 use luks::key;
+use report::{luks_created_message, write_luks_created};
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
-use crate::cli::value;
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::file::{check_directory, to_stdout};
-use crate::output::message::{Failure, hint};
+use crate::output::message::{Failure, say};
 
 /// Make a LUKS2 volume on a blank disk, with a file system in it, and prove every step
 ///
@@ -34,8 +35,8 @@ pub(super) struct FormatVolume {
     #[arg(long)]
     make_key: bool,
     /// File system to create in the volume
-    #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
-    filesystem: System,
+    #[arg(long, value_name = "KIND", default_value = "ext4", value_parser = value::word(FILE_SYSTEMS_OR_NONE))]
+    filesystem: OptionalFileSystem,
     /// Directory for the header backup
     #[arg(long, value_name = "DIR", required_unless_present = "no_backup")]
     backups: Option<PathBuf>,
@@ -62,15 +63,17 @@ pub(super) struct FormatVolume {
     consent: Consent,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum System {
-    /// ext4
-    Ext4,
-    /// XFS
-    Xfs,
-    /// None: for a raw tablespace, LVM, or an image
-    None,
-}
+pub(super) const FILE_SYSTEMS: &[Word<FileSystem>] =
+    &[("ext4", FileSystem::Ext4, "ext4"), ("xfs", FileSystem::Xfs, "XFS")];
+
+/// A value of --filesystem. For clap a plain `Option` would be an option that may be missing.
+type OptionalFileSystem = Option<FileSystem>;
+
+const FILE_SYSTEMS_OR_NONE: &[Word<OptionalFileSystem>] = &[
+    ("ext4", Some(FileSystem::Ext4), "ext4"),
+    ("xfs", Some(FileSystem::Xfs), "XFS"),
+    ("none", None, "None: for a raw tablespace, LVM, or an image"),
+];
 
 const END: &str = "\
 Example:
@@ -97,12 +100,11 @@ impl FormatVolume {
             return Ok(Exit::Clean);
         }
         let key = if self.make_key { key::make(&self.key_file)? } else { read(&self.key_file)? };
-        let say = |text: String| to_stdout(&|out| writeln!(out, "{text}"));
         let mut reported = Ok(());
-        let created = creation.run(&key, &mut |text| reported = say(text))?;
+        let created = creation.run(&key, &mut |text| reported = to_stdout(&|out| writeln!(out, "{text}")))?;
         reported?;
-        say(format!("{}: LUKS2 volume {}", self.device.display(), created.uuid))?;
-        hint("without its key and its header the data is gone: keep copies of both elsewhere");
+        to_stdout(&|out| Ok(write_luks_created(&self.device, &created, out)?))?;
+        say(&[luks_created_message()]);
         Ok(Exit::Clean)
     }
 
@@ -118,11 +120,7 @@ impl FormatVolume {
                 iterations: self.pbkdf2_iterations,
                 ..NewVolume::default()
             },
-            file_system: match self.filesystem {
-                System::Ext4 => Some(FileSystem::Ext4),
-                System::Xfs => Some(FileSystem::Xfs),
-                System::None => None,
-            },
+            file_system: self.filesystem,
             backups: self.backups.as_deref(),
             over_unknown_data: self.destroy_unknown_data,
         }

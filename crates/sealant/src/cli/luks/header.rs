@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use luks::backup;
-use report::{write_luks_backup, write_luks_differences};
+use report::{luks_header_messages, write_luks_backup, write_luks_differences};
 
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, say};
 
 /// Back up a LUKS header, check, restore or repair it, with proof before and undo after
 #[derive(Debug, Args)]
@@ -66,11 +66,7 @@ const BACKUP_EXITS: exit::Codes =
 impl Backup {
     fn run(&self) -> Result<Exit, Failure> {
         let header = backup::Header::read(&backup::open(&self.device)?, &self.device)?;
-        if header.readable != luks::Readable::Yes {
-            warning(
-                "only one copy of the header is valid, and the backup is as damaged as the volume; see `sealant luks audit`",
-            );
-        }
+        say(&luks_header_messages(header.readable));
         let manifest = header.save(&self.backup)?;
         let name = self.backup.display().to_string();
         to_stdout(&|out| Ok(write_luks_backup(&name, &manifest, out)?))?;

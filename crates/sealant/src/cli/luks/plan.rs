@@ -7,11 +7,11 @@ use ::audit::collect::placement::{Placement, of_option_files, of_server};
 use clap::Args;
 use luks::device::Host;
 use luks::plan::{Disk, Plan as Decision};
-use report::{write_luks_plan_json, write_luks_plan_table};
+use report::{luks_plan_messages, write_luks_plan_json, write_luks_plan_table};
 
 use crate::cli::connect::{self, Address, Login, NoServer};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, say};
 use crate::output::render::Render;
 
 /// Show which paths of a server lie on which disk, what is in plaintext, and how to encrypt it; change nothing
@@ -70,12 +70,7 @@ const NO_SERVER: NoServer = NoServer {
 impl Plan {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let placement = self.placement()?;
-        for (file, why) in &placement.unread {
-            warning(&format!("{file}: not read: {why}"));
-        }
-        if let Some(why) = &placement.swaps_unseen {
-            warning(&format!("swap areas are not known: {why}"));
-        }
+        say(&luks_plan_messages(&placement));
         let disk = self.disk.as_deref().map(|disk| Disk::read(&Host::this(), disk)).transpose()?;
         let decision = Decision::new(placement.sources(disk, self.name.clone(), self.unit.clone()));
         self.render.write(&decision, write_luks_plan_json, write_luks_plan_table)?;

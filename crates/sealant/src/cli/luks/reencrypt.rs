@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use luks::cryptsetup::Cryptsetup;
 use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, ReencryptStep};
+use report::{luks_reencrypted_message, write_luks_reencrypted};
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::{check_directory, to_stdout};
-use crate::output::message::{Failure, hint};
+use crate::output::message::{Failure, say};
 use crate::output::progress::StatusLine;
 
 /// Encrypt all data of a volume with a new volume key, even while it is in use
@@ -101,10 +102,8 @@ impl Reencrypt {
         });
         line.clear();
         let saved = done?;
-        to_stdout(&|out| {
-            writeln!(out, "{}: all data has a new volume key; header in {}", self.device.display(), saved.display())
-        })?;
-        hint("destroy older header backups: they open nothing but noise, and restoring one destroys the data");
+        to_stdout(&|out| Ok(write_luks_reencrypted(&self.device, &saved, out)?))?;
+        say(&[luks_reencrypted_message()]);
         Ok(())
     }
 }

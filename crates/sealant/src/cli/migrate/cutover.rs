@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use ::migrate::{MAX_BLOCKED, cut_over};
+use ::migrate::cut_over;
 use clap::{Args, ValueEnum};
 use report::{MigrateLine, migrate_cut_over};
 
 use super::reporting::{Reporter, Reporting};
 use super::scope::Scope;
 use crate::cli::change::confirm_change;
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
@@ -25,10 +26,9 @@ pub(crate) struct Cutover {
     /// How writes to the source are stopped
     #[arg(long, value_enum, value_name = "HOW")]
     fence: Fence,
-    /// Give up, and let the source take writes again, after this many seconds without them
-    #[arg(long, value_name = "SECONDS", default_value_t = MAX_BLOCKED.as_secs())]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    max_blocked: u64,
+    /// Give up, and let the source take writes again, after this long without them
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::seconds(1, 86_400))]
+    max_blocked: Duration,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -60,10 +60,23 @@ impl Cutover {
         if !self.yes {
             confirm_change("The source will be read-only (super_read_only).")?;
         }
-        settings.max_blocked = Duration::from_secs(self.max_blocked);
+        settings.max_blocked = self.max_blocked;
         settings.stop = ended_by_signals()?;
         let done = cut_over(&settings, &mut |event| reporter.event(&event))?;
         reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
         Ok(Exit::Clean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_of_max_blocked_is_that_of_the_library() {
+        let command = Cutover::augment_args(clap::Command::new("cutover"));
+        let default = command.get_arguments().find(|argument| argument.get_id() == "max_blocked");
+        let default = default.unwrap().get_default_values()[0].to_str().unwrap();
+        assert_eq!(value::time(default), Ok(::migrate::MAX_BLOCKED));
     }
 }

@@ -2,13 +2,14 @@
 
 use ::migrate::plan::Plan;
 use ::migrate::{Until, prepare, run};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use report::{MigrateLine, migrate_copied, migrate_ready, write_migrate_plan};
 
 use super::exit_code;
 use super::reporting::{Reporter, Reporting};
 use super::scope::Scope;
 use crate::cli::change::confirm;
+use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
@@ -23,8 +24,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     scope: Scope,
     /// How far to go
-    #[arg(long, value_enum, value_name = "GOAL", default_value_t = Goal::Verified)]
-    until: Goal,
+    #[arg(long, value_name = "GOAL", default_value = "verified", value_parser = value::word(GOALS))]
+    until: Until,
     /// Do not ask before the first change
     #[arg(long)]
     yes: bool,
@@ -32,15 +33,11 @@ pub(crate) struct Run {
     reporting: Reporting,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Goal {
-    /// Every row is copied, and every change since then applied once
-    Copied,
-    /// Every row is compared as well
-    Verified,
-    /// Until SIGINT or SIGTERM ends it: changes are applied and compared all the time
-    Forever,
-}
+const GOALS: &[Word<Until>] = &[
+    ("copied", Until::Copied, "Every row is copied, and every change since then applied once"),
+    ("verified", Until::Verified, "Every row is compared as well"),
+    ("forever", Until::Forever, "Until SIGINT or SIGTERM ends it: changes are applied and compared all the time"),
+];
 
 pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the goal is reached"),
@@ -56,15 +53,15 @@ impl Run {
 
     fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
         let mut settings = self.scope.settings()?;
-        settings.until = self.until.into();
+        settings.until = self.until;
         if let Some(plan) = prepare(&settings, self.scope.request(), |plan| self.confirm(plan, reporter))? {
             return refused(&plan, reporter);
         }
         settings.stop = ended_by_signals()?;
         let verified = run(&settings, &mut |event| reporter.event(&event))?;
         let messages = match self.until {
-            Goal::Copied => migrate_copied(),
-            Goal::Verified | Goal::Forever => migrate_ready(&verified),
+            Until::Copied => migrate_copied(),
+            Until::Verified | Until::Forever => migrate_ready(&verified),
         };
         reporter.end(&MigrateLine::Compared(&verified), &messages);
         Ok(Exit::Clean)
@@ -91,14 +88,4 @@ fn refused(plan: &Plan, reporter: &Reporter<'_>) -> Result<Exit, Failure> {
 
 fn show(plan: &Plan, out: &mut dyn std::io::Write) -> std::io::Result<()> {
     write_migrate_plan(plan, out).map_err(std::io::Error::from)
-}
-
-impl From<Goal> for Until {
-    fn from(goal: Goal) -> Self {
-        match goal {
-            Goal::Copied => Self::Copied,
-            Goal::Verified => Self::Verified,
-            Goal::Forever => Self::Forever,
-        }
-    }
 }

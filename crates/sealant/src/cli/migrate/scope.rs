@@ -8,6 +8,7 @@ use glob::{Pattern, PatternError};
 use server::tls::TlsVersion;
 
 use super::servers::Servers;
+use crate::cli::value::{self, Word};
 use crate::output::message::Failure;
 
 /// Both servers, and which tables.
@@ -21,8 +22,9 @@ pub(crate) struct Scope {
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Encrypt::All)]
     encrypt: Encrypt,
     /// The oldest version of TLS for both links
-    #[arg(long, value_enum, value_name = "VERSION", default_value_t = MinTls::Tls13, help_heading = "Connections")]
-    min_tls: MinTls,
+    #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = value::word(TLS_VERSIONS))]
+    #[arg(help_heading = "Connections")]
+    min_tls: TlsVersion,
 }
 
 /// Which tables.
@@ -45,13 +47,7 @@ enum Encrypt {
     AsSource,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum MinTls {
-    #[value(name = "1.3")]
-    Tls13,
-    #[value(name = "1.2")]
-    Tls12,
-}
+const TLS_VERSIONS: &[Word<TlsVersion>] = &[("1.3", TlsVersion::Tls13, ""), ("1.2", TlsVersion::Tls12, "")];
 
 impl Scope {
     pub(crate) fn request(&self) -> Request {
@@ -59,7 +55,7 @@ impl Scope {
         Request {
             filter: self.filter(),
             encrypt: self.encrypt == Encrypt::All,
-            min_tls: self.min_tls.version(),
+            min_tls: self.min_tls,
             unverified_source,
             unverified_target,
         }
@@ -78,25 +74,16 @@ impl Scope {
 
     /// Both servers, which are not contacted.
     pub(crate) fn servers(&self) -> Result<[Server; 2], Failure> {
-        self.servers.both(self.min_tls.version())
+        self.servers.both(self.min_tls)
     }
 
     /// The target alone, for what does not need the source.
     pub(crate) fn target(&self) -> Result<Server, Failure> {
-        self.servers.target(self.min_tls.version())
+        self.servers.target(self.min_tls)
     }
 
     pub(crate) fn filter(&self) -> Filter {
         Filter { schemas: self.selection.schema.clone(), exclude: self.selection.exclude.clone() }
-    }
-}
-
-impl MinTls {
-    const fn version(self) -> TlsVersion {
-        match self {
-            Self::Tls13 => TlsVersion::Tls13,
-            Self::Tls12 => TlsVersion::Tls12,
-        }
     }
 }
 

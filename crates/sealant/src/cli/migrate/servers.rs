@@ -10,7 +10,7 @@ use pki::Fingerprint;
 use server::login::Login;
 use server::tls::TlsVersion;
 
-use crate::cli::connect;
+use crate::cli::{connect, value};
 use crate::output::message::Failure;
 
 /// Both servers.
@@ -26,10 +26,10 @@ pub(crate) struct Servers {
     /// Accept certificates of the given CA that do not contain the server's name
     #[arg(long, help_heading = "Connections")]
     tls_any_name: bool,
-    /// Give up on a server that does not answer for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Give up on a server that does not answer for this long
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::seconds(1, 3600))]
     #[arg(help_heading = "Connections")]
-    timeout: u64,
+    timeout: Duration,
 }
 
 /// The options of one side.
@@ -75,7 +75,7 @@ macro_rules! side {
         }
 
         impl $name {
-            fn login(&self, option_file: Option<PathBuf>, timeout: u64) -> Login {
+            fn login(&self, option_file: Option<PathBuf>, timeout: Duration) -> Login {
                 Login {
                     user: self.user.clone(),
                     option_file,
@@ -85,7 +85,7 @@ macro_rules! side {
                     fingerprints: self.tls_fingerprint.clone(),
                     cert_file: self.tls_cert.clone(),
                     key_file: self.tls_key.clone(),
-                    timeout: Duration::from_secs(timeout),
+                    timeout,
                     ..Login::default()
                 }
             }

@@ -30,7 +30,7 @@ pub(crate) struct Live {
     server: ServerHint,
     /// Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file
     /// system begins there]
-    #[arg(long = "place", value_name = "DIR")]
+    #[arg(long, alias = "place", value_name = "DIR")]
     location: Option<PathBuf>,
     #[command(flatten)]
     freezing: Freezing,

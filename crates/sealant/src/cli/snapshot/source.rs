@@ -22,7 +22,7 @@ pub(crate) struct Source {
     pub(crate) server: ServerHint,
     /// Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file
     /// system begins there]
-    #[arg(long = "place", value_name = "DIR")]
+    #[arg(long, alias = "place", value_name = "DIR")]
     pub(crate) location: Option<PathBuf>,
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ::tunnel::address::tcp_listener;
 use ::tunnel::{FarOptions, ProxyVersion, ServerAddress, ServerTls};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{Files, Running, log};
-use crate::cli::value;
+use crate::cli::value::{self, Word};
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
 
@@ -44,8 +44,8 @@ pub(super) struct Far {
     ///
     /// The server must be configured to trust it (proxy_protocol_networks in MariaDB and Percona Server), and cannot be
     /// reached by its socket then. MySQL does not support it.
-    #[arg(long, value_enum, value_name = "VERSION")]
-    proxy_protocol: Option<Proxy>,
+    #[arg(long, value_name = "VERSION", value_parser = value::word(PROXY_VERSIONS))]
+    proxy_protocol: Option<ProxyVersion>,
     /// Maximum number of server connections kept ready for the applications of one near end [default: as the near end
     /// says, but 16 where the server counts unused connections]
     ///
@@ -80,13 +80,8 @@ pub(super) struct Far {
     running: Running,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Proxy {
-    /// A line of text
-    V1,
-    /// Binary
-    V2,
-}
+const PROXY_VERSIONS: &[Word<ProxyVersion>] =
+    &[("v1", ProxyVersion::V1, "A line of text"), ("v2", ProxyVersion::V2, "Binary")];
 
 impl Far {
     pub(super) fn run(self) -> Result<Exit, Failure> {
@@ -113,10 +108,7 @@ impl Far {
             allow: self.allow.clone(),
             server_tls,
             plaintext_server: self.insecure_plaintext_server,
-            proxy: self.proxy_protocol.map(|version| match version {
-                Proxy::V1 => ProxyVersion::V1,
-                Proxy::V2 => ProxyVersion::V2,
-            }),
+            proxy: self.proxy_protocol,
             warm_max: self.warm_max,
             max_links: self.max_links as usize,
             max_handshakes: self.max_handshakes as usize,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use luks::backup::Repair as Plan;
 use luks::cryptsetup::Cryptsetup;
+use report::write_luks_header_changed;
 
 use super::super::key::KeySource;
 use crate::cli::change::Consent;
@@ -55,10 +56,7 @@ impl Repair {
         };
         self.consent.given(&text)?;
         let repaired = plan.run(&Cryptsetup::find()?, &self.key.read()?, save)?;
-        to_stdout(&|out| {
-            writeln!(out, "{}: header repaired; the key opens slot {}", self.device.display(), repaired.slot)?;
-            writeln!(out, "the previous header is in {}", repaired.saved.display())
-        })?;
+        to_stdout(&|out| Ok(write_luks_header_changed(&self.device, "repaired", &repaired, out)?))?;
         Ok(Exit::Clean)
     }
 }

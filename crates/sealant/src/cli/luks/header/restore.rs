@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
-use luks::Relation;
 use luks::backup::{RestorePlan, replaced_path};
 use luks::cryptsetup::Cryptsetup;
+use report::{luks_restore_messages, write_luks_header_changed};
 
 use super::super::key::KeySource;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, say};
 
 /// Restore a header backup to its volume
 ///
@@ -57,14 +57,9 @@ impl Restore {
         if !self.consent.given(&text)? {
             return Ok(Exit::Clean);
         }
-        if matches!(plan.relation, Some(Relation::Stale { .. })) {
-            warning("the backup has other key slots than the volume; keys that were removed since will open it again");
-        }
+        say(&luks_restore_messages(plan.relation.as_ref()));
         let restored = plan.run(&Cryptsetup::find()?, &self.key.read()?, &save)?;
-        to_stdout(&|out| {
-            writeln!(out, "{}: header restored; the key opens slot {}", self.device.display(), restored.slot)?;
-            writeln!(out, "the previous header is in {}", restored.saved.display())
-        })?;
+        to_stdout(&|out| Ok(write_luks_header_changed(&self.device, "restored", &restored, out)?))?;
         Ok(Exit::Clean)
     }
 

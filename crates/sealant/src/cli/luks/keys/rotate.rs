@@ -6,12 +6,13 @@ use clap::Args;
 use luks::RANDOM_KEY_ITERATIONS;
 use luks::cryptsetup::Cryptsetup;
 use luks::key::Rotation;
+use report::luks_stale_backup_messages;
 
 use super::iterations;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::{check_directory, to_stdout};
-use crate::output::message::{Failure, hint, warning};
+use crate::output::message::{Failure, say};
 
 /// Replace the key in a file with a new random one, and prove that the old key opens nothing any more
 ///
@@ -68,13 +69,7 @@ impl Rotate {
             return Ok(Exit::Clean);
         }
         let stale = rotation.run(&mut |stepped| to_stdout(&|out| writeln!(out, "{stepped}")).is_ok())?;
-        for path in &stale {
-            warning(&format!("{}: an older header backup, which the old key may still open", path.display()));
-        }
-        if stale.is_empty() {
-            return Ok(Exit::Clean);
-        }
-        hint("destroy them, and copies elsewhere; if the old key has leaked, only `sealant luks reencrypt` helps");
-        Ok(Exit::Findings)
+        say(&luks_stale_backup_messages(&stale));
+        Ok(if stale.is_empty() { Exit::Clean } else { Exit::Findings })
     }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use luks::key_source::Source;
 
 use super::vault::Vault;
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
@@ -24,17 +25,17 @@ pub(super) struct Serve {
     #[command(flatten)]
     vault: Vault,
     /// The file is on this device, such as a USB stick, which is mounted read-only to read it
-    #[arg(long, value_name = "DEVICE", requires = "file")]
-    on: Option<PathBuf>,
-    /// Seconds to wait for the file, its device, Vault or the command
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    wait: u64,
+    #[arg(long, alias = "on", value_name = "DEVICE", requires = "file")]
+    device: Option<PathBuf>,
+    /// How long to wait for the file, its device, Vault or the command
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::seconds(1, 3600))]
+    wait: Duration,
 }
 
 #[derive(Debug, Args)]
 #[group(multiple = false, conflicts_with = "vault_addr")]
 struct From {
-    /// File with the exact bytes of the key; with --on, its path on that device
+    /// File with the exact bytes of the key; with --device, its path on that device
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Program that writes the exact bytes of the key to its standard output; it gets no arguments
@@ -44,7 +45,7 @@ struct From {
 
 const END: &str = "\
 Examples:
-  sealant luks key serve --file data.key --on /dev/disk/by-label/KEYS | wc --bytes
+  sealant luks key serve --file data.key --device /dev/disk/by-label/KEYS | wc --bytes
   sealant luks key serve --command /etc/sealant/fetch-key | wc --bytes
   sealant luks key serve --vault-addr https://vault.example:8200 --vault-path secret/data/mysqldata \
     --vault-token-file /etc/sealant/vault-token --vault-ca /etc/sealant/vault-ca.pem | wc --bytes";
@@ -55,9 +56,9 @@ const EXITS: exit::Codes =
 impl Serve {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         if std::io::stdout().is_terminal() {
-            return Err(Failure::usage("a key is not written to a terminal"));
+            return Err(Failure::usage("standard output is a terminal; a key is written only to a pipe or a file"));
         }
-        let deadline = Instant::now() + Duration::from_secs(self.wait);
+        let deadline = Instant::now() + self.wait;
         let key = self.source()?.key(deadline)?;
         let written = key.write_to(&mut std::io::stdout().lock());
         written.map_err(|error| Failure::new(format!("the key was not taken: {error}")))?;
@@ -65,7 +66,7 @@ impl Serve {
     }
 
     fn source(&self) -> Result<Source, Failure> {
-        let source = match (self.from.file.clone(), self.from.command.clone(), self.on.clone()) {
+        let source = match (self.from.file.clone(), self.from.command.clone(), self.device.clone()) {
             (Some(file), _, Some(device)) => Some(Source::KeyDevice { device, file }),
             (Some(file), _, None) => Some(Source::File(file)),
             (None, Some(program), _) => Some(Source::Program(program)),

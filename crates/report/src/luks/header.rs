@@ -1,15 +1,11 @@
-//! Reports of `sealant luks`: human-readable tables, JSON for scripts.
+//! Headers and their backups: content, judgement, comparison, repair.
 
 use std::io::Write;
 use std::path::Path;
 
-use luks::backup::{Check, Manifest};
-use luks::boot::Checked;
-use luks::device::{MountPointGuard, Mounted, Opened};
+use luks::backup::{Check, Manifest, Restored};
 use luks::diff::Difference;
-use luks::plan::{Plan, Protection};
-use luks::{Finding, Report};
-use serde_json::json;
+use luks::{Finding, Readable, Relation, Report};
 
 use crate::text::{count, pad, visible};
 use crate::{Error, Message, json};
@@ -139,7 +135,7 @@ pub fn write_luks_slots(
     opened: &[(String, Option<u32>)],
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    for line in header.lines().iter().filter(|line| line.starts_with("slot ")) {
+    for line in header.slot_lines() {
         writeln!(out, "{line}")?;
     }
     for (file, slot) in opened {
@@ -152,127 +148,38 @@ fn opens(slot: Option<u32>, none: &str) -> String {
     slot.map_or_else(|| none.to_owned(), |slot| format!("opens slot {slot}"))
 }
 
-/// Writes the kernel's description of an open volume.
-///
-/// # Errors
-/// [`Error::Write`].
-pub fn write_luks_opened(name: &str, opened: &Opened, out: &mut dyn Write) -> Result<(), Error> {
-    let (status, state) = (&opened.status, if opened.already { "is open already" } else { "open" });
-    let flags = if status.flags.is_empty() { String::new() } else { format!(", {}", status.flags.join(", ")) };
-    Ok(writeln!(
-        out,
-        "/dev/mapper/{name}: {state}: LUKS volume {} on {}, {}, {} key bits, {}-byte sectors{flags}",
-        opened.uuid,
-        status.device.display(),
-        status.cipher,
-        status.key_bits,
-        status.sector_bytes
-    )?)
-}
-
-/// Writes the mount points of a volume.
-///
-/// # Errors
-/// [`Error::Write`].
-pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: &mut dyn Write) -> Result<(), Error> {
-    let state = match mounted {
-        Mounted::Before { .. } => "is mounted already",
-        Mounted::Now(MountPointGuard::Immutable) => "mounted; the directory below is immutable",
-        Mounted::Now(MountPointGuard::Permissions) => "mounted; the directory below is closed to all but root",
-    };
-    Ok(writeln!(out, "{}: /dev/mapper/{name} {state}", directory.display())?)
-}
-
-/// Ways in which data can still reach the disk below a mounted volume in plaintext.
+/// A warning if the backup of such a header would be as damaged as the volume.
 #[must_use]
-pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> {
-    let directory = directory.display();
-    match mounted {
-        Mounted::Now(MountPointGuard::Immutable) | Mounted::Before { hidden: None } => Vec::new(),
-        Mounted::Now(MountPointGuard::Permissions) => vec![Message::warning(format!(
-            "{directory}: its file system has no immutable flag; as root, a server could still write there in plaintext"
-        ))],
-        Mounted::Before { hidden: Some(name) } => vec![
-            Message::warning(format!("{directory}: {} lies in plaintext below the volume", name.to_string_lossy())),
-            Message::hint("stop the server, `sealant luks close --unmount`, `chattr -i`, move it, and mount again"),
-        ],
+pub fn luks_header_messages(readable: Readable) -> Vec<Message> {
+    match readable {
+        Readable::Yes => Vec::new(),
+        _ => vec![Message::warning(
+            "only one copy of the header is valid, and the backup is as damaged as the volume; see `sealant luks audit`",
+        )],
     }
 }
 
-/// Writes what would keep a server down at the next boot, as JSON for scripts, schema `sealant.luks-boot/1`.
+/// What restoring a backup of this relation to its volume brings back.
+#[must_use]
+pub fn luks_restore_messages(relation: Option<&Relation>) -> Vec<Message> {
+    match relation {
+        Some(Relation::Stale { .. }) => vec![Message::warning(
+            "the backup has other key slots than the volume; keys that were removed since will open it again",
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// Writes that the header of `device` was repaired or restored, as `done` says.
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_luks_boot_json(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
-    let (good, faults) = (&checked.good, &checked.faults);
-    let faults: Vec<_> = faults.iter().map(|fault| json!({"code": fault.code, "detail": fault.what})).collect();
-    json::pretty(&json!({"schema": "sealant.luks-boot/1", "good": good, "faults": faults}), out)
-}
-
-/// Writes the result as human-readable text.
-///
-/// # Errors
-/// [`Error::Write`].
-pub fn write_luks_boot_table(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
-    for line in &checked.good {
-        writeln!(out, "ok     {line}")?;
-    }
-    for fault in &checked.faults {
-        writeln!(out, "WRONG  {} ({})", fault.what, fault.code)?;
-    }
-    Ok(())
-}
-
-/// Writes a plan for encrypting a server's disk as JSON for scripts, schema `sealant.luks-plan/1`.
-///
-/// # Errors
-/// [`Error::Write`].
-pub fn write_luks_plan_json(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
-    let mut document = serde_json::to_value(plan)?;
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert("schema".to_owned(), json!("sealant.luks-plan/1"));
-    }
-    json::pretty(&document, out)
-}
-
-/// Writes the result as human-readable text.
-///
-/// # Errors
-/// [`Error::Write`].
-pub fn write_luks_plan_table(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
-    writeln!(out, "{:<10} {:<24} {:<10} {:<40} DISKS", "STATE", "WHAT", "MIB", "WHERE")?;
-    for path in plan.input.paths.iter().chain(&plan.input.swaps) {
-        let state = match &path.state {
-            Protection::Encrypted(_) => "encrypted",
-            Protection::Plain => "PLAIN",
-            Protection::Memory => "memory",
-            Protection::Unknown(_) => "UNKNOWN",
-        };
-        let mib = path.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.div_ceil(1 << 20).to_string());
-        writeln!(out, "{state:<10} {:<24} {mib:<10} {:<40} {}", path.role, path.path, path.chain.join(" on "))?;
-    }
-    if !plan.steps.is_empty() {
-        plan_steps(plan, out)?;
-    }
-    writeln!(out, "\nMind:")?;
-    for remark in &plan.remarks {
-        writeln!(out, "  - {remark}")?;
-    }
-    Ok(())
-}
-
-fn plan_steps(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
-    writeln!(out, "\nParameters:")?;
-    for choice in &plan.choices {
-        writeln!(out, "  {}: {}\n      {}", choice.what, choice.value, choice.why)?;
-    }
-    writeln!(out, "\nSpace: a new disk of at least {} MiB", plan.needed_bytes.div_ceil(1 << 20))?;
-    writeln!(out, "\nSteps:")?;
-    for (step, number) in plan.steps.iter().zip(1..) {
-        writeln!(out, "  {number}. {}", step.what)?;
-        if let Some(command) = &step.command {
-            writeln!(out, "       {command}")?;
-        }
-    }
-    Ok(())
+pub fn write_luks_header_changed(
+    device: &Path,
+    done: &str,
+    restored: &Restored,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    writeln!(out, "{}: header {done}; the key opens slot {}", device.display(), restored.slot)?;
+    Ok(writeln!(out, "the previous header is in {}", restored.saved.display())?)
 }
