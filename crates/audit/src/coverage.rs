@@ -38,6 +38,14 @@ pub struct Coverage {
     pub detail: String,
 }
 
+impl Coverage {
+    /// Whether it is a channel by which clients connect, rather than one between servers.
+    #[must_use]
+    pub fn is_client_channel(&self) -> bool {
+        self.location == DataState::InFlight && in_flight::is_client_channel(&self.artefact)
+    }
+}
+
 /// Whether data is at rest or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

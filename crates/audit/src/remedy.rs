@@ -195,7 +195,19 @@ impl Remedy {
     }
 }
 
+/// How statements begin that set a variable and change nothing else.
+const SETTING: [&str; 2] = ["SET PERSIST ", "SET GLOBAL "];
+
 impl Step {
+    /// Whether it is a statement that only sets a variable, and has nothing to be filled in.
+    #[must_use]
+    pub fn sets_variable(&self) -> bool {
+        match &self.action {
+            Action::Statement { sql } => SETTING.iter().any(|begin| sql.starts_with(begin)) && !sql.contains('…'),
+            _ => false,
+        }
+    }
+
     /// Whether it can be pasted into a shell or client.
     #[must_use]
     pub const fn is_command(&self) -> bool {

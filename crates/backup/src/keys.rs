@@ -1,9 +1,15 @@
 //! Tests whether keys open a backup, from its manifest alone.
 
+use agefile::Identity;
 use archive::Manifest;
 use innodb::keys::KeySource;
 
-use crate::{heads::Logs, run::key_check};
+use crate::{
+    Error, Repository,
+    heads::Logs,
+    restore::{self, BackupSelector, JudgedReceipt},
+    run::key_check,
+};
 
 /// Result of a test of keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +18,23 @@ pub struct KeyCheck {
     pub needed: u64,
     /// Those that no given key decrypts.
     pub missing: Vec<String>,
+}
+
+/// Opens the newest backup of a host, or one by its number, and tests keys on everything in its manifest.
+///
+/// # Errors
+/// [`Error::NoBackup`], and any other error of reading receipt and manifest.
+pub fn check_backup(
+    repository: &Repository,
+    host: &str,
+    selector: BackupSelector,
+    identities: &[Identity],
+    keys: &dyn KeySource,
+) -> Result<(JudgedReceipt, KeyCheck), Error> {
+    let judged = restore::open(repository, host, selector, None, None)?;
+    let manifest = judged.manifest(repository, identities)?;
+    let checked = check(&manifest, keys);
+    Ok((judged, checked))
 }
 
 /// Tests keys on everything in a manifest that needs one.

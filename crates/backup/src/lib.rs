@@ -46,4 +46,3 @@ pub use crate::keeper::Keeper;
 pub use crate::location::{BucketOptions, Location, bucket_policy};
 pub use crate::outcome::Outcome;
 pub use crate::repository::Repository;
-pub use store::s3::SCHEME as BUCKET_SCHEME;

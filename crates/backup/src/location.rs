@@ -70,6 +70,18 @@ impl Location {
         Ok(Self::Directory(PathBuf::from(path)))
     }
 
+    /// The repository that a command line names: a bucket with these options, or else a directory, for which they have
+    /// no meaning.
+    ///
+    /// # Errors
+    /// What is wrong with the bucket's URL or the options.
+    pub fn named(repository: &Path, options: BucketOptions) -> Result<Self, String> {
+        match repository.to_str().filter(|text| text.starts_with(SCHEME)) {
+            Some(url) => Self::parse(url, options),
+            None => Ok(Self::from(repository)),
+        }
+    }
+
     /// Opens the store.
     ///
     /// # Errors

@@ -70,6 +70,14 @@ pub struct ExperimentRecord {
     pub notes: Vec<String>,
 }
 
+impl ArmRecord {
+    /// Whether this program did the work, rather than one that it is compared with.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.name.starts_with("sealant")
+    }
+}
+
 /// One arm.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ArmRecord {

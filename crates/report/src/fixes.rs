@@ -11,9 +11,6 @@ use crate::group::{Group, by_check};
 use crate::text::visible;
 use crate::{Error, labels};
 
-/// Prefixes of statements that the script executes; it writes every other statement as a comment.
-const ACTIVE: [&str; 2] = ["SET PERSIST ", "SET GLOBAL "];
-
 const EXPLANATION: &str = "\
 # Read it before you run it. It runs statements that set variables, and no more: whatever rebuilds tables, changes accounts,
 # keys or files, restarts the server or needs a decision is a comment. Remove the \"# \" of what you want.
@@ -84,15 +81,12 @@ fn remedy(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the script executes a step.
+/// Whether the script executes a step; it writes every other one as a comment.
 fn is_active(step: &Step) -> bool {
     match &step.action {
-        // The client parses a backslash as the start of its own commands; `…` marks what the user has to fill in.
+        // The client parses a backslash as the start of its own commands.
         Action::Statement { sql } => {
-            step.once.is_none()
-                && ACTIVE.iter().any(|begin| sql.starts_with(begin))
-                && visible(sql) == *sql
-                && !sql.contains(['\\', '…'])
+            step.once.is_none() && step.sets_variable() && visible(sql) == *sql && !sql.contains('\\')
         }
         Action::Note { .. } => true,
         _ => false,

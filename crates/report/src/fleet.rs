@@ -14,6 +14,8 @@ use crate::text::{count, number};
 pub(crate) struct Row<'a> {
     /// At rest or in flight.
     pub(crate) location: DataState,
+    /// Whether it is a channel by which clients connect.
+    pub(crate) is_client_channel: bool,
     /// Kind of artefact, or name of the channel.
     pub(crate) artefact: &'a str,
     /// State, combined over all servers.
@@ -49,6 +51,7 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
         let detail = one.detail.clone();
         return Row {
             location: one.location,
+            is_client_channel: one.is_client_channel(),
             artefact: &one.artefact,
             state: one.state,
             layer: one.layer,
@@ -60,7 +63,15 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
     let layers = same.iter().map(|c| c.layer).filter(|layer| *layer != Layer::None);
     let layer = if state == CoverageState::Clear { Layer::None } else { layers.max().unwrap_or(Layer::None) };
     let grade = same.iter().filter_map(|c| c.grade).min();
-    Row { location: first.location, artefact: &first.artefact, state, layer, grade, detail: tally(same) }
+    Row {
+        location: first.location,
+        is_client_channel: first.is_client_channel(),
+        artefact: &first.artefact,
+        state,
+        layer,
+        grade,
+        detail: tally(same),
+    }
 }
 
 /// The combination of several states; absent ones do not count.

@@ -5,6 +5,9 @@ use std::io::Read;
 
 use zeroize::Zeroizing;
 
+/// Environment variable with the credentials, on servers that pass them there.
+pub const REMOTE_AUTH: &str = "WSREP_SST_OPT_REMOTE_AUTH";
+
 /// Maximum length of the input.
 const MAX_BYTES: u64 = 64 << 10;
 

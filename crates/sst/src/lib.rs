@@ -33,13 +33,13 @@ mod trust;
 
 pub use crate::{
     arguments::{Arguments, Role},
-    auth::remote_auth,
+    auth::{REMOTE_AUTH, remote_auth},
     error::Error,
     layout::Layout,
     options::Options,
     parent::{Parent, listening_on},
     position::Position,
-    report::Report,
+    report::{Report, log_line},
     run::{run, watch},
     server_pipe::ServerPipe,
 };

@@ -23,12 +23,21 @@ struct ChannelRow {
     detail: String,
 }
 
+/// Channels by which clients connect; the others are between servers.
+const CLIENT_CHANNELS: [&str; 3] = ["client connections", "administrative port", "X Protocol"];
+
+/// Whether clients connect by this channel, which [`rows`] has named.
+pub(super) fn is_client_channel(name: &str) -> bool {
+    CLIENT_CHANNELS.contains(&name)
+}
+
 /// A row for each network channel.
 pub(super) fn rows(facts: &Facts) -> Vec<Coverage> {
+    let [client_connections, administrative_port, x_protocol_port] = CLIENT_CHANNELS;
     let rows = [
-        ("client connections", clients(facts)),
-        ("administrative port", admin(facts)),
-        ("X Protocol", x_protocol(facts)),
+        (client_connections, clients(facts)),
+        (administrative_port, admin(facts)),
+        (x_protocol_port, x_protocol(facts)),
         ("replication in", replication_in(facts)),
         ("replication out", replication_out(facts)),
         ("Group Replication", group_replication(facts)),

@@ -78,7 +78,7 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         let (label, text) = (visible(&arm.name).into_owned(), figure(rate.estimate));
         let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
         arms.push((label.clone(), text.clone(), interval, format!("{:.3}", time_of(experiment, arm))));
-        bars.push(Bar { ours: label.starts_with("sealant"), label, figure: rate, text });
+        bars.push(Bar { ours: arm.is_ours(), label, figure: rate, text });
     }
     let ratios = experiment.ratios.iter().map(|ratio| {
         let figures = &ratio.ratio;

@@ -114,17 +114,13 @@ struct Subject<'a> {
 pub(super) fn draw(rows: &[Row<'_>], server: &str, product: &str) -> Vec<Picture> {
     let there =
         |location| rows.iter().filter(move |row| row.location == location && row.state != CoverageState::Absent);
-    let (left, right) = there(DataState::InFlight).partition(|row| is_client_side(row.artefact));
+    // Channels of clients are at the left, those between servers at the right.
+    let (left, right) = there(DataState::InFlight).partition(|row| row.is_client_channel);
     let subject = Subject { left, right, rest: there(DataState::AtRest).collect(), server, product };
     if subject.left.is_empty() && subject.right.is_empty() && subject.rest.is_empty() {
         return Vec::new();
     }
     vec![subject.wide(), subject.narrow()]
-}
-
-/// Channels of clients are at the left, those between servers at the right.
-fn is_client_side(artefact: &str) -> bool {
-    ["client", "admin", "x protocol", "connections", "mysqlx"].iter().any(|word| artefact.to_lowercase().contains(word))
 }
 
 impl Subject<'_> {

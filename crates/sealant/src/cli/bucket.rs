@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::backup::{BUCKET_SCHEME, BucketOptions, Location};
+use ::backup::{BucketOptions, Location};
 use clap::Args;
 
 use crate::output::message::Failure;
@@ -29,9 +29,6 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// The repository that is named: a directory, or a bucket with these options.
     pub(crate) fn location(&self, repository: &Path) -> Result<Location, Failure> {
-        let Some(url) = repository.to_str().filter(|text| text.starts_with(BUCKET_SCHEME)) else {
-            return Ok(Location::from(repository));
-        };
         let options = BucketOptions {
             endpoint: self.endpoint.clone(),
             region: self.region.clone(),
@@ -39,6 +36,6 @@ impl Bucket {
             credentials: self.credentials.clone(),
             ..BucketOptions::default()
         };
-        Location::parse(url, options).map_err(Failure::usage)
+        Location::named(repository, options).map_err(Failure::usage)
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use ::sst::{Arguments, Error, Report, ServerPipe, watch};
+use ::sst::{Arguments, Error, REMOTE_AUTH, Report, ServerPipe, log_line, watch};
 use clap::Args;
 
 use crate::exit::Exit;
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> ExitCode
     let server_pipe = Arc::new(ServerPipe::new(Box::new(std::io::stdout()), arguments.progress));
     watch(&arguments, std::io::stdout(), Arc::clone(&server_pipe), end(name.clone()));
     let said = |text: &str| log("INFO", &name, text);
-    let auth = std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok();
+    let auth = std::env::var(REMOTE_AUTH).ok();
     match ::sst::run(&arguments, auth, std::io::stdin(), &server_pipe, &Report(&said)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -69,8 +69,8 @@ fn end(name: String) -> impl FnOnce(Error) + Send {
     }
 }
 
-/// Writes a line in the form of the servers' own methods.
+/// Writes a line to the server's error log.
 fn log(level: &str, name: &str, text: &str) {
     let now = jiff::Zoned::now().strftime("%Y%m%d %H:%M:%S%.3f").to_string();
-    whole_line(&format!("WSREP_SST: [{level}] {name}: {} ({now})", one_line(text)));
+    whole_line(&log_line(level, name, &one_line(text), &now));
 }

@@ -145,3 +145,17 @@ impl Outputs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_but_the_table_can_be_written_to_a_file_of_its_own() {
+        let command = Outputs::augment_args(clap::Command::new("audit"));
+        for format in Format::all().filter(|format| *format != Format::Table) {
+            let mut options = command.get_arguments().filter_map(clap::Arg::get_long);
+            assert!(options.any(|option| option == format.name()), "{}", format.name());
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::backup::keys::check_backup;
 use ::backup::restore::BackupSelector;
 use clap::{Args, Subcommand};
 use report::{key_check_message, write_key_check_table};
@@ -67,9 +68,8 @@ impl Check {
         }
         let (config, repository) = self.config.open()?;
         let identities = ::backup::config::identities(&self.identity)?;
-        let judged = ::backup::restore::open(&repository, &config.host, self.backup, None, None)?;
-        let manifest = judged.manifest(&repository, &identities)?;
-        let check = ::backup::keys::check(&manifest, &self.keys.read(None)?);
+        let keys = self.keys.read(None)?;
+        let (judged, check) = check_backup(&repository, &config.host, self.backup, &identities, &keys)?;
         to_stdout(&|out| write_key_check_table(&check, out).map_err(std::io::Error::from))?;
         say(&[key_check_message(&judged, &check)]);
         Ok(if check.missing.is_empty() { Exit::Clean } else { Exit::Findings })
