@@ -38,7 +38,7 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
     server.sql("DROP TABLE demo.inside; ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("changed");
     server.stop().expect("it stops");
     let second = files(server.datadir());
-    let next = backups.backup(&["run"]).is(0).says("goes on from 1");
+    let next = backups.backup(&["run"]).is(0).says("continues from 1");
     assert!(next.number("/bytes/changed") < full.number("/bytes/changed"), "{}", next.json);
     assert_eq!(next.number("/pages/damaged") + next.number("/pages/unproven"), 0);
 
@@ -253,7 +253,7 @@ fn mariadb_is_restored_to_the_byte_from_full_and_incremental_backups() {
         .expect("changed");
     server.stop().expect("it stops");
     let second = files(server.datadir());
-    backups.backup(&["run"]).is(0).says("goes on from 1");
+    backups.backup(&["run"]).is(0).says("continues from 1");
 
     let into = [1, 2].map(|number| backups.path(&format!("into{number}")));
     backups.restore("1", &into[0], &keys).is(0);

@@ -58,7 +58,7 @@ fn kept_backups_restore_and_the_others_are_removed() {
     backups.restore("3", &backups.path("third"), &keys).is(1).says("has no backup 3");
 
     // The chain continues. Of two backups of today, the newer one is kept.
-    backups.backup(&["run"]).is(0).says("goes on from 5");
+    backups.backup(&["run"]).is(0).says("continues from 5");
     backups.backup(&check).is(0);
     let pruned = backups.backup(&["prune", "--yes"]).is(0);
     assert_eq!((numbers(&pruned.json, "/hosts/0/kept"), pruned.number("/pruned/backups")), (vec![2, 4, 6], 1));

@@ -26,7 +26,7 @@ fn a_bucket_stores_backups_like_a_directory() {
     server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
     server.stop().expect("it stops");
     let second = files(server.datadir());
-    backups.backup(&["run"]).is(0).says("goes on from 1");
+    backups.backup(&["run"]).is(0).says("continues from 1");
 
     let list = backups.backup(&["list"]).is(0);
     assert_eq!(list.json["backups"].as_array().map(Vec::len), Some(2), "{}", list.json);
@@ -61,7 +61,7 @@ fn a_host_that_may_only_put_objects_makes_incremental_backups() {
     server.start().expect("it starts");
     server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
     server.stop().expect("it stops");
-    backups.backup(&["run"]).is(0).says("goes on from 1");
+    backups.backup(&["run"]).is(0).says("continues from 1");
     let asked: Vec<String> = s3.access_log().split_off(before);
     assert!(asked.len() > 6, "{asked:?}");
     for line in &asked {
@@ -131,7 +131,7 @@ fn every_role_does_what_the_printed_policy_allows() {
     let config = backups.configure_user("checker", &s3, &dba);
     let check = ended(sealant().args(["backup", "check", "all", "--objects", "--json", "--config"]).arg(&config)).is(0);
     assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
-    backups.backup(&["run"]).is(0).says("goes on from 3");
+    backups.backup(&["run"]).is(0).says("continues from 3");
 }
 
 const HOST_ONLY: &str = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ["host"]},

@@ -283,7 +283,7 @@ fn an_interrupted_migration_goes_on_or_is_given_up() {
     run.signal("-INT");
     let (code, said) = run.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("error: stopped before the end") && said.contains("the same command goes on"), "{said}");
+    assert!(said.contains("error: stopped before the end") && said.contains("the same command resumes"), "{said}");
 
     let mut run = Running::start(&pair, "run", &["--until", "forever"]);
     run.until_it_says("every row is copied");
@@ -320,7 +320,7 @@ fn a_killed_cut_over(pair: &Pair) {
     assert_eq!(cut_over.end().0, None);
     assert!(is_read_only(pair));
     ends(pair, "status", &[], 0, &["a cut-over was interrupted", "super_read_only", "sealant migrate abort gives"]);
-    ends(pair, "run", &[], 1, &["a cut-over was interrupted", "sealant migrate cutover goes on"]);
+    ends(pair, "run", &[], 1, &["a cut-over was interrupted", "sealant migrate cutover resumes"]);
 }
 
 #[test]

@@ -12,22 +12,20 @@ use server::{Connection, error_code, quote};
 
 use crate::{
     Error, Event, Phase, Progress, Side, Table, Work,
-    barrier::wait_until_visible,
-    copy::{
-        gate::{Chunk, Gate},
-        table::MovedTable,
-    },
+    chunk_map::{Chunk, ChunkMap, Copied},
     definitions::{self, Compare},
     journal,
     key::Key,
-    link,
+    link::{self, variable},
+    moved_table::MovedTable,
     position::{self, Position, Tracking},
     preflight::{Link, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
     settings::Settings,
-    shared::{Copied, Shared},
+    shared::Shared,
     state,
     stream::Follower,
+    visibility::wait_until_visible,
 };
 
 /// Name of the lock at the target.
@@ -35,7 +33,7 @@ pub(crate) const LOCK: &str = "sealant-migrate";
 /// Longest wait for the lock of a run that has just ended.
 const LOCK_SECONDS: u64 = 10;
 /// Time between signs of life, and between reports of progress.
-const BEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Pause between looks at whether something has come, or a run was stopped.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -119,15 +117,6 @@ fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error
     if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
 }
 
-/// A global variable; empty if the server does not have it.
-pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> Result<String, Error> {
-    match connection.query(&format!("SELECT @@GLOBAL.{name}")) {
-        Ok(rows) => Ok(rows.scalar().unwrap_or_default().to_owned()),
-        Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(String::new()),
-        Err(error) => Err(Error::at(side)(error)),
-    }
-}
-
 /// How the source's transactions can be told apart, if it is followed from now on.
 fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
     let mode = variable(source, Side::Source, "gtid_mode")?;
@@ -166,7 +155,7 @@ fn begun(
     state::run(target)?.ok_or(Error::State { what: "run" })
 }
 
-/// Checks that a migration that was begun can go on from this source.
+/// Checks that a migration can resume with this source.
 fn resumed(
     run: state::Run,
     source: &mut Connection,
@@ -212,9 +201,9 @@ fn read_state(
             chunks.push(stored.chunk);
         }
     }
-    let gates = loaded.into_iter().map(Gate::resumed).collect();
+    let chunk_maps = loaded.into_iter().map(ChunkMap::resumed).collect();
     let start = state::position(target, tables)?;
-    let shared = Shared::new(epoch, run, gates, watched, copied, start);
+    let shared = Shared::new(epoch, run, chunk_maps, watched, copied, start);
     // The position was stored after its transactions were delivered, not after they were visible.
     let barrier = shared.lock().begun.barrier();
     wait_until_visible(source, &shared, tables, &barrier)?;
@@ -236,7 +225,7 @@ fn opened(settings: &Settings, source: &Connection) -> String {
 
 /// How the source prints numbers of JSON.
 fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
-    // The session's character set is binary, of which no JSON is made.
+    // JSON is not made from the session's character set, binary.
     let sql = "SELECT CAST(CAST(_utf8mb4'[1.0]' AS JSON) AS CHAR)";
     let rows = source.query(sql).map_err(Error::at(Side::Source))?;
     Ok(if rows.scalar() == Some("[1]") { WholeDoubles::AsIntegers } else { WholeDoubles::WithPoint })
@@ -251,15 +240,15 @@ fn server_id() -> u32 {
 
 impl Active<'_> {
     /// Each second: shows that the run is alive, and keeps both locks. Ends the run if the caller wants that.
-    pub(crate) fn beat(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    pub(crate) fn heartbeat(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         if self.settings.stopped() || self.shared.has_ended() {
             return Err(Error::Stopped);
         }
-        if self.beaten.elapsed() < BEAT {
+        if self.beaten.elapsed() < HEARTBEAT {
             return Ok(());
         }
         self.beaten = Instant::now();
-        state::beat(&mut self.target)?;
+        state::heartbeat(&mut self.target)?;
         let lag = self.lag()?;
         self.report_tables(events);
         events(Event::Progress(self.progress(lag)));
@@ -277,7 +266,7 @@ impl Active<'_> {
         self.pace.restart();
     }
 
-    /// Reports the tables of which every row was copied since the last call.
+    /// Reports the tables that were completed since the last call.
     pub(crate) fn report_tables(&self, events: &mut dyn FnMut(Event)) {
         let completed = self.shared.lock().take_completed();
         for (number, copied) in completed {
@@ -292,37 +281,37 @@ impl Active<'_> {
         let end = position::end(&mut self.source, self.shared.tracking)?;
         let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::at(Side::Source))?;
         let now: u64 = rows.scalar().and_then(|text| text.parse().ok()).unwrap_or(0);
-        let following = self.shared.lock();
-        if following.applied.covers(&end, self.shared.tracking) {
+        let state = self.shared.lock();
+        if state.applied.covers(&end, self.shared.tracking) {
             return Ok(Some(Duration::ZERO));
         }
-        let applied = u64::from(following.applied_time);
+        let applied = u64::from(state.applied_time);
         Ok((applied > 0).then(|| Duration::from_secs(now.saturating_sub(applied))))
     }
 
     fn progress(&mut self, lag: Option<Duration>) -> Progress {
-        let following = self.shared.lock();
-        let chunks: usize = following.gates.iter().map(|gate| gate.chunks().len()).sum();
-        let verified_chunks = following.watched.len();
-        let (done_bytes, total_bytes) = progress::bytes(self.tables, &following);
+        let state = self.shared.lock();
+        let chunks: usize = state.chunk_maps.iter().map(|map| map.chunks().len()).sum();
+        let verified_chunks = state.watched.len();
+        let (done_bytes, total_bytes) = progress::bytes(self.tables, &state);
         let (done, total) = match self.work {
             Work::Compare => (as_u64(verified_chunks), as_u64(chunks)),
             Work::Copy | Work::Follow => (done_bytes, total_bytes),
         };
-        let copied_bytes = following.copied_now.bytes;
-        let [waits_for_target, waits_for_source] = following.waits;
+        let copied_bytes = state.copied_now.bytes;
+        let [waits_for_target, waits_for_source] = state.waits;
         self.pace.note(Instant::now(), Sample { copied_bytes, done, waits_for_target, waits_for_source });
         let copies = self.work == Work::Copy;
         Progress {
             phase: self.phase,
             work: self.work,
-            copied_rows: following.copied_now.rows,
+            copied_rows: state.copied_now.rows,
             copied_bytes,
             done_bytes,
             total_bytes,
             bytes_per_second: self.pace.bytes_per_second(),
             limited_by: self.pace.limited_by().filter(|_| copies),
-            applied_rows: following.applied_rows,
+            applied_rows: state.applied_rows,
             lag,
             chunks,
             verified_chunks,
@@ -334,7 +323,7 @@ impl Active<'_> {
     pub(crate) fn catch_up(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         let end = position::end(&mut self.source, self.shared.tracking)?;
         while !self.shared.is_applied_within(&end, POLL)? {
-            self.beat(events)?;
+            self.heartbeat(events)?;
         }
         Ok(())
     }
@@ -344,7 +333,7 @@ impl Active<'_> {
     pub(crate) fn skip_old_changes(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         let end = &self.shared.old_until;
         while !self.shared.lock().delivered.has_reached(&end.file, end.position) {
-            self.beat(events)?;
+            self.heartbeat(events)?;
             self.shared.sleep(POLL)?;
         }
         Ok(())
@@ -363,10 +352,10 @@ impl Active<'_> {
 
     /// The chunks that were not compared, or have changed since then.
     pub(crate) fn unverified(&self) -> Vec<(usize, Chunk<Key>)> {
-        let following = self.shared.lock();
-        let all = following.gates.iter().enumerate();
-        all.flat_map(|(table, gate)| gate.chunks().iter().map(move |chunk| (table, chunk)))
-            .filter(|(table, chunk)| !following.watched.contains(&(*table, chunk.number)))
+        let state = self.shared.lock();
+        let all = state.chunk_maps.iter().enumerate();
+        all.flat_map(|(table, map)| map.chunks().iter().map(move |chunk| (table, chunk)))
+            .filter(|(table, chunk)| !state.watched.contains(&(*table, chunk.number)))
             .map(|(table, chunk)| (table, chunk.clone()))
             .collect()
     }

@@ -1,4 +1,4 @@
-//! The barrier: transactions of which the stream has delivered something are visible to the next read.
+//! The barrier: every transaction that the stream has begun to deliver is visible to the next read.
 //!
 //! A transaction is in the log before it is visible. Where the source has GTIDs, it says which of them it has executed.
 //! Elsewhere a shared lock on a row of the newest transaction waits for it: InnoDB makes a transaction visible before it
@@ -6,34 +6,16 @@
 //! then. A row that the transaction has deleted is still there, marked, and locked. Measured on 5.7.22, 8.0.33 and 9.7.4:
 //! plain reads missed 248 of 74,552 logged transactions, reads after the lock none.
 
-use std::time::{Duration, Instant};
-
 use binlog::replica::LogPosition;
 use replication::gtid::mysql::GtidSet;
-use server::{Connection, error_code, quote};
 
 use crate::{
-    Error, Side,
-    copy::table::MovedTable,
     key::Key,
-    position::{Position, Tracking},
-    shared::Shared,
+    position::{ChangedRow, Position, Tracking},
 };
 
-/// Longest wait until delivered transactions are visible. It takes milliseconds.
-const LONGEST: Duration = Duration::from_secs(60);
-const POLL: Duration = Duration::from_millis(2);
 
-/// A row that a transaction has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChangedRow {
-    /// Number of its table.
-    pub(crate) table: usize,
-    /// Its identity, before or after the change.
-    pub(crate) key: Key,
-}
-
-/// The transactions of which the stream has delivered something.
+/// The transactions that the stream has begun to deliver.
 #[derive(Clone, Debug)]
 pub(crate) struct Begun {
     tracking: Tracking,
@@ -100,63 +82,6 @@ pub(crate) enum Barrier {
     Gtids(GtidSet),
     /// Until the transaction that has changed the row is visible, with all before it.
     Row(Option<ChangedRow>),
-}
-
-/// Returns when everything before the barrier is visible to new snapshots.
-///
-/// # Errors
-/// [`Error::NotVisible`].
-pub(crate) fn wait_until_visible(
-    source: &mut Connection,
-    shared: &Shared,
-    tables: &[MovedTable],
-    barrier: &Barrier,
-) -> Result<(), Error> {
-    match barrier {
-        Barrier::Gtids(gtids) => wait_until_executed(source, shared, gtids),
-        Barrier::Row(None) => Ok(()),
-        Barrier::Row(Some(row)) => wait_for_row(source, shared, tables, row.clone()),
-    }
-}
-
-fn wait_until_executed(source: &mut Connection, shared: &Shared, gtids: &GtidSet) -> Result<(), Error> {
-    let began = Instant::now();
-    let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", quote::text(&gtids.to_string()));
-    loop {
-        let rows = source.query(&sql).map_err(Error::at(Side::Source))?;
-        if rows.scalar() == Some("1") {
-            return Ok(());
-        }
-        wait_on(shared, began)?;
-    }
-}
-
-fn wait_for_row(
-    source: &mut Connection,
-    shared: &Shared,
-    tables: &[MovedTable],
-    mut row: ChangedRow,
-) -> Result<(), Error> {
-    let began = Instant::now();
-    loop {
-        let table = tables.get(row.table).ok_or(Error::State { what: "position" })?;
-        match source.query(&table.lock(&row.key)) {
-            Ok(_) => return Ok(()),
-            // A later transaction may hold the row for long. If there is a newer one in the log, its row will do.
-            Err(server::Error::Server { code: error_code::LOCK_WAIT_TIMEOUT | error_code::LOCK_DEADLOCK, .. }) => {
-                wait_on(shared, began)?;
-                row = shared.lock().begun.row().cloned().unwrap_or(row);
-            }
-            Err(error) => return Err(Error::at(Side::Source)(error)),
-        }
-    }
-}
-
-fn wait_on(shared: &Shared, began: Instant) -> Result<(), Error> {
-    if began.elapsed() > LONGEST {
-        return Err(Error::NotVisible { seconds: LONGEST.as_secs() });
-    }
-    shared.sleep(POLL)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The cut-over: the source takes no more writes, the target gets the last ones, and everything is compared.
+//! The cut-over: the source becomes read-only, the target gets the last writes, and everything is compared.
 //!
-//! Each step is stored before and after it is done, so that the same call goes on after a kill. Until the last one,
+//! Each step is stored before and after it is done, so that the same call resumes after a kill. Until the last one,
 //! `abort` undoes all.
 
 use std::{
@@ -16,16 +16,16 @@ use server::{
 
 use crate::{
     Error, Event, Phase, Side,
-    active::{Active, lock_target, moved_tables, variable, with_stream},
+    active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions::{self, Compare},
-    fence::{Before, Fence, may_fence, same_server},
-    link::{self, Server},
+    fence::{SavedSettings, Fence, may_fence},
+    link::{self, Server, same_server, variable},
     position::{self, Position, Tracking},
     run::verify_changed,
     settings::Settings,
     state,
-    verify::Hot,
+    verify::OnChange,
 };
 
 /// Rounds of comparing what has changed before writes are blocked.
@@ -47,7 +47,7 @@ pub struct CutOver {
 /// Fences the source with `super_read_only`, applies and compares the rest, and leaves the target ready for writes.
 ///
 /// # Errors
-/// [`Error::NotReady`], [`Error::Divergence`] and others. The source takes writes again then, except with
+/// [`Error::NotReady`], [`Error::Divergence`] and others. The source is writable again then, except with
 /// [`Error::StillFenced`]; the same call, or [`abort`], repairs that.
 pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
     let stored = state::run(&mut link::target(&settings.target)?)?;
@@ -66,7 +66,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         no_replication(&mut control)?;
         nothing_prepared(&mut control)?;
         compare_before(active, events)?;
-        let fence = Fence::new(&settings.source, Before::read(&mut control)?);
+        let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
         let shared = active.shared;
         let ended = thread::scope(|threads| {
             threads.spawn(|| fence.guard(settings, shared));
@@ -83,7 +83,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
 /// Lifts the fence of a cut-over that was killed, so that writes are not blocked while most is compared.
 fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), Error> {
     let run = state::run(target)?.ok_or(Error::NotBegun)?;
-    let Some(before) = Before::parse(&run.fence) else { return Ok(()) };
+    let Some(before) = SavedSettings::parse(&run.fence) else { return Ok(()) };
     before.restore(source)?;
     state::set_lifted(target)
 }
@@ -106,11 +106,11 @@ fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
     Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() })
 }
 
-/// Everything that can be compared while writes go on, so that little is left for the time without them.
+/// Compares what it can while clients write, so that little is left for the time when they cannot.
 fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
     for _ in 0..ROUNDS {
         active.catch_up(events)?;
-        verify_changed(active, Hot::Leave, events)?;
+        verify_changed(active, OnChange::Defer, events)?;
         if active.unverified().is_empty() {
             break;
         }
@@ -177,7 +177,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     active.wait_applied(&end)?;
     state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end.log))])?;
     step(active, "drained", "", events)?;
-    verify_changed(active, Hot::Divide, events)?;
+    verify_changed(active, OnChange::Split, events)?;
     if !active.unverified().is_empty() {
         return Err(Error::NotReady { what: "rows still change at the source".to_owned() });
     }
@@ -194,7 +194,7 @@ fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, e
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
         Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),
-        // It may be stored although its answer is lost. Writes must not go on at both ends.
+        // It may be stored although its answer is lost. Both servers must never be writable.
         Err(error) => {
             let phase = phase_of_new_session(active).map_err(|_| fence.before.still_fenced(&error))?;
             if phase != Some(Phase::Switched) {
@@ -225,7 +225,7 @@ fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Res
     Ok(())
 }
 
-/// Lets the source take writes again, first of all.
+/// Makes the source writable again before anything else.
 fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> Result<(), Error> {
     fence.lift(source)?;
     // Without it the next call lifts the fence once more; why the cut-over failed matters more.
@@ -247,7 +247,7 @@ fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Er
     Ok(Position { log, ..position::end(source, tracking)? })
 }
 
-/// AUTO_INCREMENT goes on where the source was, even if its newest rows were deleted.
+/// AUTO_INCREMENT continues from the source's counter, even if its newest rows were deleted.
 fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), Error> {
     match source.query(FRESH_STATISTICS) {
         // Older servers have no cache of these counters.
@@ -258,7 +258,7 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
                WHERE auto_increment IS NOT NULL";
     let counters = source.query(sql).map_err(Error::at(Side::Source))?;
     for row in 0..counters.rows.len() {
-        let named = |moved: &&crate::copy::table::MovedTable| {
+        let named = |moved: &&crate::moved_table::MovedTable| {
             counters.value(row, "s") == Some(&moved.table.schema) && counters.value(row, "n") == Some(&moved.table.name)
         };
         let counter = counters.value(row, "c").and_then(|text| text.parse::<u64>().ok());
@@ -283,7 +283,7 @@ pub fn finish(target: &Server) -> Result<(), Error> {
     }
 }
 
-/// Gives a migration up: the source takes writes as before, and the state at the target is removed. The source is
+/// Gives a migration up: the source is writable as before, and the state at the target is removed. The source is
 /// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects at
 /// the source, which must be the tables of the migration.
 ///

@@ -9,14 +9,14 @@ use crate::catalog::Catalog;
 /// Whether a table is encrypted where it rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rest {
+pub enum AtRest {
     /// It is not.
     Clear,
     /// It is.
     Encrypted,
 }
 
-impl Rest {
+impl AtRest {
     const fn from_flag(encrypted: bool) -> Self {
         if encrypted { Self::Encrypted } else { Self::Clear }
     }
@@ -47,9 +47,9 @@ pub struct Entry {
     /// `schema.table`.
     pub table: String,
     /// Its state at the source, by the list of tablespaces.
-    pub source: Rest,
+    pub source: AtRest,
     /// Its state at the target.
-    pub target: Rest,
+    pub target: AtRest,
     /// How the state at the target is known.
     pub grade: Grade,
 }
@@ -67,8 +67,8 @@ impl Entry {
 pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
     let entry = |table: &crate::catalog::Table| Entry {
         table: table.label(),
-        source: Rest::from_flag(table.encrypted),
-        target: Rest::from_flag(table.is_innodb() && (encrypt || table.encrypted)),
+        source: AtRest::from_flag(table.encrypted),
+        target: AtRest::from_flag(table.is_innodb() && (encrypt || table.encrypted)),
         grade: Grade::Planned,
     };
     source.tables.iter().map(entry).collect()
@@ -81,8 +81,8 @@ pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
         target.tables.iter().filter(|table| table.encrypted).map(crate::catalog::Table::full_name).collect();
     let entry = |table: &crate::catalog::Table| Entry {
         table: table.label(),
-        source: Rest::from_flag(table.encrypted),
-        target: Rest::from_flag(encrypted.contains(&table.full_name())),
+        source: AtRest::from_flag(table.encrypted),
+        target: AtRest::from_flag(encrypted.contains(&table.full_name())),
         grade: Grade::Reported,
     };
     source.tables.iter().map(entry).collect()
@@ -109,6 +109,6 @@ mod tests {
         }
         assert!(reported(&catalog(true), &Catalog::default()).iter().any(Entry::is_less));
         assert!(!planned(&catalog(true), false).iter().any(Entry::is_less));
-        assert_eq!(planned(&catalog(false), true).first().unwrap().target, Rest::Encrypted);
+        assert_eq!(planned(&catalog(false), true).first().unwrap().target, AtRest::Encrypted);
     }
 }

@@ -1,4 +1,4 @@
-//! The fence of a cut-over: the source takes no writes, for a limited time.
+//! The fence of a cut-over: the source is read-only for a limited time.
 //!
 //! A thread lifts it when the time is up or the caller stops the run, whatever the cut-over waits for.
 
@@ -9,7 +9,13 @@ use std::{
 
 use server::{Connection, Grants, error_code};
 
-use crate::{Error, Server, Side, active::variable, link, preflight, settings::Settings, shared::Shared};
+use crate::{
+    Error, Server, Side,
+    link::{self, same_server, variable},
+    preflight,
+    settings::Settings,
+    shared::Shared,
+};
 
 /// How often the thread looks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);
@@ -18,13 +24,13 @@ const LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = 5";
 
 /// The source's settings before it was fenced, and which server it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Before {
+pub(crate) struct SavedSettings {
     super_read_only: bool,
     read_only: bool,
     server_uuid: String,
 }
 
-impl Before {
+impl SavedSettings {
     pub(crate) fn read(source: &mut Connection) -> Result<Self, Error> {
         let mut is_on = |name| variable(source, Side::Source, name).map(|value| value == "1");
         let (super_read_only, read_only) = (is_on("super_read_only")?, is_on("read_only")?);
@@ -76,12 +82,6 @@ impl Before {
     }
 }
 
-/// Checks that a connection to the source reaches the server that it is about, and not another one behind its address.
-pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
-    let found = variable(source, Side::Source, "server_uuid")?;
-    if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
-}
-
 /// Checks before writes are blocked that the account can do it.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Fence<'m> {
     source: &'m Server,
-    pub(crate) before: Before,
+    pub(crate) before: SavedSettings,
     began: Instant,
     state: Mutex<State>,
     changed: Condvar,
@@ -122,7 +122,7 @@ pub(crate) struct Fence<'m> {
 
 impl<'m> Fence<'m> {
     /// Its time begins now.
-    pub(crate) fn new(source: &'m Server, before: Before) -> Self {
+    pub(crate) fn new(source: &'m Server, before: SavedSettings) -> Self {
         Self { source, before, began: Instant::now(), state: Mutex::new(State::Up), changed: Condvar::new() }
     }
 
@@ -198,12 +198,12 @@ mod tests {
 
     #[test]
     fn what_was_on_before_stays_on() {
-        let before = Before::parse("0,1,uuid").unwrap();
+        let before = SavedSettings::parse("0,1,uuid").unwrap();
         assert_eq!(
             (before.text().as_str(), before.statements()),
             ("0,1,uuid", vec!["SET GLOBAL super_read_only = OFF"])
         );
-        assert_eq!(Before::parse("0,0").unwrap().statements().len(), 2);
-        assert_eq!(Before::parse(""), None);
+        assert_eq!(SavedSettings::parse("0,0").unwrap().statements().len(), 2);
+        assert_eq!(SavedSettings::parse(""), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use server::{Connection, quote};
 
-use crate::{Error, Side, copy::table::MovedTable, verify::Read};
+use crate::{Error, Side, moved_table::MovedTable};
 
 /// The tables, which belong to the state.
 pub(crate) const TABLES: [&str; 3] = [
@@ -26,6 +26,15 @@ pub(crate) fn note(target: &mut Connection, event: &str, detail: &str) -> Result
     let end = (0..=detail.len().min(DETAIL)).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);
     let (event, detail) = (quote::text(event), quote::text(detail.get(..end).unwrap_or_default()));
     execute(target, &format!("INSERT INTO `_sealant`.`journal` (at, event, detail) VALUES (NOW(3), {event}, {detail})"))
+}
+
+/// When a range was read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// How often the chunk had changed before.
+    pub(crate) touches: u64,
+    /// End of the source's log.
+    pub(crate) source_end: String,
 }
 
 /// Both ends have the same rows of a chunk.

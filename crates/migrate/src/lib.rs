@@ -4,7 +4,7 @@
 //! - [`preflight`]: what must be true before one begins;
 //! - [`encryption`]: no table becomes less encrypted;
 //! - [`plan`]: all of this for one pair of servers;
-//! - [`copy::gate`]: what becomes of a change while its table is copied;
+//! - [`chunk_map`]: what becomes of a change while its table is copied;
 //! - [`run()`], [`verify()`], [`status()`]: copies, follows and compares; resumes where it was;
 //! - [`cut_over`], [`finish`], [`abort`]: end a migration.
 
@@ -17,7 +17,8 @@ mod active;
 mod apply;
 mod barrier;
 pub mod catalog;
-pub mod copy;
+pub mod chunk_map;
+mod copy;
 mod cutover;
 mod definitions;
 pub mod encryption;
@@ -25,9 +26,11 @@ mod error;
 mod fence;
 mod journal;
 mod key;
+mod lexer;
 mod link;
 mod literal;
 mod logged_type;
+mod moved_table;
 pub mod plan;
 mod position;
 pub mod preflight;
@@ -44,7 +47,7 @@ mod status;
 mod stream;
 mod value;
 mod verify;
-mod words;
+mod visibility;
 mod xa;
 
 use catalog::{Column, Table};
@@ -56,7 +59,7 @@ pub use prepare::prepare;
 pub use progress::{Progress, Work};
 pub use proof::{ChunkProof, Entry, Proof, TableProof, Verdict, proof};
 pub use run::{Event, Verified, create_tables, run, verify};
-pub use settings::{MAX_BLOCKED, Settings, Until, WindowLimits};
+pub use settings::{MAX_BLOCKED, Settings, Until, BatchLimits};
 pub use side::Side;
 pub use state::Phase;
 pub use status::{Status, TableStatus, status};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use server::{Connection, Options, Target, TlsMode, tls::TlsVersion};
+use server::{Connection, Options, Target, TlsMode, error_code, tls::TlsVersion};
 
 use crate::{Error, Side};
 
@@ -134,6 +134,21 @@ fn open(side: Side, server: &Server, options: Options, session: &[&str]) -> Resu
         connection.query(statement).map_err(Error::at(side))?;
     }
     Ok(connection)
+}
+
+/// A global variable; empty if the server does not have it.
+pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> Result<String, Error> {
+    match connection.query(&format!("SELECT @@GLOBAL.{name}")) {
+        Ok(rows) => Ok(rows.scalar().unwrap_or_default().to_owned()),
+        Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(String::new()),
+        Err(error) => Err(Error::at(side)(error)),
+    }
+}
+
+/// Checks that a connection to the source reaches the server that it is about, and not another one behind its address.
+pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
+    let found = variable(source, Side::Source, "server_uuid")?;
+    if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The plan of a migration: how, what, and what stands in the way. `sealant.migrate/1` is this report as JSON.
+//! The plan of a migration: method, tables, and what blocks it. `sealant.migrate/1` is this report as JSON.
 
 use serde::Serialize;
 use server::ServerVersion;
@@ -8,7 +8,7 @@ use crate::{
     encryption::{self, Entry},
     link,
     preflight::{
-        self, Area, Facts, Judged, Lane, Link, Remedy, Request, ServerFacts, Severity, Support, lane, quoted_account,
+        self, Area, Facts, Judged, CopyMethod, Link, Remedy, Request, ServerFacts, Severity, Support, copy_method, quoted_account,
     },
 };
 
@@ -106,7 +106,8 @@ pub struct TablePlan {
     /// `schema.table`.
     pub name: String,
     /// How it is kept equal while it is copied.
-    pub lane: Lane,
+    #[serde(rename = "lane")]
+    pub method: CopyMethod,
     /// The server's estimate.
     pub rows: u64,
     /// The server's estimate, with indexes.
@@ -283,7 +284,7 @@ fn table_plans(facts: &Facts, source: &crate::catalog::Catalog) -> Vec<TablePlan
         .iter()
         .map(|table| TablePlan {
             name: table.label(),
-            lane: lane(source, table, logged),
+            method: copy_method(source, table, logged),
             rows: table.rows,
             bytes: table.bytes,
             chunks: None,

@@ -4,7 +4,16 @@ use binlog::replica::LogPosition;
 use replication::gtid::mysql::GtidSet;
 use server::{Connection, FIRST_EVENT};
 
-use crate::{Error, Side, barrier::ChangedRow};
+use crate::{Error, Side, key::Key};
+
+/// A row that a transaction has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChangedRow {
+    /// Number of its table.
+    pub(crate) table: usize,
+    /// Its identity, before or after the change.
+    pub(crate) key: Key,
+}
 
 /// How the source's transactions are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Phase, Side, copy::table::MovedTable, shared::Following};
+use crate::{Phase, Side, moved_table::MovedTable, shared::RunState};
 
 /// Time over which rates are taken.
 const WINDOW: Duration = Duration::from_secs(30);
@@ -55,12 +55,12 @@ pub struct Progress {
 }
 
 /// Estimated bytes of all tables, and of what is at the target.
-pub(crate) fn bytes(tables: &[MovedTable], following: &Following) -> (u64, u64) {
+pub(crate) fn bytes(tables: &[MovedTable], state: &RunState) -> (u64, u64) {
     let mut done = 0_u64;
     let mut total = 0_u64;
-    for (moved, (gate, copied)) in tables.iter().zip(following.gates.iter().zip(&following.copied)) {
+    for (moved, (map, copied)) in tables.iter().zip(state.chunk_maps.iter().zip(&state.copied)) {
         let estimate = moved.table.bytes;
-        let part = if gate.is_complete() { estimate } else { share(estimate, copied.rows, moved.table.rows) };
+        let part = if map.is_complete() { estimate } else { share(estimate, copied.rows, moved.table.rows) };
         done = done.saturating_add(part);
         total = total.saturating_add(estimate);
     }

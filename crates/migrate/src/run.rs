@@ -11,10 +11,10 @@ use crate::{
     link,
     settings::{Settings, Until},
     state,
-    verify::{self, Hot},
+    verify::{self, OnChange},
 };
 
-/// Pause before a run goes on after a connection was lost, and number of attempts without anything done.
+/// Pause before a run resumes after a lost connection, and number of attempts without progress.
 const RESUME: (Duration, u32) = (Duration::from_secs(1), 10);
 /// Rows that differ, and are kept by their keys.
 const NOTED: usize = 100;
@@ -22,7 +22,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// Pause between rounds of comparing what has changed.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// What a run tells while it runs.
+/// What a run reports.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -30,7 +30,7 @@ pub enum Event {
     Progress(Progress),
     /// A phase begins.
     Phase(Phase),
-    /// A connection was lost; the run goes on.
+    /// A connection was lost; the run resumes.
     Resumed {
         /// What had failed.
         why: String,
@@ -64,11 +64,11 @@ pub struct Verified {
     pub open: u64,
 }
 
-/// Copies the tables and follows the source, as far as [`Settings::until`] says. Goes on where an earlier run ended.
+/// Copies the tables and follows the source, as far as [`Settings::until`] says. Resumes an earlier run.
 ///
 /// # Errors
 /// [`Error`]; [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped it before the goal was
-/// reached, [`Error::CutOverInterrupted`] if the source may take no writes.
+/// reached, [`Error::CutOverInterrupted`] if the source may be read-only.
 pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
     let mut attempts = RESUME.1;
     loop {
@@ -108,7 +108,7 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     }
     let mut verified = Verified::default();
     if active.settings.until != Until::Copied {
-        verified = verify_changed(active, Hot::Divide, events)?;
+        verified = verify_changed(active, OnChange::Split, events)?;
     }
     if active.settings.until != Until::Forever {
         return Ok(verified);
@@ -131,10 +131,10 @@ fn follow(
         let round = std::time::Instant::now();
         active.work_on(Work::Follow);
         while round.elapsed() < ROUND {
-            active.beat(events)?;
+            active.heartbeat(events)?;
             thread::sleep(POLL);
         }
-        let compared = verify_changed(active, Hot::Leave, events)?;
+        let compared = verify_changed(active, OnChange::Defer, events)?;
         verified.chunks = verified.chunks.saturating_add(compared.chunks);
         verified.rows = verified.rows.saturating_add(compared.rows);
         verified.open = compared.open;
@@ -142,13 +142,13 @@ fn follow(
 }
 
 fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-    if active.shared.lock().gates.iter().all(copy::gate::Gate::is_complete) {
+    if active.shared.lock().chunk_maps.iter().all(chunk_map::ChunkMap::is_complete) {
         return Ok(());
     }
     active.skip_old_changes(events)?;
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     active.work_on(Work::Copy);
-    let copied = copy::copy(settings, shared, tables, &mut || active.beat(events));
+    let copied = copy::copy(settings, shared, tables, &mut || active.heartbeat(events));
     active.report_tables(events);
     copied
 }
@@ -159,13 +159,13 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
 /// [`Error::Divergence`].
 pub(crate) fn verify_changed(
     active: &mut Active<'_>,
-    hot: Hot,
+    hot: OnChange,
     events: &mut dyn FnMut(Event),
 ) -> Result<Verified, Error> {
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     let chunks = active.unverified();
     active.work_on(Work::Compare);
-    let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut || active.beat(events))?;
+    let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut || active.heartbeat(events))?;
     note_compared(active, hot, &outcome)?;
     if outcome.divergences.is_empty() {
         return Ok(Verified { chunks: outcome.chunks, rows: outcome.rows, open: outcome.open });
@@ -175,8 +175,8 @@ pub(crate) fn verify_changed(
 }
 
 /// Keeps what was compared for the proof. Rounds while it follows are too many.
-fn note_compared(active: &mut Active<'_>, hot: Hot, outcome: &verify::Outcome) -> Result<(), Error> {
-    if hot == Hot::Divide && outcome.divergences.is_empty() {
+fn note_compared(active: &mut Active<'_>, hot: OnChange, outcome: &verify::Outcome) -> Result<(), Error> {
+    if hot == OnChange::Split && outcome.divergences.is_empty() {
         active
             .note("compared", &format!("{} rows equal, {} ranges changed all the time", outcome.rows, outcome.open))?;
     }
@@ -201,8 +201,8 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         active.catch_up(events)?;
         // Stored first: what this run finds must not be forgotten when it ends.
         state::unverify(&mut active.target)?;
-        active.shared.update(|following| following.watched.clear());
-        verify_changed(active, Hot::Divide, events)
+        active.shared.update(|state| state.watched.clear());
+        verify_changed(active, OnChange::Split, events)
     })
 }
 

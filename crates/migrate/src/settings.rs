@@ -29,9 +29,9 @@ pub enum Until {
     Forever,
 }
 
-/// Limits of a window: changes that are applied in one transaction.
+/// Limits of a batch: changes that are applied in one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowLimits {
+pub struct BatchLimits {
     /// Number of rows.
     pub rows: usize,
     /// Bytes of their statements.
@@ -40,7 +40,7 @@ pub struct WindowLimits {
     pub age: Duration,
 }
 
-impl Default for WindowLimits {
+impl Default for BatchLimits {
     fn default() -> Self {
         Self { rows: 20_000, bytes: 16 << 20, age: Duration::from_millis(250) }
     }
@@ -65,8 +65,8 @@ pub struct Settings {
     pub loaders: usize,
     /// Size of a chunk in bytes.
     pub chunk_bytes: usize,
-    /// Limits of windows.
-    pub window: WindowLimits,
+    /// Limits of batches.
+    pub batch: BatchLimits,
     /// Longest time for which a cut-over blocks writes at the source before it gives up.
     pub max_blocked: Duration,
     /// Set by the caller to end a run in order.
@@ -86,7 +86,7 @@ impl Settings {
             readers: 2,
             loaders: 2,
             chunk_bytes: 16 << 20,
-            window: WindowLimits::default(),
+            batch: BatchLimits::default(),
             max_blocked: MAX_BLOCKED,
             stop: Arc::default(),
         }

@@ -1,4 +1,4 @@
-//! What the threads of a run share: the gates of the tables, and how far the stream is.
+//! What the threads of a run share: the chunk_maps of the tables, and how far the stream is.
 
 use std::{
     collections::HashSet,
@@ -15,10 +15,9 @@ use server::Connection;
 use crate::{
     Error, Server,
     barrier::{Barrier, Begun},
-    copy::gate::{Gate, State, Verdict},
-    fence::same_server,
+    chunk_map::{ChunkMap, Copied, State, Verdict},
     key::Key,
-    link,
+    link::{self, same_server},
     position::{Position, Tracking},
     state::Run,
 };
@@ -45,12 +44,12 @@ impl Probe {
 
 /// State of a run in memory.
 #[derive(Debug)]
-pub(crate) struct Following {
-    /// One gate for each table, by its number.
-    pub(crate) gates: Vec<Gate<Key>>,
+pub(crate) struct RunState {
+    /// The chunks of each table, by its number.
+    pub(crate) chunk_maps: Vec<ChunkMap<Key>>,
     /// Chunks that were equal and have not changed since then, by table and number.
     pub(crate) watched: HashSet<(usize, u64)>,
-    /// Transactions of which the stream has delivered something.
+    /// Transactions that the stream has begun to deliver.
     pub(crate) begun: Begun,
     /// What the stream has delivered whole.
     pub(crate) delivered: LogPosition,
@@ -64,7 +63,7 @@ pub(crate) struct Following {
     pub(crate) copied: Vec<Copied>,
     /// What this process has copied.
     pub(crate) copied_now: Copied,
-    /// Tables of which every row was copied, until they are reported.
+    /// Completed tables, until they are reported.
     pub(crate) completed: Vec<usize>,
     /// How long readers have waited for loaders, and loaders for readers.
     pub(crate) waits: [Duration; 2],
@@ -76,36 +75,22 @@ pub(crate) struct Following {
     failure: Option<Error>,
 }
 
-/// Rows, and their bytes as texts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Copied {
-    pub(crate) rows: u64,
-    pub(crate) bytes: u64,
-}
-
-impl Copied {
-    pub(crate) fn add(&mut self, more: Self) {
-        self.rows = self.rows.saturating_add(more.rows);
-        self.bytes = self.bytes.saturating_add(more.bytes);
-    }
-}
-
-impl Following {
+impl RunState {
     /// Notes that a chunk was loaded: its changes are applied from now on.
     pub(crate) fn loaded(&mut self, table: usize, chunk: u64, content: Copied) {
         if let Some(copied) = self.copied.get_mut(table) {
             copied.add(content);
         }
         self.copied_now.add(content);
-        if let Some(gate) = self.gates.get_mut(table) {
-            gate.set(chunk, State::Loaded);
-            if gate.is_complete() {
+        if let Some(map) = self.chunk_maps.get_mut(table) {
+            map.set(chunk, State::Loaded);
+            if map.is_complete() {
                 self.completed.push(table);
             }
         }
     }
 
-    /// The tables of which every row was copied since the last call.
+    /// The tables that were completed since the last call.
     pub(crate) fn take_completed(&mut self) -> Vec<(usize, Copied)> {
         let copied = |number: usize| self.copied.get(number).copied().unwrap_or_default();
         let completed = self.completed.iter().map(|number| (*number, copied(*number))).collect();
@@ -134,7 +119,7 @@ impl Following {
         at.is_some_and(|at| !self.probes.swap_remove(at).touched)
     }
 
-    /// Has the window applied at once, if something is not there yet.
+    /// Has the batch applied at once, if something is not there yet.
     const fn wants(&mut self, is_there: bool) -> Option<()> {
         self.flush_wanted |= !is_there;
         if is_there { Some(()) } else { None }
@@ -149,7 +134,7 @@ impl Following {
     }
 }
 
-/// [`Following`], with its lock.
+/// [`RunState`], with its lock.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Which process of the migration this is.
@@ -159,7 +144,7 @@ pub(crate) struct Shared {
     source_uuid: String,
     /// The end of its log when the migration was begun; without a file if nothing before it is followed.
     pub(crate) old_until: LogPosition,
-    following: Mutex<Following>,
+    state: Mutex<RunState>,
     changed: Condvar,
 }
 
@@ -167,7 +152,7 @@ impl Shared {
     pub(crate) fn new(
         epoch: u64,
         run: &Run,
-        gates: Vec<Gate<Key>>,
+        chunk_maps: Vec<ChunkMap<Key>>,
         watched: HashSet<(usize, u64)>,
         copied: Vec<Copied>,
         start: Position,
@@ -175,8 +160,8 @@ impl Shared {
         // With GTIDs another server may answer now, whose files are not those of the position.
         let tracking = run.tracking;
         let log = if tracking == Tracking::Positions { start.log.clone() } else { LogPosition::default() };
-        let following = Following {
-            gates,
+        let state = RunState {
+            chunk_maps,
             watched,
             begun: Begun::new(tracking, start.gtids.clone(), start.row.clone()),
             delivered: log.clone(),
@@ -194,7 +179,7 @@ impl Shared {
             failure: None,
         };
         let (source_uuid, old_until) = (run.source_uuid.clone(), run.old_until.clone());
-        Self { epoch, tracking, source_uuid, old_until, following: Mutex::new(following), changed: Condvar::new() }
+        Self { epoch, tracking, source_uuid, old_until, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// A connection that reads from the source.
@@ -212,12 +197,12 @@ impl Shared {
         if self.tracking == Tracking::Gtids { Ok(()) } else { same_server(source, &self.source_uuid) }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Following> {
-        self.following.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state, and wakes the threads that wait for a change.
-    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut Following) -> T) -> T {
+    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut RunState) -> T) -> T {
         let result = change(&mut self.lock());
         self.changed.notify_all();
         result
@@ -227,34 +212,34 @@ impl Shared {
     ///
     /// # Errors
     /// [`Error::Stopped`] if the run ends before.
-    pub(crate) fn wait<T>(&self, mut found: impl FnMut(&mut Following) -> Option<T>) -> Result<T, Error> {
-        let mut following = self.lock();
+    pub(crate) fn wait<T>(&self, mut found: impl FnMut(&mut RunState) -> Option<T>) -> Result<T, Error> {
+        let mut state = self.lock();
         loop {
-            if following.ended {
+            if state.ended {
                 return Err(Error::Stopped);
             }
-            if let Some(found) = found(&mut following) {
+            if let Some(found) = found(&mut state) {
                 return Ok(found);
             }
-            following = self.changed.wait_timeout(following, POLL).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// What to do with a change of a row. Waits while its chunk is in flight. A change of a watched chunk is noted in
     /// `touched`.
     pub(crate) fn admit(&self, table: usize, key: &Key, touched: &mut Vec<(usize, u64)>) -> Result<bool, Error> {
-        self.wait(|following| {
-            let gate = following.gates.get(table)?;
-            match gate.verdict(key) {
+        self.wait(|state| {
+            let map = state.chunk_maps.get(table)?;
+            match map.verdict(key) {
                 Verdict::Hold => None,
                 Verdict::Drop => {
-                    following.begun.note(table, key);
+                    state.begun.note(table, key);
                     Some(false)
                 }
                 Verdict::Apply => {
-                    let chunk = gate.chunk_of(key)?.number;
-                    following.begun.note(table, key);
-                    following.touch(table, key, chunk, touched);
+                    let chunk = map.chunk_of(key)?.number;
+                    state.begun.note(table, key);
+                    state.touch(table, key, chunk, touched);
                     Some(true)
                 }
             }
@@ -266,19 +251,19 @@ impl Shared {
     /// # Errors
     /// [`Error::Stopped`] if the run ends before, or the caller sets `stop`.
     pub(crate) fn wait_applied(&self, position: &Position, stop: &AtomicBool) -> Result<(), Error> {
-        self.wait(|following| {
+        self.wait(|state| {
             if stop.load(Ordering::Relaxed) {
                 return Some(Err(Error::Stopped));
             }
-            following.wants(following.applied.covers(position, self.tracking)).map(Ok)
+            state.wants(state.applied.covers(position, self.tracking)).map(Ok)
         })?
     }
 
     /// Whether the target has everything before a position, now or after some time.
     pub(crate) fn is_applied_within(&self, position: &Position, time: Duration) -> Result<bool, Error> {
         let began = Instant::now();
-        self.wait(|following| {
-            let applied = following.wants(following.applied.covers(position, self.tracking)).is_some();
+        self.wait(|state| {
+            let applied = state.wants(state.applied.covers(position, self.tracking)).is_some();
             (applied || began.elapsed() >= time).then_some(applied)
         })
     }
@@ -286,23 +271,23 @@ impl Shared {
     /// Waits until the target has everything that the stream has begun. Returns what makes it visible at the source.
     pub(crate) fn wait_begun_applied(&self) -> Result<Barrier, Error> {
         let begun = self.lock().begun.clone();
-        self.wait(|following| following.wants(begun.is_applied(&following.applied)))?;
+        self.wait(|state| state.wants(begun.is_applied(&state.applied)))?;
         Ok(begun.barrier())
     }
 
     /// Sleeps, unless the run ends.
     pub(crate) fn sleep(&self, time: Duration) -> Result<(), Error> {
         let until = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
-        let mut following = self.lock();
+        let mut state = self.lock();
         loop {
-            if following.ended {
+            if state.ended {
                 return Err(Error::Stopped);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
-            following = self.changed.wait_timeout(following, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -312,15 +297,15 @@ impl Shared {
 
     /// Ends all threads.
     pub(crate) fn end(&self) {
-        self.update(|following| following.ended = true);
+        self.update(|state| state.ended = true);
     }
 
     /// Ends all threads because one of them failed; the first failure counts.
     pub(crate) fn fail(&self, error: Error) {
-        self.update(|following| {
-            following.ended = true;
+        self.update(|state| {
+            state.ended = true;
             if !matches!(error, Error::Stopped) {
-                following.failure.get_or_insert(error);
+                state.failure.get_or_insert(error);
             }
         });
     }

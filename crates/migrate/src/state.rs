@@ -11,15 +11,11 @@ use server::{Connection, Rows, error_code, quote};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
-    barrier::ChangedRow,
-    copy::{
-        gate::{Chunk, State},
-        table::MovedTable,
-    },
+    chunk_map::{Chunk, Copied, State},
     journal,
     key::{Key, KeyColumns},
-    position::{self, Position, Start, Tracking},
-    shared::Copied,
+    moved_table::MovedTable,
+    position::{self, ChangedRow, Position, Start, Tracking},
 };
 
 /// Version of the tables below.
@@ -100,7 +96,7 @@ fn failed(error: server::Error) -> Error {
 /// Reads the row of the run; `None` if no migration was begun.
 ///
 /// # Errors
-/// [`Error::ForeignState`] if the schema is not of a migration.
+/// [`Error::ForeignState`] if the schema is something else's.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
@@ -364,7 +360,7 @@ pub(crate) fn set_fencing(target: &mut Connection, fence: &str) -> Result<(), Er
     set_step(target, "fencing", &[("fence", fence), ("phase", Phase::CutOver.text())])
 }
 
-/// Stores that the source takes writes again.
+/// Stores that the source is writable again.
 pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
     set(target, &format!("step = '', fence = '', phase = '{}'", Phase::Copied.text()))
 }
@@ -375,7 +371,7 @@ pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<
 }
 
 /// Shows that the run is alive.
-pub(crate) fn beat(target: &mut Connection) -> Result<(), Error> {
+pub(crate) fn heartbeat(target: &mut Connection) -> Result<(), Error> {
     set(target, "heartbeat = NOW()")
 }
 

@@ -4,7 +4,7 @@
 //! a statement are compared with the names of the tables, so a statement in question is rather taken for one that
 //! concerns a table.
 
-use crate::{copy::table::MovedTable, words::Word};
+use crate::{moved_table::MovedTable, lexer::Word};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ mod tests {
         Table,
         catalog::Identity,
         preflight::testing::column,
-        words::{Syntax, words},
+        lexer::{Syntax, words},
     };
 
     fn table(number: usize, schema: &str, name: &str) -> MovedTable {

@@ -1,4 +1,4 @@
-//! Follows the source's log: passes changes of rows through the gates, and applies them in windows.
+//! Follows the source's log: passes changes of rows through the chunk_maps, and applies them in batches.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -13,15 +13,15 @@ use replication::gtid::mysql::GtidSet;
 
 use crate::{
     Error,
-    apply::{window, window::Window, write::Writer},
-    copy::table::MovedTable,
+    apply::{batch, batch::ChangeBatch, write::Writer},
+    moved_table::MovedTable,
     key::Key,
     link, logged_type,
     position::{self, Position, Tracking},
-    settings::{Settings, WindowLimits},
+    settings::{Settings, BatchLimits},
     shared::Shared,
     statement::{self, Kind},
-    words::{Syntax, words},
+    lexer::{Syntax, words},
     xa::Prepared,
 };
 
@@ -40,7 +40,7 @@ pub(crate) struct Follower<'m> {
     tables: &'m [MovedTable],
     by_name: HashMap<(&'m str, &'m str), &'m MovedTable>,
     writer: Writer<'m>,
-    window: Window,
+    batch: ChangeBatch,
     server_id: u32,
     /// Where the newest event begins.
     at: LogPosition,
@@ -73,7 +73,7 @@ impl<'m> Follower<'m> {
             tables,
             by_name,
             writer,
-            window: Window::default(),
+            batch: ChangeBatch::default(),
             server_id,
             at: LogPosition::default(),
             doubles,
@@ -102,7 +102,7 @@ impl<'m> Follower<'m> {
                         return Err(error);
                     }
                     // What was not applied is sent again.
-                    self.window.forget_changes();
+                    self.batch.forget_changes();
                     self.shared.sleep(RECONNECT.0)?;
                 }
                 ended => return ended,
@@ -134,7 +134,7 @@ impl<'m> Follower<'m> {
         Ok(())
     }
 
-    /// Takes an event. Returns the position that a heartbeat tells.
+    /// Handles an event. Returns the position if it is a heartbeat.
     fn event(&mut self, event: &Event<'_>, at: &str) -> Result<Option<LogPosition>, Error> {
         if let Some(what) = obstacle(event) {
             return Err(gap(what, at));
@@ -147,10 +147,10 @@ impl<'m> Follower<'m> {
                 self.time = event.header.timestamp;
                 (self.xa, self.has_rows) = (false, false);
                 // Before any of its rows is dropped: chunks that begin from now on must see the transaction.
-                self.shared.update(|following| {
-                    following.begun.begin(&self.at);
+                self.shared.update(|state| {
+                    state.begun.begin(&self.at);
                     if let Some(gtid) = &transaction.gtid {
-                        following.begun.gtids.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number);
+                        state.begun.gtids.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number);
                     }
                 });
             }
@@ -231,8 +231,8 @@ impl<'m> Follower<'m> {
         let damaged = || gap("damaged rows", at);
         for change in rows.changes().map_err(|_| damaged())? {
             self.change(table, &change.map_err(|_| damaged())?, at)?;
-            // A transaction can be larger than a window. Its rows are applied, but the position stays before it.
-            if self.window.is_full(&WindowLimits { age: Duration::MAX, ..self.settings.window }) {
+            // A transaction can be larger than a batch. Its rows are applied, but the position stays before it.
+            if self.batch.is_full(&BatchLimits { age: Duration::MAX, ..self.settings.batch }) {
                 self.flush_within()?;
             }
         }
@@ -273,45 +273,45 @@ impl<'m> Follower<'m> {
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref())
             && self.admit(table, &before)?
         {
-            self.window.delete(table.number, before);
+            self.batch.delete(table.number, before);
         }
         if let (Some(after), Some(row)) = (after, &change.after)
             && self.admit(table, &after)?
         {
-            let image = window::image(table, row, self.doubles).map_err(|(column, why)| Error::Change {
+            let image = batch::image(table, row, self.doubles).map_err(|(column, why)| Error::Change {
                 table: table.shown.clone(),
                 column,
                 position: at.to_owned(),
                 why,
             })?;
-            self.window.store(table.number, after, image);
+            self.batch.store(table.number, after, image);
         }
         Ok(())
     }
 
     fn admit(&mut self, table: &MovedTable, key: &Key) -> Result<bool, Error> {
-        self.shared.admit(table.number, key, &mut self.window.touched)
+        self.shared.admit(table.number, key, &mut self.batch.touched)
     }
 
-    /// After an event: tells how far the stream is, and applies the window if it is due.
+    /// After an event: shares how far the stream is, and applies the batch if it is due.
     fn advance(&mut self, replica: &Replica, idle: Option<LogPosition>) -> Result<(), Error> {
         let progress = replica.progress();
         if !progress.is_between_transactions() {
             return Ok(());
         }
         let log = idle.unwrap_or_else(|| progress.boundary.clone());
-        let wanted = self.shared.update(|following| {
-            if log.has_reached(&following.delivered.file, following.delivered.position) {
-                following.delivered.clone_from(&log);
+        let wanted = self.shared.update(|state| {
+            if log.has_reached(&state.delivered.file, state.delivered.position) {
+                state.delivered.clone_from(&log);
             }
-            std::mem::take(&mut following.flush_wanted)
+            std::mem::take(&mut state.flush_wanted)
         });
-        let is_due = !self.window.is_empty() && (wanted || self.window.is_full(&self.settings.window));
+        let is_due = !self.batch.is_empty() && (wanted || self.batch.is_full(&self.settings.batch));
         if is_due {
             let position = self.position(progress, log);
             return self.flush(position);
         }
-        if self.window.is_empty() {
+        if self.batch.is_empty() {
             self.nothing_to_apply(replica, log)?;
         }
         Ok(())
@@ -331,13 +331,13 @@ impl<'m> Follower<'m> {
     fn nothing_to_apply(&mut self, replica: &Replica, log: LogPosition) -> Result<(), Error> {
         let mut position = self.position(replica.progress(), log);
         let tracking = self.shared.tracking;
-        let known = self.shared.update(|following| {
-            let known = following.applied.covers(&position, tracking);
-            if !position.log.has_reached(&following.applied.log.file, following.applied.log.position) {
-                position.log.clone_from(&following.applied.log);
+        let known = self.shared.update(|state| {
+            let known = state.applied.covers(&position, tracking);
+            if !position.log.has_reached(&state.applied.log.file, state.applied.log.position) {
+                position.log.clone_from(&state.applied.log);
             }
-            following.applied.clone_from(&position);
-            following.applied_time = self.time;
+            state.applied.clone_from(&position);
+            state.applied_time = self.time;
             known
         });
         if !known && self.stored.elapsed() > STORE_POSITION {
@@ -352,13 +352,13 @@ impl<'m> Follower<'m> {
     }
 
     fn flush(&mut self, position: Position) -> Result<(), Error> {
-        self.writer.apply(&self.window, &position)?;
-        let changes = std::mem::take(&mut self.window).changes;
+        self.writer.apply(&self.batch, &position)?;
+        let changes = std::mem::take(&mut self.batch).changes;
         self.stored = std::time::Instant::now();
-        self.shared.update(|following| {
-            following.applied_rows = following.applied_rows.saturating_add(changes);
-            following.applied_time = self.time;
-            following.applied = position;
+        self.shared.update(|state| {
+            state.applied_rows = state.applied_rows.saturating_add(changes);
+            state.applied_time = self.time;
+            state.applied = position;
         });
         Ok(())
     }

@@ -120,7 +120,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
     messages.extend(left_out_messages(&made.left_out));
     messages.extend(receipt.findings.iter().map(|finding| Message::warning(visible(&finding.text))));
     let kind = match (made.base, made.full) {
-        (Some(base), _) => format!("goes on from {base}"),
+        (Some(base), _) => format!("continues from {base}"),
         (None, Some(why)) => format!("a full one: {why}"),
         (None, None) => "a full one".to_owned(),
     };
@@ -318,7 +318,7 @@ pub fn restore_progress(progress: &restore::RestoreProgress) -> String {
     part("writing", &progress.written_bytes, &progress.total_bytes)
 }
 
-/// The status line during a step of a restore, if it goes on.
+/// The status line during a step of a restore, while it lasts.
 #[must_use]
 pub fn restore_status(event: &Event<'_>) -> Option<String> {
     match event {

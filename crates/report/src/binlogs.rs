@@ -20,7 +20,7 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
         }
         Note::Stored(_) => None,
         Note::TookOver(predecessor) => Some(Message::info(format!(
-            "the server took over from {}, whose archive goes on with this one",
+            "the server took over from {}, whose archive this one continues",
             visible(&predecessor.server)
         ))),
         Note::Waiting(missing, limit) => Some(Message::info(format!(

@@ -183,7 +183,7 @@ pub fn request_text(run: &RunState, request: Request, wanted: bool) -> String {
     let server = &run.server;
     match (request, wanted) {
         (Request::Pause, true) => format!("{server}: the run pauses after its current step"),
-        (Request::Pause, false) => format!("{server}: the run goes on"),
+        (Request::Pause, false) => format!("{server}: the run resumes"),
         (Request::Cancel, _) => format!("{server}: the run ends; a table that is being copied stays unchanged"),
     }
 }

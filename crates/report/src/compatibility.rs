@@ -73,7 +73,7 @@ pub fn render_compatibility() -> String {
          The builds are MySQL 5.6.24, 5.7.22, 8.0.33 and 9.7.4, MariaDB 10.11.19, 11.4.5 and 11.8.6; those of 5.7 and 11.4 come without \
          their plug-ins, so that a `keyring_file` of the tests' own and the `file_key_management` of 10.11 stand in for theirs. Of \
          MariaDB 10.5 and 11.4 there are redo logs besides, which `verify` reads. `luks` and `bench` of disks know no servers. \
-         `tests/harness/README.md` tells how to run tests on a build of your own.\n\n",
+         `tests/harness/README.md` describes how to run tests on a build of your own.\n\n",
     );
     // Writing to a `String` cannot fail.
     let _ = writeln!(text, "| verb | {} |\n|---|{}", SERVERS.join(" | "), "---|".repeat(SERVERS.len()));

@@ -1,4 +1,4 @@
-//! Applies changes of the source's log to the target, in windows.
+//! Applies changes of the source's log to the target, in batches.
 
-pub(crate) mod window;
+pub(crate) mod batch;
 pub(crate) mod write;

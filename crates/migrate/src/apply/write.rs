@@ -1,11 +1,11 @@
-//! Writes a window to the target, with the position behind it, in one transaction.
+//! Writes a batch to the target, with the position behind it, in one transaction.
 
 use std::{thread::sleep, time::Duration};
 
 use server::{Connection, error_code};
 
-use super::window::{Images, Window};
-use crate::{Error, Server, Side, copy::table::MovedTable, link, position::Position, state};
+use super::batch::{Images, ChangeBatch};
+use crate::{Error, Server, Side, moved_table::MovedTable, link, position::Position, state};
 
 /// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;
@@ -27,15 +27,15 @@ impl<'m> Writer<'m> {
         Ok(Self { target: link::target(server)?, tables, epoch })
     }
 
-    /// Applies a window. The target has everything before `position` then.
+    /// Applies a batch. The target has everything before `position` then.
     ///
     /// # Errors
     /// [`Error::Server`], [`Error::ApplyWarnings`]: nothing was applied, or everything.
-    pub(crate) fn apply(&mut self, window: &Window, position: &Position) -> Result<(), Error> {
+    pub(crate) fn apply(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
         let mut tries = TRIES;
         loop {
             tries = tries.saturating_sub(1);
-            match self.transaction(window, position) {
+            match self.transaction(batch, position) {
                 Err(error) if tries > 0 && collided(&error) => {
                     self.send(b"ROLLBACK")?;
                     sleep(Duration::from_millis(20));
@@ -45,18 +45,18 @@ impl<'m> Writer<'m> {
         }
     }
 
-    fn transaction(&mut self, window: &Window, position: &Position) -> Result<(), Error> {
+    fn transaction(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
         self.send(b"START TRANSACTION")?;
         state::require_epoch(&mut self.target, self.epoch)?;
         // In the same order each time, so that two transactions do not wait for each other.
-        let mut numbers: Vec<_> = window.tables.keys().copied().collect();
+        let mut numbers: Vec<_> = batch.tables.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
-            if let (Some(table), Some(images)) = (self.tables.get(number), window.tables.get(&number)) {
+            if let (Some(table), Some(images)) = (self.tables.get(number), batch.tables.get(&number)) {
                 self.table(table, images)?;
             }
         }
-        for (table, chunk) in &window.touched {
+        for (table, chunk) in &batch.touched {
             self.send(state::mark_touched(*table, *chunk).as_bytes())?;
         }
         self.send(state::store_position(position).as_bytes())?;

@@ -9,7 +9,7 @@ mod filter;
 mod identity;
 mod options;
 mod read;
-mod spaces;
+mod tablespaces;
 mod structure;
 
 pub use self::{

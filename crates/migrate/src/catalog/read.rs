@@ -11,7 +11,7 @@ use super::{
     Catalog, Code, Column, Filter, ForeignKey, Schema, Table, TableName,
     identity::{IndexPart, identity},
     options::{option, options, tokens},
-    spaces::Spaces,
+    tablespaces::TablespaceEncryption,
     structure::Collector,
 };
 
@@ -95,7 +95,7 @@ fn base_tables(
     indexes: &Rows,
     filter: &Filter,
 ) -> Result<Vec<Table>, Error> {
-    let spaces = Spaces::read(connection, version)?;
+    let spaces = TablespaceEncryption::read(connection, version)?;
     let mut columns = by_table(columns, column);
     let mut parts = by_table(indexes, index_part);
     let selected = |record: &Record<'_>| {

@@ -4,11 +4,14 @@ use std::{ops::ControlFlow, sync::Mutex, time::Duration};
 
 use server::Connection;
 
-use super::{
-    gate::{Chunk, State},
-    table::MovedTable,
+use crate::{
+    Error, Side,
+    barrier::Barrier,
+    chunk_map::{Chunk, State},
+    key::Key,
+    moved_table::MovedTable,
+    shared::Shared,
 };
-use crate::{Error, Side, barrier::Barrier, key::Key, shared::Shared};
 
 /// Rows of the first chunk of a table.
 const FIRST_ROWS: u64 = 1000;
@@ -63,10 +66,10 @@ impl<'m> Jobs<'m> {
                 return Ok(Some(job));
             }
             let Some((table, after, rows)) = self.claim() else {
-                let done = self.shared.wait(|following| {
-                    let all = following.gates.iter().all(|gate| gate.is_complete());
+                let done = self.shared.wait(|state| {
+                    let all = state.chunk_maps.iter().all(|map| map.is_complete());
                     let some =
-                        following.gates.iter().any(|gate| gate.waiting().is_some()) || self.has_unclaimed(following);
+                        state.chunk_maps.iter().any(|map| map.waiting().is_some()) || self.has_unclaimed(state);
                     (all || some).then_some(all)
                 })?;
                 if done {
@@ -81,13 +84,13 @@ impl<'m> Jobs<'m> {
 
     /// Begins the first chunk that waits.
     fn begin_waiting(&self) -> Option<Job<'m>> {
-        let mut following = self.shared.lock();
+        let mut state = self.shared.lock();
         for number in &self.order {
             let table = self.tables.get(*number)?;
-            let gate = following.gates.get_mut(*number)?;
-            if let Some(chunk) = gate.waiting().cloned() {
-                gate.set(chunk.number, State::InFlight);
-                return Some(Job { table, chunk, barrier: following.begun.barrier() });
+            let map = state.chunk_maps.get_mut(*number)?;
+            if let Some(chunk) = map.waiting().cloned() {
+                map.set(chunk.number, State::InFlight);
+                return Some(Job { table, chunk, barrier: state.begun.barrier() });
             }
         }
         None
@@ -95,12 +98,12 @@ impl<'m> Jobs<'m> {
 
     /// A table whose next chunk nobody looks for.
     fn claim(&self) -> Option<(&'m MovedTable, Option<Key>, u64)> {
-        let following = self.shared.lock();
+        let state = self.shared.lock();
         let mut progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for number in &self.order {
-            let (table, gate) = (self.tables.get(*number)?, following.gates.get(*number)?);
+            let (table, map) = (self.tables.get(*number)?, state.chunk_maps.get(*number)?);
             let progress = progress.get_mut(*number)?;
-            if let (Some(after), false) = (gate.end(), progress.busy) {
+            if let (Some(after), false) = (map.end(), progress.busy) {
                 progress.busy = true;
                 return Some((table, after, progress.rows));
             }
@@ -108,18 +111,18 @@ impl<'m> Jobs<'m> {
         None
     }
 
-    fn has_unclaimed(&self, following: &crate::shared::Following) -> bool {
+    fn has_unclaimed(&self, state: &crate::shared::RunState) -> bool {
         let progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        following.gates.iter().zip(progress.iter()).any(|(gate, progress)| gate.end().is_some() && !progress.busy)
+        state.chunk_maps.iter().zip(progress.iter()).any(|(map, progress)| map.end().is_some() && !progress.busy)
     }
 
     fn release(&self, table: &MovedTable, upto: Result<Option<Key>, Error>) -> Result<(), Error> {
-        self.shared.update(|following| {
+        self.shared.update(|state| {
             if let Some(progress) = self.table_progress().get_mut(table.number) {
                 progress.busy = false;
             }
-            if let (Ok(upto), Some(gate)) = (&upto, following.gates.get_mut(table.number)) {
-                gate.extend(upto.clone());
+            if let (Ok(upto), Some(map)) = (&upto, state.chunk_maps.get_mut(table.number)) {
+                map.extend(upto.clone());
             }
         });
         upto.map(drop)

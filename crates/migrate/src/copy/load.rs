@@ -4,12 +4,13 @@ use std::{thread::sleep, time::Duration};
 
 use server::{Connection, Executed, error_code};
 
-use super::read::Content;
+use super::read::ChunkRows;
 use crate::{
     Error, Server, Side,
     apply::write::collided,
+    chunk_map::Copied,
     link,
-    shared::{Copied, Shared},
+    shared::Shared,
     state,
 };
 
@@ -31,7 +32,7 @@ impl<'m> Loader<'m> {
     ///
     /// # Errors
     /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was stored then.
-    pub(crate) fn load(&mut self, content: &Content<'_>) -> Result<(), Error> {
+    pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         let mut tries = TRIES;
         loop {
             tries = tries.saturating_sub(1);
@@ -49,11 +50,11 @@ impl<'m> Loader<'m> {
         }
         let bytes = u64::try_from(content.file.len()).unwrap_or(u64::MAX);
         let copied = Copied { rows: content.rows, bytes };
-        self.shared.update(|following| following.loaded(content.table.number, content.chunk.number, copied));
+        self.shared.update(|state| state.loaded(content.table.number, content.chunk.number, copied));
         Ok(())
     }
 
-    fn transaction(&mut self, content: &Content<'_>) -> Result<(), Error> {
+    fn transaction(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         self.begin(content)?;
         if content.rows > 0 {
             let loaded = self.send(content, "")?;
@@ -61,16 +62,16 @@ impl<'m> Loader<'m> {
                 self.replace(content, loaded)?;
             }
         }
-        let Content { table, chunk, rows, file } = content;
+        let ChunkRows { table, chunk, rows, file } = content;
         self.query(&state::mark_loaded(table.number, chunk, *rows, file.len()))?;
         self.query("COMMIT")
     }
 
     /// Begins a transaction, and sees to it that the range is empty.
-    fn begin(&mut self, content: &Content<'_>) -> Result<(), Error> {
+    fn begin(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         self.query("START TRANSACTION")?;
         state::require_epoch(&mut self.target, self.shared.epoch)?;
-        let Content { table, chunk, .. } = content;
+        let ChunkRows { table, chunk, .. } = content;
         let range = table.key.range(chunk.after.as_ref(), chunk.upto.as_ref());
         let sql = format!("SELECT 1 FROM {} WHERE {range} LIMIT 1", table.by_key);
         let found = self.target.query(&sql).map_err(Error::at(Side::Target))?;
@@ -79,7 +80,7 @@ impl<'m> Loader<'m> {
 
     /// A row of the chunk has a unique value that another row, outside of the chunk, has given up meanwhile: its change
     /// is in the log, but not applied yet. That row is replaced; its newer image comes with the log.
-    fn replace(&mut self, content: &Content<'_>, plain: Executed) -> Result<(), Error> {
+    fn replace(&mut self, content: &ChunkRows<'_>, plain: Executed) -> Result<(), Error> {
         let code = self.first_warning()?;
         if code != error_code::DUPLICATE_ENTRY {
             return Err(refused(content, plain, code));
@@ -95,7 +96,7 @@ impl<'m> Loader<'m> {
     }
 
     /// `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.
-    fn send(&mut self, content: &Content<'_>, duplicates: &str) -> Result<Executed, Error> {
+    fn send(&mut self, content: &ChunkRows<'_>, duplicates: &str) -> Result<Executed, Error> {
         let statement = content.table.load(duplicates);
         self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::at(Side::Target))
     }
@@ -111,7 +112,7 @@ impl<'m> Loader<'m> {
     }
 }
 
-fn refused(content: &Content<'_>, loaded: Executed, code: u16) -> Error {
+fn refused(content: &ChunkRows<'_>, loaded: Executed, code: u16) -> Error {
     Error::Load {
         table: content.table.shown.clone(),
         sent: content.rows,

@@ -1,10 +1,8 @@
 //! Copies tables in chunks while they change.
 
-pub mod gate;
 pub(crate) mod jobs;
 pub(crate) mod load;
 pub(crate) mod read;
-pub(crate) mod table;
 
 use std::{
     sync::{
@@ -18,8 +16,7 @@ use std::{
 use self::{
     jobs::Jobs,
     load::Loader,
-    read::{Content, Reader},
-    table::MovedTable,
+    read::{ChunkRows, Reader},
 };
 use crate::{Error, settings::Settings, shared::Shared};
 
@@ -65,7 +62,7 @@ fn read_all<'m>(
     settings: &'m Settings,
     shared: &'m Shared,
     jobs: &'m Jobs<'m>,
-    sender: SyncSender<Content<'m>>,
+    sender: SyncSender<ChunkRows<'m>>,
 ) -> Result<(), Error> {
     let mut reader = Reader::open(&settings.source, shared, jobs, settings.chunk_bytes)?;
     while let Some(mut content) = reader.next()? {
@@ -80,7 +77,7 @@ fn read_all<'m>(
     Ok(())
 }
 
-fn load_all(settings: &Settings, shared: &Shared, receiver: &Mutex<Receiver<Content<'_>>>) -> Result<(), Error> {
+fn load_all(settings: &Settings, shared: &Shared, receiver: &Mutex<Receiver<ChunkRows<'_>>>) -> Result<(), Error> {
     let mut loader = Loader::open(&settings.target, shared)?;
     loop {
         let began = Instant::now();

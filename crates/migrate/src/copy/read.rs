@@ -7,16 +7,15 @@ use std::{ops::ControlFlow, time::Instant};
 use server::Connection;
 use zeroize::Zeroizing;
 
-use super::{
-    gate::Chunk,
-    jobs::{Job, Jobs},
-    table::MovedTable,
+use super::jobs::{Job, Jobs};
+use crate::{
+    Error, Server, Side, chunk_map::Chunk, key::Key, moved_table::MovedTable, shared::Shared,
+    visibility::wait_until_visible,
 };
-use crate::{Error, Server, Side, barrier::wait_until_visible, key::Key, shared::Shared};
 
 /// A chunk in memory.
 #[derive(Debug)]
-pub(crate) struct Content<'m> {
+pub(crate) struct ChunkRows<'m> {
     pub(crate) table: &'m MovedTable,
     pub(crate) chunk: Chunk<Key>,
     pub(crate) rows: u64,
@@ -44,13 +43,13 @@ impl<'m> Reader<'m> {
     }
 
     /// The next chunk; `None` when every row is at the target.
-    pub(crate) fn next(&mut self) -> Result<Option<Content<'m>>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<ChunkRows<'m>>, Error> {
         let Some(job) = self.jobs.next(&mut self.source)? else { return Ok(None) };
         wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
         self.read(job).map(Some)
     }
 
-    fn read(&mut self, job: Job<'m>) -> Result<Content<'m>, Error> {
+    fn read(&mut self, job: Job<'m>) -> Result<ChunkRows<'m>, Error> {
         let Job { table, mut chunk, .. } = job;
         let began = Instant::now();
         // Twice the size: chunks are sized by those before them, so some are larger.
@@ -73,16 +72,16 @@ impl<'m> Reader<'m> {
             self.source = self.shared.source(self.server)?;
             let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
             if chunk.upto.as_ref() != Some(&last) {
-                self.shared.update(|following| {
-                    if let Some(gate) = following.gates.get_mut(table.number) {
-                        gate.shorten(chunk.number, last.clone());
+                self.shared.update(|state| {
+                    if let Some(map) = state.chunk_maps.get_mut(table.number) {
+                        map.shorten(chunk.number, last.clone());
                     }
                 });
                 chunk.upto = Some(last);
             }
         }
         self.jobs.note(table, rows, file.len(), began.elapsed());
-        Ok(Content { table, chunk, rows, file })
+        Ok(ChunkRows { table, chunk, rows, file })
     }
 }
 

@@ -48,17 +48,17 @@ impl Error {
             Self::StatementFormat { .. } => "set binlog_format=ROW for every session of the source, begin a new log file \
                                              there (FLUSH BINARY LOGS), abort, and begin again"
                 .into(),
-            Self::OtherServer { .. } => "without GTIDs a migration goes on with the server alone that it was begun with: \
+            Self::OtherServer { .. } => "without GTIDs a migration can resume only with the server that it was begun with: \
                                          bring that one back, or abort and begin again"
                 .into(),
             Self::MissingGrant { side, statement, .. } => format!("on the {side}: {statement}").into(),
-            Self::NotCopied => "go on with sealant migrate run".into(),
+            Self::NotCopied => "continue with sealant migrate run".into(),
             Self::NotSwitched => {
                 "sealant migrate cutover does it; sealant migrate abort gives the migration up".into()
             }
             Self::Switched => "end the migration with sealant migrate finish".into(),
             Self::CutOverInterrupted => {
-                "sealant migrate cutover goes on; sealant migrate abort lets the source take writes again".into()
+                "sealant migrate cutover resumes it; sealant migrate abort makes the source writable again".into()
             }
             Self::Locked { .. } => {
                 "sealant migrate status shows how far it is; end it with SIGINT or SIGTERM, then give this command again"
@@ -69,7 +69,7 @@ impl Error {
                  or begin again after sealant migrate abort --drop-tables"
                     .into()
             }
-            Self::Stopped => "the same command goes on".into(),
+            Self::Stopped => "the same command resumes".into(),
             Self::StillFenced { statements, .. } => format!(
                 "see with sealant migrate status whether the cut-over was done; if it was not, run on the source: \
                  {statements}; if that server is gone, DROP DATABASE {STATE_SCHEMA} at the target gives the migration up"

@@ -69,7 +69,7 @@ pub enum Error {
     #[error("no tables to move")]
     NoTables,
     /// The schema of the state belongs to something else.
-    #[error("target: the schema {schema} exists and is not of a migration")]
+    #[error("target: the schema {schema} exists, but no migration has made it")]
     ForeignState {
         /// Name of the schema.
         schema: &'static str,
@@ -230,14 +230,14 @@ pub enum Error {
     #[error("target: the cut-over was done, so it may have newer rows than the source")]
     Switched,
     /// A cut-over was killed while the source was fenced.
-    #[error("source: a cut-over was interrupted, and it may still take no writes")]
+    #[error("source: a cut-over was interrupted, and it may still be read-only")]
     CutOverInterrupted,
-    /// The source may take no writes any more, and the cut-over was not done, or it is not known whether it was.
-    #[error("source: it may still take no writes: {why}")]
+    /// The source may still be read-only, and the cut-over was not done, or it is not known whether it was.
+    #[error("source: it may still be read-only: {why}")]
     StillFenced {
         /// What failed.
         why: String,
-        /// The statements by which the source takes writes again.
+        /// The statements that make the source writable again.
         statements: String,
     },
     /// Another server than before answers at the source's address.

@@ -28,7 +28,7 @@ pub enum Transport {
         /// Cipher suite, by its IANA name.
         suite: String,
         /// How the server's certificate was verified.
-        verified: Verified,
+        verified: Verification,
     },
     /// Nothing.
     Clear,
@@ -37,7 +37,7 @@ pub enum Transport {
 /// How a server's certificate was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verified {
+pub enum Verification {
     /// The given CA issued it for the server's name.
     Identity,
     /// The given CA issued it.
@@ -54,10 +54,10 @@ impl Link {
     pub fn inspect(side: Side, connection: &Connection, options: &Options) -> Self {
         let endpoint = &connection.target().endpoint;
         let verified = match options.tls.mode_for(endpoint) {
-            TlsMode::VerifyIdentity => Verified::Identity,
-            TlsMode::VerifyCa => Verified::Authority,
-            _ if options.tls.verifies(endpoint) => Verified::Fingerprint,
-            _ => Verified::No,
+            TlsMode::VerifyIdentity => Verification::Identity,
+            TlsMode::VerifyCa => Verification::Authority,
+            _ if options.tls.verifies(endpoint) => Verification::Fingerprint,
+            _ => Verification::No,
         };
         let transport = match connection.tls() {
             Some(tls) => Transport::Tls { version: tls.version, suite: tls.suite.clone(), verified },

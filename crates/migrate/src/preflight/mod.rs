@@ -8,7 +8,7 @@ mod facts;
 mod finding;
 mod grants;
 mod json;
-mod lane;
+mod copy_method;
 mod link;
 mod pairs;
 #[cfg(test)]
@@ -20,8 +20,8 @@ pub use self::{
     finding::{Finding, Remedy, Severity},
     grants::{Grant, quoted_account, required},
     json::{JsonColumn, JsonScalars},
-    lane::{Lane, lane},
-    link::{Link, Transport, Verified},
+    copy_method::{CopyMethod, copy_method},
+    link::{Link, Transport, Verification},
     pairs::{Support, logs_cascades},
 };
 pub(crate) use self::{

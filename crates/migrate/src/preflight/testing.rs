@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use server::{Grants, Identity, ServerVersion, VersionHints, tls::TlsVersion};
 
-use super::{Facts, Finding, Link, Request, ServerFacts, Severity, Tables, Transport, Verified};
+use super::{Facts, Finding, Link, Request, ServerFacts, Severity, Tables, Transport, Verification};
 use crate::{
     Side,
     catalog::{Catalog, Column, Filter, ForeignKey, Identity as Key, Schema, Table},
@@ -55,7 +55,7 @@ pub(crate) fn server(side: Side) -> ServerFacts {
             transport: Transport::Tls {
                 version: TlsVersion::Tls13,
                 suite: "TLS_AES_256_GCM_SHA384".to_owned(),
-                verified: Verified::Identity,
+                verified: Verification::Identity,
             },
         },
         variables: VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),

@@ -3,11 +3,11 @@
 //! A sum of a hash, not XOR of CRC-32: CRC is affine, so two rows that exchanged a value would have the same checksum.
 //!
 //! MySQL makes NULL of what is longer than `max_allowed_packet`, and the empty text of such a JSON value, with a warning
-//! at most. Long values are therefore hashed alone, and a row of which anything could not be hashed has no hash.
+//! at most. Long values are therefore hashed alone, and a row with a value that could not be hashed has no hash.
 
 use server::quote;
 
-use crate::{Column, copy::table::MovedTable, key::Key};
+use crate::{Column, moved_table::MovedTable, key::Key};
 
 /// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one expression
 /// would hash everything twice.
@@ -59,7 +59,7 @@ fn value(column: &Column) -> String {
     }
 }
 
-/// What tells the value's end, and NULL from the empty text. All but short texts have one length.
+/// Marks the value's end, and distinguishes NULL from the empty text. All but short texts have one length.
 fn length(column: &Column) -> String {
     let name = quote::identifier(&column.name);
     if is_short(&column.data_type) { format!("IFNULL(LENGTH({name}), 'N')") } else { format!("ISNULL({name})") }

@@ -18,14 +18,17 @@ use server::Connection;
 
 use crate::{
     Divergence, DivergenceKind, Error, Side,
-    barrier::wait_until_visible,
-    copy::{gate::Chunk, jobs::boundary, table::MovedTable},
-    journal,
+    chunk_map::Chunk,
+    copy::jobs::boundary,
+    journal::{self, Read},
     key::Key,
-    link, position,
+    link,
+    moved_table::MovedTable,
+    position,
     settings::Settings,
     shared::Shared,
     state,
+    visibility::wait_until_visible,
 };
 
 /// Attempts at a range before it is divided, and at a single row.
@@ -56,15 +59,6 @@ impl PartialEq for Checksum {
     }
 }
 
-/// When a range was read.
-#[derive(Debug)]
-pub(crate) struct Read {
-    /// How often the chunk had changed before.
-    pub(crate) touches: u64,
-    /// End of the source's log.
-    pub(crate) source_end: String,
-}
-
 /// The hash of each row; `None` if it could not be hashed.
 type Hashes = HashMap<Key, Option<Vec<u8>>>;
 
@@ -78,7 +72,7 @@ struct Range<'m> {
 
 /// What becomes of a range that changes while it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hot {
+pub(crate) enum OnChange {
     /// It is divided, down to single rows.
     Divide,
     /// It is left for later.
@@ -107,7 +101,7 @@ pub(crate) fn compare(
     shared: &Shared,
     tables: &[MovedTable],
     chunks: Vec<(usize, Chunk<Key>)>,
-    hot: Hot,
+    hot: OnChange,
     watch: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<Outcome, Error> {
     let queue = Mutex::new(chunks.into_iter());
@@ -150,12 +144,12 @@ struct Verifier<'m> {
     tables: &'m [MovedTable],
     source: Connection,
     target: Connection,
-    hot: Hot,
+    hot: OnChange,
     outcome: Outcome,
 }
 
 impl<'m> Verifier<'m> {
-    fn open(settings: &Settings, shared: &'m Shared, tables: &'m [MovedTable], hot: Hot) -> Result<Self, Error> {
+    fn open(settings: &Settings, shared: &'m Shared, tables: &'m [MovedTable], hot: OnChange) -> Result<Self, Error> {
         let (source, target) = (shared.source(&settings.source)?, link::target(&settings.target)?);
         Ok(Self { shared, tables, source, target, hot, outcome: Outcome::default() })
     }
@@ -176,8 +170,8 @@ impl<'m> Verifier<'m> {
             }
         }
         match self.hot {
-            Hot::Divide => self.divide(range),
-            Hot::Leave => {
+            OnChange::Split => self.divide(range),
+            OnChange::Defer => {
                 self.outcome.open = self.outcome.open.saturating_add(1);
                 Ok(())
             }
@@ -254,7 +248,7 @@ impl<'m> Verifier<'m> {
         })
     }
 
-    /// Reads a range at both ends, and tells when; `None` if it changed meanwhile. A chunk that is equal
+    /// Reads a range of both servers, and returns when; `None` if it changed meanwhile. A chunk that is equal
     /// is watched from then on.
     fn both<T: PartialEq>(
         &mut self,
@@ -264,14 +258,14 @@ impl<'m> Verifier<'m> {
         read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
     ) -> Result<Option<(T, T, Read)>, Error> {
         let table = range.table.number;
-        let probe = self.shared.update(|following| following.begin_probe(table, &range.after, &range.upto));
+        let probe = self.shared.update(|state| state.begin_probe(table, &range.after, &range.upto));
         let ended = self.read_both(range, chunk, sql, read);
-        let untouched = self.shared.update(|following| {
-            let untouched = following.end_probe(probe);
+        let untouched = self.shared.update(|state| {
+            let untouched = state.end_probe(probe);
             if let (true, Ok((source, target, ..)), Some(chunk)) = (untouched, &ended, chunk)
                 && source == target
             {
-                following.watched.insert((table, chunk));
+                state.watched.insert((table, chunk));
             }
             untouched
         });
@@ -300,7 +294,7 @@ impl<'m> Verifier<'m> {
         let end = position::log_end(&mut self.source)?;
         let target = read(&mut self.target, Side::Target, range.table, sql)?;
         // What the source's snapshot may have seen has passed the stream.
-        self.shared.wait(|following| following.delivered.has_reached(&end.file, end.position).then_some(()))?;
+        self.shared.wait(|state| state.delivered.has_reached(&end.file, end.position).then_some(()))?;
         Ok((source, target, Read { touches, source_end: position::shown(&end) }))
     }
 

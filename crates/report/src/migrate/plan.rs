@@ -5,7 +5,7 @@ use std::io::Write;
 use ::migrate::{
     Side,
     plan::{CheckResult, CheckState, Plan},
-    preflight::{Link, Remedy, Severity, Transport, Verified},
+    preflight::{Link, Remedy, Severity, Transport, Verification},
 };
 
 use crate::{
@@ -58,10 +58,10 @@ fn transport(transport: &Transport) -> String {
         Transport::Clear => "in clear".to_owned(),
         Transport::Tls { version, verified, .. } => {
             let verified = match verified {
-                Verified::Identity => "verified by CA and name",
-                Verified::Authority => "verified by CA",
-                Verified::Fingerprint => "verified by fingerprint",
-                Verified::No => "not verified",
+                Verification::Identity => "verified by CA and name",
+                Verification::Authority => "verified by CA",
+                Verification::Fingerprint => "verified by fingerprint",
+                Verification::No => "not verified",
             };
             format!("{}, {verified}", version.name())
         }
@@ -86,7 +86,7 @@ fn tables(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "\nTABLES    {total} (estimates of the source)")?;
     let widest = plan.tables.iter().take(TABLES).map(|table| table.name.chars().count()).max().unwrap_or(0);
     let name = widest.clamp(8, 32);
-    writeln!(out, "  {}  lane  {:>12}  {:>9}  at rest: source > target", pad("", name), "rows", "size")?;
+    writeln!(out, "  {}  copy  {:>12}  {:>9}  at rest: source > target", pad("", name), "rows", "size")?;
     for table in plan.tables.iter().take(TABLES) {
         let entry = plan.encryption.iter().find(|entry| entry.table == table.name);
         let rest =
@@ -94,7 +94,7 @@ fn tables(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
         let shown = visible(&table.name);
         let shown = pad(&fit_name(&shown, name, "…"), name);
         let (rows, bytes) = (number(table.rows), size(table.bytes));
-        writeln!(out, "  {shown}  {:<5} {rows:>12}  {bytes:>9}  {rest}", table.lane.as_str())?;
+        writeln!(out, "  {shown}  {:<5} {rows:>12}  {bytes:>9}  {rest}", table.method.as_str())?;
     }
     match plan.tables.len().saturating_sub(TABLES) {
         0 => Ok(()),

@@ -125,7 +125,7 @@ fn facts(proof: &Proof) -> Vec<(&'static str, String)> {
     }
     let blocked = proof.journal.iter().filter(|entry| matches!(entry.what.as_str(), "switched" | "lifted"));
     facts.extend(blocked.map(|entry| {
-        let until = if entry.what == "switched" { "the cut-over was done" } else { "they were let go on" };
+        let until = if entry.what == "switched" { "the cut-over was done" } else { "they were allowed again" };
         ("blocked", format!("{}, until {until} at {}", entry.detail, entry.at))
     }));
     if let Some(clients) = proof.journal.iter().rfind(|entry| entry.what == "clients") {

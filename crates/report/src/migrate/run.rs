@@ -88,7 +88,7 @@ pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
     let text = match done.blocked {
         None => format!("the cut-over was done before: the target has every row up to {end} of the source's log"),
         Some(blocked) => format!(
-            "the target has every row up to {end} of the source's log, and all are equal; the source takes no writes \
+            "the target has every row up to {end} of the source's log, and all are equal; the source is read-only \
              since {:.1} s",
             blocked.as_secs_f64()
         ),
@@ -105,7 +105,7 @@ pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
 pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
     paragraph(out, "phase", phase(status))?;
     if status.fenced {
-        paragraph(out, "source", "fenced: it may take no writes (super_read_only)")?;
+        paragraph(out, "source", "fenced: it is read-only (super_read_only)")?;
     }
     let process = match status.running {
         true => "runs now".to_owned(),
@@ -143,8 +143,8 @@ const fn next(status: &Status) -> &'static str {
     match status.phase {
         Phase::Switched => "sealant migrate report keeps the proof; sealant migrate finish ends it",
         _ if status.running => "",
-        _ if status.fenced => "sealant migrate cutover goes on; sealant migrate abort gives the migration up",
-        Phase::Copy => "sealant migrate run goes on",
+        _ if status.fenced => "sealant migrate cutover resumes; sealant migrate abort gives the migration up",
+        Phase::Copy => "sealant migrate run resumes",
         Phase::Copied | Phase::CutOver => "sealant migrate run, until the cut-over; sealant migrate cutover",
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_status_says_what_comes_next_in_80_columns() {
         for (phase, running, fenced, expected) in [
-            (Phase::Copy, false, false, "next      sealant migrate run goes on\n"),
+            (Phase::Copy, false, false, "next      sealant migrate run resumes\n"),
             (Phase::CutOver, false, true, "sealant migrate abort gives the\n"),
             (Phase::Switched, false, false, "sealant migrate finish"),
             (Phase::Copied, true, false, "process   runs now"),

@@ -27,7 +27,7 @@ use crate::process::{current_program, ended_by_signals};
 /// apart.
 ///
 /// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; no other server is
-/// connected to. After an interruption the same command goes on with the parts that are missing.
+/// connected to. After an interruption the same command resumes with the parts that are missing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Cost {

@@ -37,7 +37,7 @@ mod tests {
         let mut facts = facts();
         let suite = String::new();
         facts.target.link.transport =
-            Transport::Tls { version: TlsVersion::Tls12, suite, verified: Verified::Identity };
+            Transport::Tls { version: TlsVersion::Tls12, suite, verified: Verification::Identity };
         finds(&CHECK, &facts, Severity::Block, "target: the link uses TLSv1.2");
         facts.request.min_tls = TlsVersion::Tls12;
         assert_eq!(found(&CHECK, &facts), []);

@@ -15,7 +15,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
 }
 
 fn of_link(server: &ServerFacts, permitted: bool) -> Option<Finding> {
-    let Transport::Tls { verified: Verified::No, .. } = server.link.transport else { return None };
+    let Transport::Tls { verified: Verification::No, .. } = server.link.transport else { return None };
     let evidence = "its certificate is not verified: anyone on the network can read and change all rows";
     Some(match permitted {
         true => Finding::ask(server.side, evidence),
@@ -34,7 +34,7 @@ mod tests {
     fn an_unverified_server_is_refused_unless_permitted() {
         let mut facts = facts();
         let suite = String::new();
-        facts.source.link.transport = Transport::Tls { version: TlsVersion::Tls13, suite, verified: Verified::No };
+        facts.source.link.transport = Transport::Tls { version: TlsVersion::Tls13, suite, verified: Verification::No };
         finds(&CHECK, &facts, Severity::Block, "source: its certificate is not verified");
         facts.request.unverified_source = true;
         finds(&CHECK, &facts, Severity::Ask, "source: its certificate is not verified");

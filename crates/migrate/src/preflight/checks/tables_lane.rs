@@ -1,7 +1,7 @@
 //! Each table has a key that allows to copy it under change.
 
 use super::prelude::*;
-use crate::preflight::{Lane, lane, pairs::logs_cascades};
+use crate::preflight::{CopyMethod, copy_method, pairs::logs_cascades};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.lane",
@@ -12,14 +12,14 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     let logged = logs_cascades(&facts.source.identity.version);
-    let lanes = tables.source.tables.iter().map(|table| (table, lane(&tables.source, table, logged)));
-    lanes
-        .filter(|(_, lane)| !Lane::AVAILABLE.contains(lane))
-        .map(|(table, lane)| {
-            let why = match (lane, &table.identity) {
-                (Lane::Touch, _) => "only the server can compare its key (lane touch)",
-                (_, None) => "it has no key that is unique and not NULL (lane lock)",
-                (_, Some(_)) => "foreign keys change its rows, and the source does not log that (lane lock)",
+    let methods = tables.source.tables.iter().map(|table| (table, copy_method(&tables.source, table, logged)));
+    methods
+        .filter(|(_, method)| !CopyMethod::AVAILABLE.contains(method))
+        .map(|(table, method)| {
+            let why = match (method, &table.identity) {
+                (CopyMethod::RereadChanged, _) => "only the server can compare its key (method touch)",
+                (_, None) => "it has no key that is unique and not NULL (method lock)",
+                (_, Some(_)) => "foreign keys change its rows, and the source does not log that (method lock)",
             };
             Finding::block(table.label(), format!("{why}: not yet supported"))
                 .advice("leave it out with --exclude, or give it an integer primary key")
@@ -33,11 +33,11 @@ mod tests {
     use crate::preflight::testing::{cascade, finds, found, table, with_tables};
 
     #[test]
-    fn lanes_that_are_missing_are_refused() {
+    fn methods_that_are_missing_are_refused() {
         let opaque = with_tables(|tables| {
             tables.source.tables.iter_mut().for_each(|table| table.identity.as_mut().unwrap().comparable = false);
         });
-        finds(&CHECK, &opaque, Severity::Block, "shop.orders: only the server can compare its key (lane touch)");
+        finds(&CHECK, &opaque, Severity::Block, "shop.orders: only the server can compare its key (method touch)");
         let keyless = with_tables(|tables| tables.source.tables.iter_mut().for_each(|table| table.identity = None));
         finds(&CHECK, &keyless, Severity::Block, "shop.orders: it has no key");
     }

@@ -14,10 +14,10 @@ use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 use crate::process::{ended_by_signals, forbid_dumps};
 
-/// Archive the binary logs of the server, so that a restore can go on to any point in time
+/// Archive the binary logs of the server, so that a restore can replay them to any point in time
 ///
 /// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to the
-/// recipients of the backups, with signed receipts. The same command goes on where the archive ends. While the repository
+/// recipients of the backups, with signed receipts. The same command resumes at the end of the archive. While the repository
 /// cannot be reached, nothing is lost as long as the server keeps its logs.
 ///
 /// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
@@ -52,7 +52,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "archived"),
-    (Exit::Failed, "not everything was archived; the same command goes on"),
+    (Exit::Failed, "not everything was archived; the same command resumes"),
     (Exit::Findings, "archived, but logs were lost before they could be read"),
 ];
 

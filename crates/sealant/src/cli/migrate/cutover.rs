@@ -1,4 +1,4 @@
-//! `sealant migrate cutover`: the source takes no more writes, and the target has every one.
+//! `sealant migrate cutover`: makes the source read-only, and the target complete.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::process::ended_by_signals;
 
 /// Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then
 ///
-/// Needs SYSTEM_VARIABLES_ADMIN and XA_RECOVER_ADMIN at the source. If it fails before the end, the source takes writes
-/// again. The same command goes on after a kill.
+/// Needs SYSTEM_VARIABLES_ADMIN and XA_RECOVER_ADMIN at the source. If it fails before the end, the source is
+/// writable again. The same command resumes after a kill.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Cutover {
@@ -26,7 +26,7 @@ pub(crate) struct Cutover {
     /// How writes to the source are stopped
     #[arg(long, value_enum, value_name = "HOW")]
     fence: Fence,
-    /// Give up, and let the source take writes again, after this long without them
+    /// Give up, and make the source writable again, after this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::seconds(1, 86_400))]
     max_blocked: Duration,
     /// Do not ask
@@ -44,9 +44,9 @@ enum Fence {
 
 pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the target has every row, and was compared"),
-    (Exit::Failed, "not done; the source takes writes as before"),
-    (Exit::Findings, "rows differ; the source takes writes as before"),
-    (Exit::Incomplete, "the account lacks a privilege, which is named; the source takes writes as before"),
+    (Exit::Failed, "not done; the source is writable as before"),
+    (Exit::Findings, "rows differ; the source is writable as before"),
+    (Exit::Incomplete, "the account lacks a privilege, which is named; the source is writable as before"),
 ];
 
 impl Cutover {

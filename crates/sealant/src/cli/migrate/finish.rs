@@ -17,7 +17,7 @@ pub(crate) struct Finish {
     scope: Scope,
 }
 
-/// Give a migration up: the source takes writes as before, and the state at the target is removed
+/// Give a migration up: the source is writable as before, and the state at the target is removed
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", ABORT_EXITS))]
 pub(crate) struct Abort {

@@ -1,4 +1,4 @@
-//! `sealant migrate plan`: what a migration would do, and what stands in its way.
+//! `sealant migrate plan`: what a migration would do, and what blocks it.
 
 use ::migrate::plan::plan;
 use clap::Args;
@@ -10,7 +10,7 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
 
-/// Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing
+/// Judge both servers, and show the method, the tables, the grants and what blocks the migration; change nothing
 ///
 /// Reads the catalogues, settings and privileges of both servers in read-only sessions. No row is read.
 #[derive(Debug, Args)]

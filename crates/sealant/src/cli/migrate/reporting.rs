@@ -1,4 +1,4 @@
-//! What the verbs tell while they run: a status line and messages, or JSON Lines for scripts.
+//! What the verbs show while they run: a status line and messages, or JSON Lines for scripts.
 
 use ::migrate::Event;
 use clap::Args;
@@ -23,7 +23,7 @@ pub(super) struct Reporting {
     quiet: bool,
 }
 
-/// Tells what happens.
+/// Shows what happens.
 pub(super) struct Reporter<'r> {
     options: &'r Reporting,
     status: StatusLine,
@@ -46,7 +46,7 @@ impl Reporting {
 }
 
 impl Reporter<'_> {
-    /// Tells an event: progress in the status line, everything else as a line of its own.
+    /// Shows an event: progress in the status line, everything else as a line of its own.
     pub(super) fn event(&mut self, event: &Event) {
         self.line(&MigrateLine::Event(event));
         if let Event::Progress(progress) = event {
@@ -73,7 +73,7 @@ impl Reporter<'_> {
         self.say(messages);
     }
 
-    /// Writes a line for scripts. If the reader is gone, the verb goes on.
+    /// Writes a line for scripts. A reader that is gone does not end the verb.
     pub(super) fn line(&self, line: &MigrateLine<'_>) {
         if self.options.json {
             let _ = write_migrate_line(line, &mut std::io::stdout().lock());

@@ -14,9 +14,9 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
 
-/// Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was
+/// Copy the tables while the source is written to, apply its changes, and compare every row; resumes if interrupted
 ///
-/// Creates the tables at the target, encrypted. The state is in the schema `_sealant` there, so the same command goes on
+/// Creates the tables at the target, encrypted. The state is in the schema `_sealant` there, so the same command resumes
 /// after any interruption, of this program or of a server. Nothing is written on this host or to the source.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
@@ -41,7 +41,7 @@ const GOALS: &[Word<Until>] = &[
 
 pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the goal is reached"),
-    (Exit::Failed, "not reached; the same command goes on"),
+    (Exit::Failed, "not reached; the same command resumes"),
     (Exit::Findings, "a check blocks the migration, or rows differ"),
     (Exit::Incomplete, "something necessary could not be judged"),
 ];
@@ -79,7 +79,7 @@ impl Run {
 /// Shows a plan that does not allow the migration.
 fn refused(plan: &Plan, reporter: &Reporter<'_>) -> Result<Exit, Failure> {
     let exit = exit_code(plan.readiness());
-    let (error, hint) = ("the plan does not allow it", Some("sealant migrate plan shows what stands in the way"));
+    let (error, hint) = ("the plan does not allow it", Some("sealant migrate plan shows what blocks it"));
     reporter.line(&MigrateLine::Failed { error, hint, exit: exit.code() });
     let unseen = |error| Failure::new(format!("the plan cannot be shown: {error}"));
     show(plan, &mut std::io::stderr()).map_err(unseen)?;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use migrate::copy::gate::{Chunk, Gate, State, Verdict};
+use migrate::chunk_map::{Chunk, ChunkMap, State, Verdict};
 use proptest::{
     prelude::*,
     test_runner::{Config, TestRunner},
@@ -120,7 +120,7 @@ struct World {
     /// The newest transaction of which something was delivered, and one of its rows.
     newest: Option<(usize, Key)>,
     window: Vec<Change>,
-    gate: Gate<Key>,
+    map: ChunkMap<Key>,
     in_flight: Option<InFlight>,
     // What the target keeps over a crash.
     target: BTreeMap<Key, Row>,
@@ -139,7 +139,7 @@ impl World {
             next: (0, 0),
             newest: None,
             window: Vec::new(),
-            gate: Gate::default(),
+            map: ChunkMap::default(),
             in_flight: None,
             target: BTreeMap::new(),
             loaded: Vec::new(),
@@ -207,7 +207,7 @@ impl World {
         let (transaction, index) = self.next;
         let Some(change) = self.log.get(transaction).map(|changes| changes[index].clone()) else { return };
         let key = change.key;
-        match self.gate.verdict(&key) {
+        match self.map.verdict(&key) {
             Verdict::Apply => self.window.push(change),
             Verdict::Hold if self.without != Without::Hold => return,
             _ => {}
@@ -241,19 +241,19 @@ impl World {
         if self.in_flight.is_some() {
             return;
         }
-        if self.gate.waiting().is_none() {
-            let Some(end) = self.gate.end() else { return };
+        if self.map.waiting().is_none() {
+            let Some(end) = self.map.end() else { return };
             let upto = end.map_or(0, |end| end + 1) + length - 1;
-            self.gate.extend((upto + 1 < KEYS).then_some(upto));
+            self.map.extend((upto + 1 < KEYS).then_some(upto));
         }
-        let Some(number) = self.gate.waiting().map(|chunk| chunk.number) else { return };
-        self.gate.set(number, State::InFlight);
+        let Some(number) = self.map.waiting().map(|chunk| chunk.number) else { return };
+        self.map.set(number, State::InFlight);
         self.in_flight =
             Some(InFlight { number, delivered: self.begun(), row: self.newest.map(|(_, key)| key), rows: None });
     }
 
     fn chunk(&self, number: u64) -> Chunk<Key> {
-        self.gate.chunks().iter().find(|chunk| chunk.number == number).cloned().unwrap()
+        self.map.chunks().iter().find(|chunk| chunk.number == number).cloned().unwrap()
     }
 
     fn read(&mut self) {
@@ -284,7 +284,7 @@ impl World {
             }
         }
         self.loaded.push(self.chunk(*number));
-        self.gate.set(*number, State::Loaded);
+        self.map.set(*number, State::Loaded);
         self.in_flight = None;
         Ok(())
     }
@@ -292,7 +292,7 @@ impl World {
     fn crash(&mut self) {
         self.window.clear();
         self.in_flight = None;
-        self.gate = Gate::resumed(self.loaded.clone());
+        self.map = ChunkMap::resumed(self.loaded.clone());
         if self.without != Without::StoredPosition {
             self.next = (self.stored, 0);
         }
@@ -316,7 +316,7 @@ impl World {
     /// Everything comes to an end.
     fn finish(&mut self) -> Result<(), String> {
         self.visible.fill(true);
-        while !self.gate.is_complete() {
+        while !self.map.is_complete() {
             self.begin(2);
             self.read();
             self.load()?;

@@ -115,7 +115,7 @@ impl MovedTable {
     }
 }
 
-/// How a column is read: as it is stored, but FLOAT with all its digits, of which its own text has only six.
+/// How a column is read: as it is stored, but FLOAT with all its digits, since its own text has only six.
 fn read_expression(column: &Column) -> String {
     let name = quote::identifier(&column.name);
     if column.data_type == "float" { format!("{name} * 1E0") } else { name }

@@ -1,8 +1,8 @@
-//! What becomes of a change of a row while its table is copied in chunks.
+//! Decides what to do with a change of a row while its table is copied in chunks.
 //!
 //! A chunk is a range of identities. A change within a loaded chunk is applied. One within a chunk that is being copied
 //! waits, because whether the chunk's read saw it is not known. One elsewhere is dropped: the read of its chunk, which
-//! comes later, waits until every transaction of which something was dropped is visible, and so has it.
+//! comes later, waits until every transaction with a dropped change is visible, and so sees it.
 
 /// What to do with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,34 +39,48 @@ pub struct Chunk<K> {
     pub state: State,
 }
 
+/// Rows, and their bytes as texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Copied {
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Copied {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.rows = self.rows.saturating_add(more.rows);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
 /// The chunks of a table in the order of its identities, without gaps.
 #[derive(Clone, Debug)]
-pub struct Gate<K> {
+pub struct ChunkMap<K> {
     chunks: Vec<Chunk<K>>,
     next_number: u64,
 }
 
-impl<K: Ord + Clone> Default for Gate<K> {
+impl<K: Ord + Clone> Default for ChunkMap<K> {
     fn default() -> Self {
         Self { chunks: Vec::new(), next_number: 0 }
     }
 }
 
-impl<K: Ord + Clone> Gate<K> {
-    /// A gate that goes on from the chunks that an earlier run has loaded: what is between them waits.
+impl<K: Ord + Clone> ChunkMap<K> {
+    /// The chunks that an earlier run has loaded. The ranges between them are copied when the run resumes.
     #[must_use]
     pub fn resumed(mut loaded: Vec<Chunk<K>>) -> Self {
         loaded.sort_by(|one, other| one.after.cmp(&other.after));
         let next_number = loaded.iter().map(|chunk| chunk.number.saturating_add(1)).max().unwrap_or(0);
-        let mut gate = Self { chunks: Vec::new(), next_number };
+        let mut map = Self { chunks: Vec::new(), next_number };
         for chunk in loaded {
-            let before = gate.chunks.last().and_then(|last| last.upto.clone());
+            let before = map.chunks.last().and_then(|last| last.upto.clone());
             if before != chunk.after {
-                gate.push(before, chunk.after.clone(), State::Waiting);
+                map.push(before, chunk.after.clone(), State::Waiting);
             }
-            gate.chunks.push(Chunk { state: State::Loaded, ..chunk });
+            map.chunks.push(Chunk { state: State::Loaded, ..chunk });
         }
-        gate
+        map
     }
 
     /// What to do with a change of the row with this identity.
@@ -153,41 +167,41 @@ mod tests {
 
     #[test]
     fn a_change_is_judged_by_its_chunk() {
-        let mut gate = Gate::default();
-        assert_eq!(gate.verdict(&7), Verdict::Drop);
-        let first = gate.extend(Some(5));
-        let second = gate.extend(None);
-        gate.set(first, State::Loaded);
-        gate.set(second, State::InFlight);
+        let mut map = ChunkMap::default();
+        assert_eq!(map.verdict(&7), Verdict::Drop);
+        let first = map.extend(Some(5));
+        let second = map.extend(None);
+        map.set(first, State::Loaded);
+        map.set(second, State::InFlight);
         assert_eq!(
-            [0, 5, 6, 255].map(|key| gate.verdict(&key)),
+            [0, 5, 6, 255].map(|key| map.verdict(&key)),
             [Verdict::Apply, Verdict::Apply, Verdict::Hold, Verdict::Hold]
         );
-        assert!(!gate.is_complete());
-        gate.set(second, State::Loaded);
-        assert!(gate.is_complete());
+        assert!(!map.is_complete());
+        map.set(second, State::Loaded);
+        assert!(map.is_complete());
     }
 
     #[test]
     fn the_rest_of_a_shortened_chunk_waits() {
-        let mut gate = Gate::default();
-        let number = gate.extend(None);
-        gate.set(number, State::InFlight);
-        gate.shorten(number, 9);
-        assert_eq!([9, 10].map(|key| gate.verdict(&key)), [Verdict::Hold, Verdict::Drop]);
-        assert_eq!(gate.waiting().map(|chunk| (chunk.after, chunk.upto)), Some((Some(9), None)));
-        assert_eq!(gate.end(), None);
+        let mut map = ChunkMap::default();
+        let number = map.extend(None);
+        map.set(number, State::InFlight);
+        map.shorten(number, 9);
+        assert_eq!([9, 10].map(|key| map.verdict(&key)), [Verdict::Hold, Verdict::Drop]);
+        assert_eq!(map.waiting().map(|chunk| (chunk.after, chunk.upto)), Some((Some(9), None)));
+        assert_eq!(map.end(), None);
     }
 
     #[test]
-    fn a_resumed_gate_knows_what_is_missing() {
-        let gate = Gate::resumed(vec![loaded(4, Some(20), Some(30)), loaded(0, None, Some(10))]);
+    fn a_resumed_map_knows_what_is_missing() {
+        let map = ChunkMap::resumed(vec![loaded(4, Some(20), Some(30)), loaded(0, None, Some(10))]);
         assert_eq!(
-            [10, 11, 20, 21, 31].map(|key| gate.verdict(&key)),
+            [10, 11, 20, 21, 31].map(|key| map.verdict(&key)),
             [Verdict::Apply, Verdict::Drop, Verdict::Drop, Verdict::Apply, Verdict::Drop]
         );
-        assert_eq!(gate.waiting().map(|chunk| (chunk.number, chunk.after, chunk.upto)), Some((5, Some(10), Some(20))));
-        assert_eq!(gate.end(), Some(Some(30)));
-        assert!(Gate::resumed(vec![loaded(0, None, None)]).is_complete());
+        assert_eq!(map.waiting().map(|chunk| (chunk.number, chunk.after, chunk.upto)), Some((5, Some(10), Some(20))));
+        assert_eq!(map.end(), Some(Some(30)));
+        assert!(ChunkMap::resumed(vec![loaded(0, None, None)]).is_complete());
     }
 }

@@ -10,11 +10,11 @@ const PARTITION: &str = "#p#";
 
 /// The tablespaces of a server: whether each is encrypted, by `schema/table` or by its own name.
 #[derive(Debug, Default)]
-pub(super) struct Spaces {
+pub(super) struct TablespaceEncryption {
     encrypted: BTreeMap<String, bool>,
 }
 
-impl Spaces {
+impl TablespaceEncryption {
     /// Asks the server. Needs PROCESS.
     pub(super) fn read(connection: &mut Connection, version: &ServerVersion) -> Result<Self, Error> {
         let mut spaces = Self::default();
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_table_without_its_own_space_is_as_the_shared_one() {
         let encrypted = [("ts", true), ("innodb_system", false), ("shop/own", true)];
-        let spaces = Spaces { encrypted: encrypted.map(|(name, is)| (name.to_owned(), is)).into() };
+        let spaces = TablespaceEncryption { encrypted: encrypted.map(|(name, is)| (name.to_owned(), is)).into() };
         assert!(spaces.is_encrypted("shop", "own", None));
         assert!(spaces.is_encrypted("shop", "in_ts", Some("ts")));
         assert!(!spaces.is_encrypted("shop", "in_system", None));

@@ -1,6 +1,6 @@
 //! Changes that are applied together: of each row only the last image.
 //!
-//! Images are whole, and the order is the log's, so applying a window a second time, or one that begins earlier, ends in
+//! Images are whole, and the order is the log's, so applying a batch a second time, or one that begins earlier, ends in
 //! the same rows.
 
 use std::{
@@ -10,14 +10,14 @@ use std::{
 
 use binlog::{Value, value::WholeDoubles};
 
-use crate::{NotWritable, copy::table::MovedTable, key::Key, settings::WindowLimits, value};
+use crate::{NotWritable, moved_table::MovedTable, key::Key, settings::BatchLimits, value};
 
 /// The newest image of each changed row of a table; `None` for a row that is gone.
 pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
 
 /// Changes that are not applied yet.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct ChangeBatch {
     /// By the number of the table.
     pub(crate) tables: HashMap<usize, Images>,
     /// Chunks that were compared, and changed since then.
@@ -29,7 +29,7 @@ pub(crate) struct Window {
     oldest: Option<Instant>,
 }
 
-impl Window {
+impl ChangeBatch {
     /// Notes that a row is gone.
     pub(crate) fn delete(&mut self, table: usize, key: Key) {
         self.put(table, key, None);
@@ -64,7 +64,7 @@ impl Window {
     }
 
     /// Whether it must be applied now.
-    pub(crate) fn is_full(&self, limits: &WindowLimits) -> bool {
+    pub(crate) fn is_full(&self, limits: &BatchLimits) -> bool {
         self.rows >= limits.rows || self.bytes >= limits.bytes || self.age() >= limits.age
     }
 
@@ -105,17 +105,17 @@ mod tests {
 
     #[test]
     fn chunks_stay_touched_when_changes_come_again() {
-        let mut window = Window::default();
-        window.touched.push((0, 7));
-        window.tables.insert(0, Images::new());
-        (window.changes, window.rows, window.oldest) = (1, 1, Some(Instant::now()));
-        window.forget_changes();
-        assert_eq!((window.touched.as_slice(), window.changes, window.tables.len()), (&[(0, 7)][..], 0, 0));
+        let mut batch = ChangeBatch::default();
+        batch.touched.push((0, 7));
+        batch.tables.insert(0, Images::new());
+        (batch.changes, batch.rows, batch.oldest) = (1, 1, Some(Instant::now()));
+        batch.forget_changes();
+        assert_eq!((batch.touched.as_slice(), batch.changes, batch.tables.len()), (&[(0, 7)][..], 0, 0));
         // Not empty and not forever young, so that it is applied.
-        let limits = WindowLimits { rows: 100, bytes: 100, age: Duration::ZERO };
-        assert!(!window.is_empty() && window.is_full(&limits) && window.oldest.is_some());
-        window.touched.clear();
-        window.forget_changes();
-        assert!(window.is_empty() && window.oldest.is_none());
+        let limits = BatchLimits { rows: 100, bytes: 100, age: Duration::ZERO };
+        assert!(!batch.is_empty() && batch.is_full(&limits) && batch.oldest.is_some());
+        batch.touched.clear();
+        batch.forget_changes();
+        assert!(batch.is_empty() && batch.oldest.is_none());
     }
 }

@@ -1,0 +1,69 @@
+//! Waits until everything before a barrier is visible to new snapshots of the source.
+
+use std::time::{Duration, Instant};
+
+use replication::gtid::mysql::GtidSet;
+use server::{Connection, error_code, quote};
+
+use crate::{Error, Side, barrier::Barrier, moved_table::MovedTable, position::ChangedRow, shared::Shared};
+
+/// Longest wait until delivered transactions are visible. It takes milliseconds.
+const LONGEST: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(2);
+
+/// Returns when everything before the barrier is visible to new snapshots.
+///
+/// # Errors
+/// [`Error::NotVisible`].
+pub(crate) fn wait_until_visible(
+    source: &mut Connection,
+    shared: &Shared,
+    tables: &[MovedTable],
+    barrier: &Barrier,
+) -> Result<(), Error> {
+    match barrier {
+        Barrier::Gtids(gtids) => wait_until_executed(source, shared, gtids),
+        Barrier::Row(None) => Ok(()),
+        Barrier::Row(Some(row)) => wait_for_row(source, shared, tables, row.clone()),
+    }
+}
+
+fn wait_until_executed(source: &mut Connection, shared: &Shared, gtids: &GtidSet) -> Result<(), Error> {
+    let began = Instant::now();
+    let sql = format!("SELECT GTID_SUBSET({}, @@GLOBAL.gtid_executed)", quote::text(&gtids.to_string()));
+    loop {
+        let rows = source.query(&sql).map_err(Error::at(Side::Source))?;
+        if rows.scalar() == Some("1") {
+            return Ok(());
+        }
+        wait_on(shared, began)?;
+    }
+}
+
+fn wait_for_row(
+    source: &mut Connection,
+    shared: &Shared,
+    tables: &[MovedTable],
+    mut row: ChangedRow,
+) -> Result<(), Error> {
+    let began = Instant::now();
+    loop {
+        let table = tables.get(row.table).ok_or(Error::State { what: "position" })?;
+        match source.query(&table.lock(&row.key)) {
+            Ok(_) => return Ok(()),
+            // A later transaction may hold the row for long. If there is a newer one in the log, its row will do.
+            Err(server::Error::Server { code: error_code::LOCK_WAIT_TIMEOUT | error_code::LOCK_DEADLOCK, .. }) => {
+                wait_on(shared, began)?;
+                row = shared.lock().begun.row().cloned().unwrap_or(row);
+            }
+            Err(error) => return Err(Error::at(Side::Source)(error)),
+        }
+    }
+}
+
+fn wait_on(shared: &Shared, began: Instant) -> Result<(), Error> {
+    if began.elapsed() > LONGEST {
+        return Err(Error::NotVisible { seconds: LONGEST.as_secs() });
+    }
+    shared.sleep(POLL)
+}
