@@ -11,7 +11,7 @@ use binlog::value::WholeDoubles;
 use server::{Connection, error_code, quote};
 
 use crate::{
-    Error, Event, Phase, Progress, Side, Work,
+    Error, Event, Phase, Progress, Side, Table, Work,
     barrier::wait_until_visible,
     copy::{
         gate::{Chunk, Gate},
@@ -63,7 +63,7 @@ pub(crate) fn with_stream<T>(
     may_begin: bool,
     body: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tables = moved_tables(settings)?;
+    let tables = moved_tables(&settings.tables)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
     let source_uuid = variable(&mut source, Side::Source, "server_uuid")?;
@@ -98,8 +98,8 @@ pub(crate) fn with_stream<T>(
 }
 
 /// The tables in the order of their names, by which the state numbers them.
-pub(crate) fn moved_tables(settings: &Settings) -> Result<Vec<MovedTable>, Error> {
-    let mut tables: Vec<_> = settings.tables.iter().collect();
+pub(crate) fn moved_tables(tables: &[Table]) -> Result<Vec<MovedTable>, Error> {
+    let mut tables: Vec<_> = tables.iter().collect();
     tables.sort_by_key(|table| (&table.schema, &table.name));
     if tables.is_empty() {
         return Err(Error::NoTables);
@@ -223,15 +223,15 @@ fn read_state(
 
 /// The source with its link, and the program.
 fn opened(settings: &Settings, source: &Connection) -> String {
-    let end = &settings.source;
+    let server = &settings.source;
     let version = source.greeting().server_version().map_or_else(String::new, |version| version.to_string());
-    let link = match Link::inspect(Side::Source, source, &end.options).transport {
+    let link = match Link::inspect(Side::Source, source, &server.options).transport {
         Transport::Tls { version, .. } => version.name().to_owned(),
         Transport::Socket => "its socket".to_owned(),
         Transport::Clear => "no encryption".to_owned(),
     };
     let program = concat!("sealant ", env!("CARGO_PKG_VERSION"));
-    format!("{}, {version}, over {link}, by {program}", end.target.endpoint)
+    format!("{}, {version}, over {link}, by {program}", server.target.endpoint)
 }
 
 /// How the source prints numbers of JSON.

@@ -15,11 +15,12 @@ use server::{
 };
 
 use crate::{
-    End, Error, Event, Phase, Side,
+    Error, Event, Phase, Side,
     active::{Active, lock_target, moved_tables, variable, with_stream},
+    catalog::{Filter, read},
     definitions::{self, Compare},
     fence::{Before, Fence, may_fence, same_server},
-    link,
+    link::{self, Server},
     position::{self, Position, Tracking},
     run::verify_changed,
     settings::Settings,
@@ -273,7 +274,7 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
 ///
 /// # Errors
 /// [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over.
-pub fn finish(target: &End) -> Result<(), Error> {
+pub fn finish(target: &Server) -> Result<(), Error> {
     let mut target = link::target(target)?;
     lock_target(&mut target)?;
     match state::run(&mut target)?.ok_or(Error::NotBegun)?.phase {
@@ -282,28 +283,36 @@ pub fn finish(target: &End) -> Result<(), Error> {
     }
 }
 
-/// Gives a migration up: the source takes writes as before, and the state at the target is removed, with its tables if
-/// `drop_tables` is set.
+/// Gives a migration up: the source takes writes as before, and the state at the target is removed. The source is
+/// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects at
+/// the source, which must be the tables of the migration.
 ///
 /// # Errors
-/// [`Error::NotBegun`] if there is none; [`Error::Switched`] after the cut-over.
-pub fn abort(settings: &Settings, drop_tables: bool) -> Result<(), Error> {
-    let mut target = link::target(&settings.target)?;
+/// [`Error::NotBegun`] if there is none; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if other
+/// tables are selected.
+pub fn abort(source: &Server, target: &Server, drop_tables: Option<&Filter>) -> Result<(), Error> {
+    let mut target = link::target(target)?;
     lock_target(&mut target)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     if run.phase == Phase::Switched {
         return Err(Error::Switched);
     }
     if !run.fence.is_empty() {
-        lift_earlier(&mut target, &mut link::source_control(&settings.source)?)?;
+        lift_earlier(&mut target, &mut link::source_control(source)?)?;
     }
-    let tables = moved_tables(settings)?;
-    if drop_tables {
-        // Only tables that the migration has filled.
-        state::compare_tables(&mut target, &tables)?;
-        for table in &tables {
-            target.query(&format!("DROP TABLE IF EXISTS {}", table.quoted)).map_err(Error::at(Side::Target))?;
-        }
+    if let Some(filter) = drop_tables {
+        drop_copies(source, &mut target, filter)?;
     }
     state::remove(&mut target)
+}
+
+/// Drops only tables that the migration has filled.
+fn drop_copies(source: &Server, target: &mut Connection, filter: &Filter) -> Result<(), Error> {
+    let selected = read(&mut link::definitions(Side::Source, source)?, filter).map_err(Error::at(Side::Source))?.tables;
+    let tables = moved_tables(&selected)?;
+    state::compare_tables(target, &tables)?;
+    for table in &tables {
+        target.query(&format!("DROP TABLE IF EXISTS {}", table.quoted)).map_err(Error::at(Side::Target))?;
+    }
+    Ok(())
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::{
     Error, Side,
     catalog::{Catalog, Creation, Filter, TableName, differences, less_encrypted, read},
-    link,
-    settings::{End, Settings},
+    link::{self, Server},
+    settings::Settings,
 };
 
 /// What is compared.
@@ -33,10 +33,10 @@ pub(crate) fn check(settings: &Settings, compare: Compare) -> Result<(), Error> 
     if wrong.is_empty() { Ok(()) } else { Err(Error::Structure { differences: wrong }) }
 }
 
-fn catalog(side: Side, end: &End, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {
+fn catalog(side: Side, server: &Server, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {
     let schemas: BTreeSet<_> = names.iter().map(|(schema, _)| schema.clone()).collect();
     let filter = Filter { schemas: schemas.into_iter().collect(), ..Filter::default() };
-    let mut catalog = read(&mut link::definitions(side, end)?, &filter).map_err(Error::at(side))?;
+    let mut catalog = read(&mut link::definitions(side, server)?, &filter).map_err(Error::at(side))?;
     catalog.tables.retain(|table| names.contains(&table.full_name()));
     catalog.structure.retain(|table, _| names.contains(table));
     Ok(catalog)

@@ -9,7 +9,7 @@ use std::{
 
 use server::{Connection, Grants, error_code};
 
-use crate::{End, Error, Side, active::variable, link, preflight, settings::Settings, shared::Shared};
+use crate::{Error, Server, Side, active::variable, link, preflight, settings::Settings, shared::Shared};
 
 /// How often the thread looks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);
@@ -113,7 +113,7 @@ enum State {
 /// A fence that is lifted unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Fence<'m> {
-    source: &'m End,
+    source: &'m Server,
     pub(crate) before: Before,
     began: Instant,
     state: Mutex<State>,
@@ -122,7 +122,7 @@ pub(crate) struct Fence<'m> {
 
 impl<'m> Fence<'m> {
     /// Its time begins now.
-    pub(crate) fn new(source: &'m End, before: Before) -> Self {
+    pub(crate) fn new(source: &'m Server, before: Before) -> Self {
         Self { source, before, began: Instant::now(), state: Mutex::new(State::Up), changed: Condvar::new() }
     }
 

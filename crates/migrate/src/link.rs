@@ -1,12 +1,12 @@
-//! Connections to both ends, with sessions that neither convert nor truncate.
+//! Connections to both servers, with sessions that neither convert nor truncate.
 
 use std::time::Duration;
 
-use server::{Connection, Options, tls::TlsVersion};
+use server::{Connection, Options, Target, TlsMode, tls::TlsVersion};
 
-use crate::{End, Error, Side};
+use crate::{Error, Side};
 
-/// Longest silence of a server within a statement.
+/// Longest silence of a server within a statement: it may read or copy a large table.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Values as they are stored: no conversion of character sets, times in UTC.
@@ -28,20 +28,65 @@ const EXACT_STORE: [&str; 3] = [
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 
+/// A server, and how it is reached.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Address and account.
+    pub target: Target,
+    /// Password and TLS. The server must be verified, unless it is reached through a socket.
+    pub options: Options,
+}
+
+/// What the user accepts of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accept {
+    /// A certificate of the given CA that does not contain the server's name.
+    pub any_name: bool,
+    /// A certificate that is not verified at all. Only a plan connects to such a server.
+    pub unverified: bool,
+    /// The oldest version of TLS.
+    pub min_tls: TlsVersion,
+}
+
+impl Server {
+    /// Sets the TLS that every connection to the server must have: with a CA, the certificate is verified by it and by
+    /// the server's name. The server is not contacted.
+    ///
+    /// # Errors
+    /// [`Error::Unverified`] if nothing verifies the server and the user has not accepted that.
+    pub fn new(side: Side, target: Target, mut options: Options, accept: Accept) -> Result<Self, Error> {
+        if !target.endpoint.is_socket() && options.tls.has_authority() {
+            options.tls.mode = Some(if accept.any_name { TlsMode::VerifyCa } else { TlsMode::VerifyIdentity });
+        }
+        options.tls.versions =
+            [TlsVersion::Tls12, TlsVersion::Tls13].into_iter().filter(|v| *v >= accept.min_tls).collect();
+        let server = Self { target, options };
+        if accept.unverified || server.is_verified() { Ok(server) } else { Err(server.unverified(side)) }
+    }
+
+    /// Whether everything sent to it is seen by the right server alone.
+    pub(crate) fn is_verified(&self) -> bool {
+        self.target.endpoint.is_socket() || self.options.tls.verifies(&self.target.endpoint)
+    }
+
+    /// The refusal of a server that is not verified.
+    pub(crate) fn unverified(&self, side: Side) -> Error {
+        Error::Unverified { side, endpoint: self.target.endpoint.to_string() }
+    }
+}
+
 /// Checks that everything sent over the link is seen by the right server alone.
 ///
 /// # Errors
 /// [`Error::Unverified`].
-pub(crate) fn check(side: Side, end: &End) -> Result<(), Error> {
-    let endpoint = &end.target.endpoint;
-    let verified = endpoint.is_socket() || end.options.tls.verifies(endpoint);
-    if verified { Ok(()) } else { Err(Error::Unverified { side, endpoint: endpoint.to_string() }) }
+pub(crate) fn check(side: Side, server: &Server) -> Result<(), Error> {
+    if server.is_verified() { Ok(()) } else { Err(server.unverified(side)) }
 }
 
-/// Options of every connection to an end: TLS 1.3, unless the caller names other versions.
-pub(crate) fn options(end: &End) -> Options {
+/// Options of every connection: TLS 1.3, unless the caller names other versions.
+pub(crate) fn options(server: &Server) -> Options {
     let mut options =
-        Options { statement_timeout: STATEMENT_TIMEOUT, max_result_bytes: 1 << 30, ..end.options.clone() };
+        Options { statement_timeout: STATEMENT_TIMEOUT, max_result_bytes: 1 << 30, ..server.options.clone() };
     if options.tls.versions.is_empty() {
         options.tls.versions = vec![TlsVersion::Tls13];
     }
@@ -49,37 +94,93 @@ pub(crate) fn options(end: &End) -> Options {
 }
 
 /// A connection for the stream of the source's log.
-pub(crate) fn stream(end: &End) -> Result<Connection, binlog::Error> {
-    Ok(Connection::open(&end.target, &options(end))?)
+pub(crate) fn stream(server: &Server) -> Result<Connection, binlog::Error> {
+    Ok(Connection::open(&server.target, &options(server))?)
+}
+
+/// A read-only connection for a plan. Any version of TLS will do, because the plan names one that is too old.
+pub(crate) fn inspection(side: Side, server: &Server) -> Result<Connection, Error> {
+    let mut options = Options { statement_timeout: STATEMENT_TIMEOUT, ..server.options.clone() };
+    options.tls.versions.clear();
+    Connection::open(&server.target, &options).map_err(Error::at(side))
 }
 
 /// A connection that reads from the source.
-pub(crate) fn source(end: &End) -> Result<Connection, Error> {
-    open(Side::Source, end, Options { changes: false, ..options(end) }, &EXACT_READ)
+pub(crate) fn source(server: &Server) -> Result<Connection, Error> {
+    open(Side::Source, server, Options { changes: false, ..options(server) }, &EXACT_READ)
 }
 
 /// A connection that may change settings of the source.
-pub(crate) fn source_control(end: &End) -> Result<Connection, Error> {
-    open(Side::Source, end, Options { changes: true, ..options(end) }, &EXACT_READ)
+pub(crate) fn source_control(server: &Server) -> Result<Connection, Error> {
+    open(Side::Source, server, Options { changes: true, ..options(server) }, &EXACT_READ)
 }
 
 /// A connection for definitions of tables: their texts are UTF-8.
-pub(crate) fn definitions(side: Side, end: &End) -> Result<Connection, Error> {
-    check(side, end)?;
-    let options = Options { changes: side == Side::Target, ..options(end) };
-    Connection::open(&end.target, &options).map_err(Error::at(side))
+pub(crate) fn definitions(side: Side, server: &Server) -> Result<Connection, Error> {
+    check(side, server)?;
+    let options = Options { changes: side == Side::Target, ..options(server) };
+    Connection::open(&server.target, &options).map_err(Error::at(side))
 }
 
 /// A connection that writes to the target.
-pub(crate) fn target(end: &End) -> Result<Connection, Error> {
-    open(Side::Target, end, Options { changes: true, bulk_load: true, ..options(end) }, &EXACT_STORE)
+pub(crate) fn target(server: &Server) -> Result<Connection, Error> {
+    open(Side::Target, server, Options { changes: true, bulk_load: true, ..options(server) }, &EXACT_STORE)
 }
 
-fn open(side: Side, end: &End, options: Options, session: &[&str]) -> Result<Connection, Error> {
-    check(side, end)?;
-    let mut connection = Connection::open(&end.target, &options).map_err(Error::at(side))?;
+fn open(side: Side, server: &Server, options: Options, session: &[&str]) -> Result<Connection, Error> {
+    check(side, server)?;
+    let mut connection = Connection::open(&server.target, &options).map_err(Error::at(side))?;
     for statement in std::iter::once(&PLAIN_VALUES).chain(session) {
         connection.query(statement).map_err(Error::at(side))?;
     }
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRICT: Accept = Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 };
+
+    fn server(address: &str, ca: bool, accept: Accept) -> Result<Server, Error> {
+        let mut options = Options::default();
+        options.tls.ca_file = ca.then(|| "ca.pem".into());
+        // What an option file says must not weaken a migration.
+        options.tls.mode = Some(TlsMode::Required);
+        Server::new(Side::Source, address.parse().unwrap(), options, accept)
+    }
+
+    fn mode(server: &Server) -> TlsMode {
+        server.options.tls.mode_for(&server.target.endpoint)
+    }
+
+    #[test]
+    fn a_server_is_verified_by_authority_and_name() {
+        let strict = server("mysql://mig@db1", true, STRICT).unwrap();
+        assert_eq!(mode(&strict), TlsMode::VerifyIdentity);
+        assert_eq!(strict.options.tls.versions, [TlsVersion::Tls13]);
+        let accept = Accept { any_name: true, min_tls: TlsVersion::Tls12, ..STRICT };
+        let lax = server("mysql://mig@db1", true, accept).unwrap();
+        assert_eq!(mode(&lax), TlsMode::VerifyCa);
+        assert_eq!(lax.options.tls.versions, [TlsVersion::Tls12, TlsVersion::Tls13]);
+    }
+
+    #[test]
+    fn a_server_that_nothing_verifies_is_refused() {
+        let refused = server("mysql://mig@db1", false, STRICT).unwrap_err();
+        assert!(matches!(&refused, Error::Unverified { side: Side::Source, endpoint } if endpoint.starts_with("db1")));
+        let accepted = server("mysql://mig@db1", false, Accept { unverified: true, ..STRICT }).unwrap();
+        // Accepted for a plan; rows are not sent there.
+        assert!(matches!(source(&accepted), Err(Error::Unverified { .. })));
+        let mut options = Options::default();
+        options.tls.fingerprints = vec!["00".repeat(32).parse().unwrap()];
+        assert!(Server::new(Side::Target, "mysql://mig@db1".parse().unwrap(), options, STRICT).is_ok());
+    }
+
+    #[test]
+    fn a_socket_needs_no_tls() {
+        let target = Target { endpoint: server::Endpoint::Socket("/run/mysqld.sock".into()), user: "mig".to_owned() };
+        let server = Server::new(Side::Source, target, Options::default(), STRICT).unwrap();
+        assert_eq!(mode(&server), TlsMode::Off);
+    }
 }

@@ -1,12 +1,15 @@
 //! The plan of a migration: how, what, and what stands in the way. `sealant.migrate/1` is this report as JSON.
 
 use serde::Serialize;
-use server::{Connection, Options, ServerVersion};
+use server::ServerVersion;
 
 use crate::{
-    Error, Side,
+    Error, Server, Side,
     encryption::{self, Entry},
-    preflight::{self, Area, End, Facts, Judged, Lane, Link, Remedy, Request, Severity, Support, lane, quoted_account},
+    link,
+    preflight::{
+        self, Area, Facts, Judged, Lane, Link, Remedy, Request, ServerFacts, Severity, Support, lane, quoted_account,
+    },
 };
 
 /// Identifier of the JSON schema.
@@ -20,9 +23,9 @@ pub struct Plan {
     /// Identifier of the run.
     pub run: Option<String>,
     /// The server whose tables are moved.
-    pub source: Server,
+    pub source: ServerSummary,
     /// The server that receives them.
-    pub target: Server,
+    pub target: ServerSummary,
     /// Both connections.
     pub links: Vec<Link>,
     /// `sql`, or `None` if no way is known.
@@ -49,7 +52,7 @@ pub struct Plan {
 
 /// A server.
 #[derive(Clone, Debug, Serialize)]
-pub struct Server {
+pub struct ServerSummary {
     /// Address or socket.
     pub endpoint: String,
     /// Fork and version: `MySQL 9.7.4`.
@@ -144,13 +147,11 @@ pub enum Readiness {
 ///
 /// # Errors
 /// [`Error::Server`].
-pub fn plan(
-    source: (&mut Connection, &Options),
-    target: (&mut Connection, &Options),
-    request: Request,
-) -> Result<Plan, Error> {
-    let facts = Facts::read(source, target, request)?;
-    Ok(judge(&facts))
+pub fn plan(source: &Server, target: &Server, request: Request) -> Result<Plan, Error> {
+    let mut connections = (link::inspection(Side::Source, source)?, link::inspection(Side::Target, target)?);
+    let source = (&mut connections.0, &source.options);
+    let target = (&mut connections.1, &target.options);
+    Ok(judge(&Facts::read(source, target, request)?))
 }
 
 /// The plan that follows from the facts.
@@ -162,7 +163,7 @@ pub fn judge(facts: &Facts) -> Plan {
         run: None,
         source: server(&facts.source),
         target: server(&facts.target),
-        links: facts.ends().map(|end| end.link.clone()).to_vec(),
+        links: facts.servers().map(|server| server.link.clone()).to_vec(),
         way: supported.then_some("sql"),
         alternative: physical(facts),
         checks: preflight::judge(facts).iter().flat_map(results).collect(),
@@ -198,13 +199,13 @@ impl Plan {
     }
 }
 
-fn server(end: &End) -> Server {
-    Server {
-        endpoint: end.endpoint.clone(),
-        version: end.identity.version.to_string(),
-        uuid: end.identity.server_uuid.clone(),
-        hostname: end.identity.hostname.clone(),
-        account: end.account.clone(),
+fn server(server: &ServerFacts) -> ServerSummary {
+    ServerSummary {
+        endpoint: server.endpoint.clone(),
+        version: server.identity.version.to_string(),
+        uuid: server.identity.server_uuid.clone(),
+        hostname: server.identity.hostname.clone(),
+        account: server.account.clone(),
     }
 }
 
@@ -268,9 +269,9 @@ fn results(judged: &Judged) -> Vec<CheckResult> {
 
 fn grants(facts: &Facts) -> Vec<GrantResult> {
     let result = |grant: preflight::Grant| {
-        let end = facts.end(grant.side);
-        let statement = grant.statement(&grant.privileges, &quoted_account(&end.account));
-        GrantResult { side: grant.side, statement, held: end.holds(&grant) }
+        let server = facts.server(grant.side);
+        let statement = grant.statement(&grant.privileges, &quoted_account(&server.account));
+        GrantResult { side: grant.side, statement, held: server.holds(&grant) }
     };
     facts.required_grants().into_iter().map(result).collect()
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use server::{Connection, Rows};
 
 use crate::{
-    End, Error, Phase, Side, Status, TableStatus,
+    Error, Phase, Server, Side, Status, TableStatus,
     catalog::{Filter, read},
     link, state,
     status::of_connection,
@@ -112,20 +112,20 @@ impl Proof {
 ///
 /// # Errors
 /// [`Error::NotBegun`] and others.
-pub fn proof(end: &End) -> Result<Proof, Error> {
-    let mut target = link::target(end)?;
+pub fn proof(server: &Server) -> Result<Proof, Error> {
+    let mut target = link::target(server)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     let status = of_connection(&mut target, &run)?;
     let sql = "SELECT NOW() AS at, @@GLOBAL.version AS version, @@GLOBAL.server_uuid AS uuid, \
                (SELECT target_end FROM `_sealant`.`run` WHERE id = 1) AS target_end";
     let rows = ask(&mut target, sql)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
-    let tables = tables(&mut target, end)?;
+    let tables = tables(&mut target, server)?;
     let journal = journal(&mut target)?;
     let source_end = if run.phase == Phase::Switched { run.source_end } else { String::new() };
     Ok(Proof {
         at: text("at"),
-        target: [end.target.endpoint.to_string(), text("version"), text("uuid")],
+        target: [server.target.endpoint.to_string(), text("version"), text("uuid")],
         source_uuid: run.source_uuid,
         source_end,
         target_end: text("target_end"),
@@ -139,9 +139,9 @@ fn ask(target: &mut Connection, sql: &str) -> Result<Rows, Error> {
     target.query(sql).map_err(Error::at(Side::Target))
 }
 
-fn tables(target: &mut Connection, end: &End) -> Result<Vec<TableProof>, Error> {
+fn tables(target: &mut Connection, server: &Server) -> Result<Vec<TableProof>, Error> {
     let names = state::table_names(target)?;
-    let now = encrypted_now(end, &names)?;
+    let now = encrypted_now(server, &names)?;
     let rest = ask(target, "SELECT tbl, encrypted FROM `_sealant`.`rest`")?;
     let each =
         (0..rest.rows.len()).filter_map(|row| Some((rest.value(row, "tbl")?, rest.value(row, "encrypted")? != "0")));
@@ -157,11 +157,11 @@ fn tables(target: &mut Connection, end: &End) -> Result<Vec<TableProof>, Error> 
 }
 
 /// Encryption of the tables by the target's dictionary.
-fn encrypted_now(end: &End, names: &[(String, String)]) -> Result<HashMap<String, bool>, Error> {
+fn encrypted_now(server: &Server, names: &[(String, String)]) -> Result<HashMap<String, bool>, Error> {
     let schemas: BTreeSet<_> =
         names.iter().filter_map(|(_, name)| name.split_once('.')).map(|(schema, _)| schema).collect();
     let filter = Filter { schemas: schemas.into_iter().map(str::to_owned).collect(), ..Filter::default() };
-    let catalog = read(&mut link::definitions(Side::Target, end)?, &filter).map_err(Error::at(Side::Target))?;
+    let catalog = read(&mut link::definitions(Side::Target, server)?, &filter).map_err(Error::at(Side::Target))?;
     Ok(catalog.tables.iter().map(|table| (table.label(), table.encrypted)).collect())
 }
 

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, thread, time::Duration};
 
 use crate::{
-    Divergence, End, Error, Phase, Progress, Side, Work,
+    Divergence, Error, Phase, Progress, Side, Work,
     active::{Active, with_stream},
     catalog::{Creation, Filter, create, read},
     copy,
@@ -204,14 +204,6 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         active.shared.update(|following| following.watched.clear());
         verify_changed(active, Hot::Divide, events)
     })
-}
-
-/// Whether a migration was begun at a target.
-///
-/// # Errors
-/// [`Error::Server`]; [`Error::ForeignState`] if the schema of the state is not of a migration.
-pub fn is_begun(target: &End) -> Result<bool, Error> {
-    Ok(state::run(&mut link::target(target)?)?.is_some())
 }
 
 /// Creates the tables of the source at the target.

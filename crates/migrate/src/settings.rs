@@ -8,19 +8,14 @@ use std::{
     time::Duration,
 };
 
-use crate::Table;
+use crate::{
+    Error, Side, Table,
+    catalog::{Creation, Filter, read},
+    link::{self, Server},
+};
 
 /// The usual [`Settings::max_blocked`].
 pub const MAX_BLOCKED: Duration = Duration::from_secs(10);
-
-/// A server, and how it is reached.
-#[derive(Clone, Debug)]
-pub struct End {
-    /// Address and account.
-    pub target: server::Target,
-    /// Password and TLS. The server must be verified, unless it is reached through a socket.
-    pub options: server::Options,
-}
 
 /// How far a run goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,9 +50,9 @@ impl Default for WindowLimits {
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the tables are.
-    pub source: End,
+    pub source: Server,
     /// Where they go.
-    pub target: End,
+    pub target: Server,
     /// The tables, as the source has them. They exist at the target, empty when the migration begins.
     pub tables: Vec<Table>,
     /// Whether every table is encrypted at the target. The state is too then: it has keys of rows.
@@ -81,7 +76,7 @@ pub struct Settings {
 impl Settings {
     /// Settings with the defaults.
     #[must_use]
-    pub fn new(source: End, target: End, tables: Vec<Table>) -> Self {
+    pub fn new(source: Server, target: Server, tables: Vec<Table>) -> Self {
         Self {
             source,
             target,
@@ -95,6 +90,18 @@ impl Settings {
             max_blocked: MAX_BLOCKED,
             stop: Arc::default(),
         }
+    }
+
+    /// Settings for the tables that the source has now.
+    ///
+    /// # Errors
+    /// [`Error::Server`]; [`Error::Unverified`].
+    pub fn read(source: Server, target: Server, filter: &Filter, creation: Creation) -> Result<Self, Error> {
+        link::check(Side::Source, &source)?;
+        link::check(Side::Target, &target)?;
+        let mut connection = link::inspection(Side::Source, &source)?;
+        let catalog = read(&mut connection, filter).map_err(Error::at(Side::Source))?;
+        Ok(Self { encrypt: creation.encrypt, ..Self::new(source, target, catalog.tables) })
     }
 
     pub(crate) fn stopped(&self) -> bool {

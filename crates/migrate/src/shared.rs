@@ -13,7 +13,7 @@ use binlog::replica::LogPosition;
 use server::Connection;
 
 use crate::{
-    End, Error,
+    Error, Server,
     barrier::{Barrier, Begun},
     copy::gate::{Gate, State, Verdict},
     fence::same_server,
@@ -201,8 +201,8 @@ impl Shared {
     ///
     /// # Errors
     /// [`Error::OtherServer`] if another server answers, whose rows the barrier would not know.
-    pub(crate) fn source(&self, end: &End) -> Result<Connection, Error> {
-        let mut source = link::source(end)?;
+    pub(crate) fn source(&self, server: &Server) -> Result<Connection, Error> {
+        let mut source = link::source(server)?;
         self.require_source(&mut source)?;
         Ok(source)
     }

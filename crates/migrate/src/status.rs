@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use server::{Connection, Rows};
 
-use crate::{End, Error, Phase, Side, active::LOCK, link, state};
+use crate::{Error, Phase, Server, Side, active::LOCK, link, state};
 
 /// State of a migration, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct TableStatus {
 ///
 /// # Errors
 /// [`Error::NotBegun`] and others.
-pub fn status(target: &End) -> Result<Status, Error> {
+pub fn status(target: &Server) -> Result<Status, Error> {
     let mut target = link::target(target)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     of_connection(&mut target, &run)

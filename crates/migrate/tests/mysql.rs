@@ -16,6 +16,10 @@ use support::{Addresses, Kinds, Pair, writers::Writers};
 
 const ROWS: u32 = 20_000;
 
+fn shop() -> Filter {
+    Filter { schemas: vec!["shop".to_owned()], ..Filter::default() }
+}
+
 #[test]
 fn rows_are_equal_after_a_migration_under_writes() {
     let Some(pair) = Pair::start(ROWS) else { return };
@@ -60,8 +64,7 @@ fn a_killed_migration_goes_on() {
 #[test]
 fn a_killed_migration_goes_on_without_gtids() {
     if let Some(pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, ROWS / 2) {
-        let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
-        migrate::create_tables(&pair.addresses().settings(), &filter, Creation { encrypt: true }).unwrap();
+        migrate::create_tables(&pair.addresses().settings(), &shop(), Creation { encrypt: true }).unwrap();
         goes_on(&pair);
     }
 }
@@ -252,7 +255,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert_eq!(pair.source.value(counter).unwrap(), pair.target.value(counter).unwrap());
     // Again: nothing is left to do.
     assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, None);
-    assert!(matches!(migrate::abort(&settings, true), Err(Error::Switched)));
+    assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop())), Err(Error::Switched)));
     // The target has writes of its own from now on, which nothing may overwrite.
     assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
     assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
@@ -383,9 +386,22 @@ fn an_aborted_migration_leaves_nothing_behind() {
     // As if the process had been killed while the source was fenced.
     pair.target.sql("UPDATE _sealant.run SET step = 'fenced', fence = '0,0', phase = 'cut-over'").unwrap();
     pair.source.sql("SET GLOBAL super_read_only = ON").unwrap();
-    migrate::abort(&settings, true).unwrap();
+    migrate::abort(&settings.source, &settings.target, Some(&shop())).unwrap();
     assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'; SHOW TABLES FROM shop").unwrap(), "");
+}
+
+#[test]
+fn a_migration_is_given_up_without_its_source() {
+    let Some(pair) = Pair::start(100) else { return };
+    let mut settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    settings.source.target = "mysql://mig@127.0.0.1:1".parse().unwrap();
+    let dropping = migrate::abort(&settings.source, &settings.target, Some(&shop()));
+    assert!(matches!(dropping, Err(Error::Server { side: Side::Source, .. })), "{dropping:?}");
+    migrate::abort(&settings.source, &settings.target, None).unwrap();
+    assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "100");
 }
 
 #[test]
@@ -479,7 +495,7 @@ fn what_is_not_safe_is_refused() {
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::NotEmpty { table } if table == "shop.item"), "{error}");
     // Rows that are not a copy are never dropped.
-    assert!(matches!(migrate::abort(&settings, true), Err(Error::NotBegun)));
+    assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop())), Err(Error::NotBegun)));
     assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "1");
     pair.target.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();

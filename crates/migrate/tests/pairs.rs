@@ -14,7 +14,7 @@ use migrate::{
     plan::{CheckState, Readiness, plan},
     preflight::Request,
 };
-use server::{Connection, tls::TlsVersion};
+use server::tls::TlsVersion;
 use support::{Kinds, Pair, writers::Writers};
 
 const ROWS: u32 = 1500;
@@ -25,8 +25,6 @@ fn filter() -> Filter {
 
 /// Plans with the accounts of the migration: nothing may block it.
 fn is_planned(settings: &Settings) {
-    let open = |end: &migrate::End| Connection::open(&end.target, &end.options).unwrap();
-    let (mut source, mut target) = (open(&settings.source), open(&settings.target));
     let request = Request {
         filter: filter(),
         encrypt: true,
@@ -34,7 +32,7 @@ fn is_planned(settings: &Settings) {
         unverified_source: false,
         unverified_target: false,
     };
-    let plan = plan((&mut source, &settings.source.options), (&mut target, &settings.target.options), request).unwrap();
+    let plan = plan(&settings.source, &settings.target, request).unwrap();
     let found = plan.checks.iter().filter(|check| matches!(check.result, CheckState::Found | CheckState::Unknown));
     let found: Vec<_> = found.map(|check| format!("{}: {} {}", check.id, check.object, check.evidence)).collect();
     assert_eq!(plan.readiness(), Readiness::Ready, "{found:#?}");

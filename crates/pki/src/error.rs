@@ -78,6 +78,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the command line names something that cannot be in a certificate.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Name { .. })
+    }
+
     /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {

@@ -34,6 +34,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether an option is missing from the command line.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::NoStateDir)
+    }
+
     /// The next step, if there is one.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {

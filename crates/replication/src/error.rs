@@ -128,6 +128,9 @@ pub enum Error {
     /// Group replication was requested for MariaDB.
     #[error("--as group-member is for MySQL")]
     NoGroups,
+    /// A node of a Galera cluster was to be set up by statements.
+    #[error("a Galera node needs no statements: it joins by state transfer")]
+    GaleraNode,
     /// The new server is configured for another group, or for none.
     #[error("{server}: its group_replication_group_name is not that of the source")]
     OtherGroup {
@@ -178,7 +181,7 @@ impl Error {
     /// Whether the request is one that this kind of server never supports.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::NoGroups | Self::NoTcp)
+        matches!(self, Self::NoGroups | Self::NoTcp | Self::GaleraNode)
     }
 
     /// The next step, if there is one.
@@ -203,6 +206,7 @@ impl Error {
             }
             Self::Purged { .. } => "take a new copy",
             Self::Unverified => "give --replication-ca FILE; MySQL's own is ca.pem in the source's data directory",
+            Self::GaleraNode => "set wsrep_sst_method=sealant on it and start it",
             Self::NoGroups => "a MariaDB takes --as replica",
             Self::OtherGroup { .. } => "give it the settings of a member of the source's group",
             Self::ClearRecovery { .. } => "SET PERSIST group_replication_recovery_use_ssl = ON",

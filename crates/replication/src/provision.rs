@@ -25,6 +25,8 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
+    /// The new server will not verify its source, which the caller permits.
+    SourceUnverified,
     /// The copy's replication position.
     Position(String),
     /// The server is in the group already, in this state; nothing is changed.
@@ -40,6 +42,7 @@ impl Event {
     #[must_use]
     pub fn text(&self, new: &str, source: &str) -> String {
         match self {
+            Self::SourceUnverified => Error::Unverified.to_string(),
             Self::Position(position) => format!("the copy is at {position}"),
             Self::AlreadyMember(state) => {
                 format!("{new} is a member of the group already, {state}: nothing is changed")
@@ -47,6 +50,12 @@ impl Event {
             Self::CaughtUp => format!("{new} follows {source} and has caught up"),
             Self::Online => format!("{new} is ONLINE in the group of {source}"),
         }
+    }
+
+    /// Whether the user should know it even if everything succeeds.
+    #[must_use]
+    pub const fn is_warning(&self) -> bool {
+        matches!(self, Self::SourceUnverified)
     }
 }
 
@@ -83,7 +92,7 @@ impl Provision {
         if self.is_member(peers, report)? {
             return Ok(None);
         }
-        self.check_verified(peers)?;
+        self.check_verified(peers, report)?;
         let position = position(peers)?;
         report(&Event::Position(position.clone()));
         let mut statements = self.end_channels(peers)?;
@@ -98,7 +107,7 @@ impl Provision {
     /// time ran out.
     pub fn run(&self, peers: &mut Peers, report: Report<'_>) -> Result<(), Error> {
         if !self.is_member(peers, report)? {
-            self.check_verified(peers)?;
+            self.check_verified(peers, report)?;
             position(peers)?;
             // The quoting of texts in the statements requires it.
             peers.new.value("SET SESSION sql_mode = ''")?;
@@ -134,14 +143,17 @@ impl Provision {
     }
 
     /// Whether the new server verifies its source: by a given authority, or by its own options for recovery.
-    fn check_verified(&self, peers: &mut Peers) -> Result<(), Error> {
+    fn check_verified(&self, peers: &mut Peers, report: Report<'_>) -> Result<(), Error> {
         const RECOVERY: &str = "SELECT @@GLOBAL.group_replication_recovery_ssl_verify_server_cert \
                                 AND @@GLOBAL.group_replication_recovery_ssl_ca <> ''";
-        let known = self.source.ca.is_some() || self.allow_unverified;
-        if known || self.role == Role::GroupMember && is_on(&peers.new.value(RECOVERY)?) {
+        if self.source.ca.is_some() || self.role == Role::GroupMember && is_on(&peers.new.value(RECOVERY)?) {
             return Ok(());
         }
-        Err(Error::Unverified)
+        if !self.allow_unverified {
+            return Err(Error::Unverified);
+        }
+        report(&Event::SourceUnverified);
+        Ok(())
     }
 
     /// The statements that remove existing channels, such as those copied from a replica.

@@ -291,6 +291,12 @@ fn listed(errors: &[Error]) -> String {
 }
 
 impl Error {
+    /// Whether the command line is wrong.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Code(_))
+    }
+
     /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {

@@ -533,7 +533,12 @@ impl Error {
     pub const fn is_misuse(&self) -> bool {
         matches!(
             self,
-            Self::SeveralRuns { .. } | Self::Nothing | Self::NoBackup | Self::NoRecipient | Self::NoBackupFile
+            Self::SeveralRuns { .. }
+                | Self::Nothing
+                | Self::NoBackup
+                | Self::NoRecipient
+                | Self::Recipient { .. }
+                | Self::NoBackupFile
         )
     }
 }

@@ -5,7 +5,7 @@ use std::{thread::sleep, time::Duration};
 use server::{Connection, error_code};
 
 use super::window::{Images, Window};
-use crate::{End, Error, Side, copy::table::MovedTable, link, position::Position, state};
+use crate::{Error, Server, Side, copy::table::MovedTable, link, position::Position, state};
 
 /// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;
@@ -23,8 +23,8 @@ pub(crate) struct Writer<'m> {
 }
 
 impl<'m> Writer<'m> {
-    pub(crate) fn open(end: &End, tables: &'m [MovedTable], epoch: u64) -> Result<Self, Error> {
-        Ok(Self { target: link::target(end)?, tables, epoch })
+    pub(crate) fn open(server: &Server, tables: &'m [MovedTable], epoch: u64) -> Result<Self, Error> {
+        Ok(Self { target: link::target(server)?, tables, epoch })
     }
 
     /// Applies a window. The target has everything before `position` then.

@@ -6,7 +6,7 @@ use server::{Connection, Executed, error_code};
 
 use super::read::Content;
 use crate::{
-    End, Error, Side,
+    Error, Server, Side,
     apply::write::collided,
     link,
     shared::{Copied, Shared},
@@ -23,8 +23,8 @@ pub(crate) struct Loader<'m> {
 }
 
 impl<'m> Loader<'m> {
-    pub(crate) fn open(end: &End, shared: &'m Shared) -> Result<Self, Error> {
-        Ok(Self { target: link::target(end)?, shared })
+    pub(crate) fn open(server: &Server, shared: &'m Shared) -> Result<Self, Error> {
+        Ok(Self { target: link::target(server)?, shared })
     }
 
     /// Loads a chunk. Its changes are applied from now on.

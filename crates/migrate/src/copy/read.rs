@@ -12,7 +12,7 @@ use super::{
     jobs::{Job, Jobs},
     table::MovedTable,
 };
-use crate::{End, Error, Side, barrier::wait_until_visible, key::Key, shared::Shared};
+use crate::{Error, Server, Side, barrier::wait_until_visible, key::Key, shared::Shared};
 
 /// A chunk in memory.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Content<'m> {
 
 /// A thread that reads.
 pub(crate) struct Reader<'m> {
-    end: &'m End,
+    server: &'m Server,
     source: Connection,
     shared: &'m Shared,
     jobs: &'m Jobs<'m>,
@@ -35,12 +35,12 @@ pub(crate) struct Reader<'m> {
 
 impl<'m> Reader<'m> {
     pub(crate) fn open(
-        end: &'m End,
+        server: &'m Server,
         shared: &'m Shared,
         jobs: &'m Jobs<'m>,
         chunk_bytes: usize,
     ) -> Result<Self, Error> {
-        Ok(Self { end, source: shared.source(end)?, shared, jobs, chunk_bytes })
+        Ok(Self { server, source: shared.source(server)?, shared, jobs, chunk_bytes })
     }
 
     /// The next chunk; `None` when every row is at the target.
@@ -70,7 +70,7 @@ impl<'m> Reader<'m> {
         });
         if !whole.map_err(Error::at(Side::Source))? {
             // The connection still sends, so it is given up.
-            self.source = self.shared.source(self.end)?;
+            self.source = self.shared.source(self.server)?;
             let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
             if chunk.upto.as_ref() != Some(&last) {
                 self.shared.update(|following| {

@@ -93,6 +93,12 @@ impl Error {
         matches!(self, Self::Server { error, .. } if error.is_misuse())
     }
 
+    /// Whether an account lacks a privilege.
+    #[must_use]
+    pub const fn is_missing_grant(&self) -> bool {
+        matches!(self, Self::MissingGrant { .. })
+    }
+
     /// Whether safety is the reason, rather than a failure.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {

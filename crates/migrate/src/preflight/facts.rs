@@ -41,9 +41,9 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The server whose tables are moved.
-    pub source: End,
+    pub source: ServerFacts,
     /// The server that receives them.
-    pub target: End,
+    pub target: ServerFacts,
     /// What the user wants.
     pub request: Request,
     /// `None` if the pair is not supported, or an account lacks a privilege: what it may not see would be missing.
@@ -52,7 +52,7 @@ pub struct Facts {
 
 /// A server, and the account there.
 #[derive(Clone, Debug)]
-pub struct End {
+pub struct ServerFacts {
     /// Which one.
     pub side: Side,
     /// Address or socket.
@@ -104,7 +104,10 @@ impl Facts {
         target: (&mut Connection, &Options),
         request: Request,
     ) -> Result<Self, Error> {
-        let ends = (End::read(Side::Source, source.0, source.1)?, End::read(Side::Target, target.0, target.1)?);
+        let ends = (
+            ServerFacts::read(Side::Source, source.0, source.1)?,
+            ServerFacts::read(Side::Target, target.0, target.1)?,
+        );
         let mut facts = Self { source: ends.0, target: ends.1, request, tables: None };
         if facts.support() == Support::Yes && facts.sees_everything() {
             facts.tables = Some(Tables::read(&facts, source.0, target.0)?);
@@ -120,7 +123,7 @@ impl Facts {
 
     /// One of the ends.
     #[must_use]
-    pub const fn end(&self, side: Side) -> &End {
+    pub const fn server(&self, side: Side) -> &ServerFacts {
         match side {
             Side::Source => &self.source,
             Side::Target => &self.target,
@@ -129,7 +132,7 @@ impl Facts {
 
     /// Both ends.
     #[must_use]
-    pub const fn ends(&self) -> [&End; 2] {
+    pub const fn servers(&self) -> [&ServerFacts; 2] {
         [&self.source, &self.target]
     }
 
@@ -138,7 +141,7 @@ impl Facts {
     fn sees_everything(&self) -> bool {
         let of_schema = |grant: &super::Grant| grant.side == Side::Target && grant.scope.is_some();
         let mut needed = self.required_grants().into_iter().filter(|grant| !of_schema(grant));
-        needed.all(|grant| self.end(grant.side).holds(&grant))
+        needed.all(|grant| self.server(grant.side).holds(&grant))
     }
 
     /// The privileges that both accounts need: for the schemas found, or else for those that were named.
@@ -153,7 +156,7 @@ impl Facts {
     }
 }
 
-impl End {
+impl ServerFacts {
     fn read(side: Side, connection: &mut Connection, options: &Options) -> Result<Self, Error> {
         let failed = |error| Error::Server { side, error };
         let identity = describe(connection).map_err(failed)?;
@@ -267,9 +270,9 @@ fn log_filters(connection: &mut Connection, version: &ServerVersion) -> Result<V
 const NEEDS_KEYRING: [&str; 2] = ["binlog_encryption", "innodb_redo_log_encrypt"];
 
 /// Whether a keyring is active: it says so, or something is encrypted with it.
-fn keyring(connection: &mut Connection, end: &End) -> Result<Option<bool>, ServerError> {
-    let version = &end.identity.version;
-    if NEEDS_KEYRING.into_iter().any(|name| end.is_on(name)) {
+fn keyring(connection: &mut Connection, server: &ServerFacts) -> Result<Option<bool>, ServerError> {
+    let version = &server.identity.version;
+    if NEEDS_KEYRING.into_iter().any(|name| server.is_on(name)) {
         return Ok(Some(true));
     }
     if let Some(query) = dialect::query(version, "keyring_status") {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use server::dialect::setting::setting;
 
-use super::End;
+use super::ServerFacts;
 use crate::Side;
 
 /// What a finding does to a migration.
@@ -85,12 +85,12 @@ impl Finding {
     }
 
     /// Sets a global variable of a server, for good if its version can.
-    pub(super) fn set(self, end: &End, variable: &str, value: &str) -> Self {
-        let setting = setting(&end.identity.version, variable, value);
+    pub(super) fn set(self, server: &ServerFacts, variable: &str, value: &str) -> Self {
+        let setting = setting(&server.identity.version, variable, value);
         match setting.line {
-            None => self.run(end.side, setting.statement),
+            None => self.run(server.side, setting.statement),
             Some(line) => {
-                let side = end.side;
+                let side = server.side;
                 self.advice(format!("{} at the {side}, and {line} in its option file", setting.statement))
             }
         }

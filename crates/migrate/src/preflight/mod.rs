@@ -16,7 +16,7 @@ pub(crate) mod testing;
 
 pub use self::{
     checks::CHECKS,
-    facts::{End, Facts, Request, Tables},
+    facts::{Facts, Request, ServerFacts, Tables},
     finding::{Finding, Remedy, Severity},
     grants::{Grant, quoted_account, required},
     json::{JsonColumn, JsonScalars},

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use server::{Grants, Identity, ServerVersion, VersionHints, tls::TlsVersion};
 
-use super::{End, Facts, Finding, Link, Request, Severity, Tables, Transport, Verified};
+use super::{Facts, Finding, Link, Request, ServerFacts, Severity, Tables, Transport, Verified};
 use crate::{
     Side,
     catalog::{Catalog, Column, Filter, ForeignKey, Identity as Key, Schema, Table},
@@ -33,8 +33,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("super_read_only", "OFF"),
 ];
 
-pub(crate) fn end(side: Side) -> End {
-    End {
+pub(crate) fn server(side: Side) -> ServerFacts {
+    ServerFacts {
         side,
         endpoint: format!("{side}.example:3306"),
         account: "mig@%".to_owned(),
@@ -111,8 +111,8 @@ pub(crate) fn facts() -> Facts {
     };
     let source = Catalog { schemas: vec![schema], tables: vec![table("orders")], ..Catalog::default() };
     Facts {
-        source: end(Side::Source),
-        target: end(Side::Target),
+        source: server(Side::Source),
+        target: server(Side::Target),
         request: Request {
             filter: Filter::default(),
             encrypt: true,
@@ -127,8 +127,8 @@ pub(crate) fn facts() -> Facts {
 /// Facts in which a variable has another value.
 pub(crate) fn with(side: Side, name: &str, value: &str) -> Facts {
     let mut facts = facts();
-    let end = if side == Side::Source { &mut facts.source } else { &mut facts.target };
-    end.variables.extend(BTreeMap::from([(name.to_owned(), value.to_owned())]));
+    let server = if side == Side::Source { &mut facts.source } else { &mut facts.target };
+    server.variables.extend(BTreeMap::from([(name.to_owned(), value.to_owned())]));
     facts
 }
 

@@ -11,7 +11,7 @@ use harness::{
     certs::{Authority, Profile},
 };
 use migrate::{
-    End, Settings,
+    Settings,
     catalog::{self, Filter},
 };
 use server::{Connection, Password, Target, TlsMode};
@@ -187,7 +187,7 @@ impl Addresses {
 
     /// Settings with small chunks, so that there are many.
     pub(crate) fn settings(&self) -> Settings {
-        let (source, target) = (self.end(&self.source), self.end(&self.target));
+        let (source, target) = (self.server(&self.source), self.server(&self.target));
         let mut connection = Connection::open(&source.target, &source.options).unwrap();
         let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
         let catalog = catalog::read(&mut connection, &filter).unwrap();
@@ -196,14 +196,14 @@ impl Addresses {
         settings
     }
 
-    fn end(&self, address: &str) -> End {
+    fn server(&self, address: &str) -> migrate::Server {
         let mut options = server::Options { password: Some(Password::new(b"secret".to_vec())), ..Default::default() };
         if address.starts_with('/') {
             let endpoint = server::Endpoint::Socket(address.into());
-            return End { target: Target { endpoint, user: "mig".to_owned() }, options };
+            return migrate::Server { target: Target { endpoint, user: "mig".to_owned() }, options };
         }
         options.tls.ca_file = Some(self.ca.clone());
         options.tls.mode = Some(TlsMode::VerifyIdentity);
-        End { target: format!("mysql://mig@127.0.0.1:{address}").parse().unwrap(), options }
+        migrate::Server { target: format!("mysql://mig@127.0.0.1:{address}").parse().unwrap(), options }
     }
 }

@@ -147,7 +147,7 @@ impl Audit {
     }
 
     fn facts(&self) -> Result<Facts, Failure> {
-        let (source, line) = (self.source.wanted(), StatusLine::new(self.outputs.quiet));
+        let (source, line) = (self.source.to_source(), StatusLine::new(self.outputs.quiet));
         if source.reads_keys() {
             forbid_dumps();
         }
@@ -160,7 +160,7 @@ impl Audit {
 
     fn fleet(&self, fleet: &Fleet, rules: &Rules, now: Timestamp) -> Outcome {
         let (source, login, line) =
-            (self.source.wanted(), self.login.at(&self.source.address), StatusLine::new(self.outputs.quiet));
+            (self.source.to_source(), self.login.at(&self.source.address), StatusLine::new(self.outputs.quiet));
         if source.reads_keys() {
             forbid_dumps();
         }

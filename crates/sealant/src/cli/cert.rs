@@ -197,11 +197,11 @@ impl Init {
 
 impl Issue {
     fn run(&self) -> Result<Exit, Failure> {
-        let name: Name = self.name.parse().map_err(Failure::bad_argument)?;
-        let alternatives: Result<Vec<AlternativeName>, _> = self.san.iter().map(|name| name.parse()).collect();
+        let name: Name = self.name.parse()?;
+        let alternatives: Result<Vec<AlternativeName>, Error> = self.san.iter().map(|name| name.parse()).collect();
         let request = IssueRequest {
             name,
-            alternatives: alternatives.map_err(Failure::bad_argument)?,
+            alternatives: alternatives?,
             key: self.key_type.into(),
             usage: self.usage.into(),
             days: self.days,
@@ -216,7 +216,7 @@ impl Renew {
     fn run(&self) -> Result<Exit, Failure> {
         let due = match &self.name {
             _ if self.ca => RenewalSelector::Authority,
-            Some(name) => RenewalSelector::Name(name.parse().map_err(|error: Error| Failure::bad_argument(error))?),
+            Some(name) => RenewalSelector::Name(name.parse()?),
             None => RenewalSelector::Within(self.within.unwrap_or(0)),
         };
         let (renewed, failed) = Authority::renew_in(&self.dir, &due, self.days, self.new_key)?;

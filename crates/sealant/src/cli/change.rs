@@ -8,7 +8,7 @@ use ::change::{LockWait, StatementLog};
 use clap::Args;
 use server::{Options, Target};
 
-use crate::cli::connect::{self, Address, Login};
+use crate::cli::connect::{self, Address, Login, NoServer};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::render::{Render, Writer};
@@ -100,8 +100,8 @@ impl LogFile {
     }
 }
 
-/// Error and hint if no server was given.
-const NOTHING_NAMED: [&str; 2] = ["no server was given", "give mysql://USER@HOST:PORT, --socket PATH or --host HOST"];
+const NO_SERVER: NoServer =
+    NoServer { error: "no server was given", hint: "give mysql://USER@HOST:PORT, --socket PATH or --host HOST" };
 
 impl Server {
     /// Whether the command line names a server; otherwise option files may.
@@ -111,43 +111,48 @@ impl Server {
 
     /// Where and how to connect.
     pub(crate) fn connection(&self) -> Result<(Target, Options), Failure> {
-        connect::connection(&self.address, &self.login, NOTHING_NAMED)
+        connect::connection(&self.address, &self.login, NO_SERVER)
     }
 
     /// Another server, with the same login.
     pub(crate) fn other(&self, url: &str) -> Result<(Target, Options), Failure> {
-        connect::connection(&Address::from_url(url), &self.login, NOTHING_NAMED)
+        connect::connection(&Address::from_url(url), &self.login, NO_SERVER)
     }
 }
 
 /// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` is the command that only shows
 /// the plan.
 pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(nobody(&format!("sealant {verb}")));
-    }
+    require_terminal(&format!("show it with `sealant {verb}`, then give --yes"))?;
     ask(plan)
+}
+
+/// As [`confirm`], for a change that one sentence says.
+pub(crate) fn confirm_change(sentence: &str) -> Result<(), Failure> {
+    require_terminal("give --yes")?;
+    ask(&|out| writeln!(out, "{sentence}"))
 }
 
 /// As [`confirm`], for verbs that show their plan with `--dry-run`.
 fn confirm_plan(plan: &str) -> Result<(), Failure> {
-    if !std::io::stdin().is_terminal() {
-        return Err(nobody("--dry-run"));
-    }
+    require_terminal("show it with `--dry-run`, then give --yes")?;
     ask(&|out| out.write_all(plan.as_bytes()))
 }
 
-fn nobody(look: &str) -> Failure {
-    Failure::usage("nobody is there to confirm the plan").hint(format!("show it with `{look}`, then give --yes"))
+fn require_terminal(otherwise: &str) -> Result<(), Failure> {
+    if std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::usage("nobody is there to confirm the plan").hint(otherwise))
 }
 
 fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
-    let unheard = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
+    let no_answer = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
     let mut err = std::io::stderr();
-    plan(&mut err).map_err(unheard)?;
-    write!(err, "\nGo on? Type yes: ").and_then(|()| err.flush()).map_err(unheard)?;
+    plan(&mut err).map_err(no_answer)?;
+    write!(err, "\nContinue? Type yes: ").and_then(|()| err.flush()).map_err(no_answer)?;
     let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer).map_err(unheard)?;
+    std::io::stdin().lock().read_line(&mut answer).map_err(no_answer)?;
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }
 }
 
@@ -173,5 +178,5 @@ pub(crate) fn register_help() -> String {
 
 /// Directory of the key register: the given one, or the system's if this user may write there, or else the user's own.
 pub(crate) fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    register::state_dir(given).map_err(Failure::bad_argument)
+    Ok(register::state_dir(given)?)
 }

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::os::fd::RawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -118,19 +118,17 @@ impl From<Tls> for TlsMode {
 }
 
 impl Login {
-    /// Converts to the library's type.
-    pub(crate) fn wanted(&self) -> server::login::Login {
+    /// The login of the library, with a host only if [`Self::at`] adds one.
+    pub(crate) fn to_login(&self) -> server::login::Login {
         server::login::Login {
             host: None,
             port: None,
             user: self.user.clone(),
             option_file: self.defaults_file.clone(),
             option_groups: None,
-            password: match (&self.password_file, self.password_fd) {
-                (Some(path), _) => PasswordSource::File(path.clone()),
-                (None, Some(fd)) => PasswordSource::Descriptor(fd),
-                (None, None) if self.ask_password => PasswordSource::Prompt,
-                (None, None) => PasswordSource::OptionFiles,
+            password: match self.ask_password {
+                true => PasswordSource::Prompt,
+                false => password_source(self.password_file.as_deref(), self.password_fd),
             },
             tls: self.tls.map(TlsMode::from),
             ca_file: self.tls_ca.clone(),
@@ -143,9 +141,9 @@ impl Login {
         }
     }
 
-    /// As [`Self::wanted`], for the host of an address.
+    /// As [`Self::to_login`], for the host of an address.
     pub(crate) fn at(&self, address: &Address) -> server::login::Login {
-        server::login::Login { host: address.host.clone(), port: address.port, ..self.wanted() }
+        server::login::Login { host: address.host.clone(), port: address.port, ..self.to_login() }
     }
 }
 
@@ -162,19 +160,36 @@ impl Prompt for Terminal {
     }
 }
 
-/// Where and how to connect: from the command line, or else from option files. `nothing` is the error and the hint if
-/// neither names a server.
-pub(crate) fn connection(
-    address: &Address,
-    login: &Login,
-    [error, hint]: [&str; 2],
-) -> Result<(Target, Options), Failure> {
-    let login = login.at(address);
+/// The source of a password of which at most one of these is given.
+pub(crate) fn password_source(file: Option<&Path>, descriptor: Option<RawFd>) -> PasswordSource {
+    match (file, descriptor) {
+        (Some(path), _) => PasswordSource::File(path.to_owned()),
+        (None, Some(fd)) => PasswordSource::Descriptor(fd),
+        (None, None) => PasswordSource::OptionFiles,
+    }
+}
+
+/// The failure of a verb for which neither the command line nor an option file names a server.
+pub(crate) struct NoServer {
+    pub(crate) error: &'static str,
+    pub(crate) hint: &'static str,
+}
+
+/// Where and how to connect: from the command line, or else from option files.
+pub(crate) fn connection(address: &Address, login: &Login, none: NoServer) -> Result<(Target, Options), Failure> {
+    let named = find(&login.at(address), address.url.as_deref(), address.socket.as_deref())?;
+    named.ok_or_else(|| Failure::usage(none.error).hint(none.hint))
+}
+
+/// As [`connection`]; `None` if no server is named. Prints the warnings of option files.
+pub(crate) fn find(
+    login: &server::login::Login,
+    url: Option<&str>,
+    socket: Option<&Path>,
+) -> Result<Option<(Target, Options)>, server::Error> {
     let files = login.option_files()?;
     files.warnings.iter().for_each(|odd| warning(&odd.to_string()));
-    let target = login
-        .target(address.url.as_deref(), address.socket.as_deref(), &files)?
-        .ok_or_else(|| Failure::usage(error).hint(hint))?;
+    let Some(target) = login.target(url, socket, &files)? else { return Ok(None) };
     let options = login.options(&target, &files, &Terminal)?;
-    Ok((target, options))
+    Ok(Some((target, options)))
 }

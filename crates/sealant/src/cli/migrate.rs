@@ -1,20 +1,22 @@
 //! `sealant migrate`: moves the tables of a server into another one over SQL.
 
 mod cutover;
-mod ends;
 mod finish;
 mod plan;
 mod report;
 mod reporting;
 mod run;
 mod scope;
+mod servers;
 mod status;
 mod verify;
 
+use ::migrate::plan::Readiness;
 use clap::{Args, Subcommand};
 
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
+use crate::process::forbid_dumps;
 
 /// Move the tables of a server into another one over SQL, while they are used, never less encrypted
 ///
@@ -45,6 +47,7 @@ Example:
 
 impl Migrate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        forbid_dumps();
         match self.command {
             Command::Plan(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
@@ -55,5 +58,14 @@ impl Migrate {
             Command::Finish(verb) => verb.run(),
             Command::Abort(verb) => verb.run(),
         }
+    }
+}
+
+/// The exit code that a plan means.
+const fn exit_code(readiness: Readiness) -> Exit {
+    match readiness {
+        Readiness::Ready => Exit::Clean,
+        Readiness::Blocked => Exit::Findings,
+        Readiness::Unknown => Exit::Incomplete,
     }
 }

@@ -18,7 +18,6 @@ mod keys;
 mod luks;
 mod manifest;
 mod migrate;
-mod paths;
 mod provision;
 mod receive;
 mod restore;

@@ -8,7 +8,7 @@ use ::replication::{Event, NewServer, Peers};
 use ::server::login::password_file;
 use clap::{Args, ValueEnum};
 
-use super::connect::{Address, Login, connection};
+use super::connect::{Address, Login, NoServer, connection};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -56,7 +56,7 @@ pub(crate) struct Provision {
     #[arg(long)]
     insecure_unverified_source: bool,
     /// Run the statements, and wait until the new server has caught up
-    #[arg(long)]
+    #[arg(long, requires = "replication_password_file")]
     yes: bool,
     /// How long to wait for that
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = value::time)]
@@ -88,33 +88,29 @@ const EXITS: exit::Codes = &[
 
 impl Role {
     /// The role that statements give a server.
-    fn for_statements(self) -> Result<::replication::Role, Failure> {
+    const fn for_statements(self) -> Result<::replication::Role, ::replication::Error> {
         match self {
             Self::Replica => Ok(::replication::Role::Replica),
             Self::GroupMember => Ok(::replication::Role::GroupMember),
-            Self::Galera => Err(Failure::usage("a Galera node needs no statements: it joins by state transfer")
-                .hint("set wsrep_sst_method=sealant on it and start it")),
+            Self::Galera => Err(::replication::Error::GaleraNode),
         }
     }
 }
+
+const NO_SOURCE: NoServer = NoServer { error: "no source is named", hint: "give --source mysql://USER@HOST:PORT" };
 
 impl Provision {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
         let role = self.role.for_statements()?;
-        if self.yes && self.replication_password_file.is_none() {
-            return Err(Failure::usage("--yes needs --replication-password-file"));
-        }
         let (mut peers, source) = self.connect()?;
         let (new, from) = (peers.new.name().to_owned(), peers.source.name().to_owned());
-        let mut report = |event: &Event| info(&event.text(&new, &from));
+        let mut report = |event: &Event| match event.text(&new, &from) {
+            text if event.is_warning() => warning(&text),
+            text => info(&text),
+        };
         let allow_unverified = self.insecure_unverified_source;
         let provision = ::replication::Provision { role, source, allow_unverified, wait: self.wait };
-        if self.replication_ca.is_none() && allow_unverified {
-            warning(
-                "without --replication-ca whoever answers at the source's address can get the replication password",
-            );
-        }
         if self.yes {
             provision.run(&mut peers, &mut report)?;
         } else if let Some(statements) = provision.plan(&mut peers, &mut report)? {
@@ -128,8 +124,7 @@ impl Provision {
         let socket = self.socket.clone().filter(|_| server.is_some());
         let password = self.local_password_file.as_deref().map(password_file).transpose()?;
         let new = NewServer::on(&self.into, socket, self.local_user.clone(), password)?;
-        let nothing = ["no source is named", "give --source mysql://USER@HOST:PORT"];
-        let (from, options) = connection(&Address::from_url(&self.source), &self.login, nothing)?;
+        let (from, options) = connection(&Address::from_url(&self.source), &self.login, NO_SOURCE)?;
         let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(password_file).transpose()?;
         let source = Source::at(&from, self.replication_user.clone(), password, self.replication_ca.clone())?;
         Ok((Peers::connect(&from, options, new)?, source))

@@ -121,8 +121,7 @@ impl Backup {
 
     fn copies(&self) -> Result<Copies, Failure> {
         let file = self.keyring_backup.as_deref();
-        Copies::new(file, &self.recipient, &self.recipients_file, self.identity.as_deref())
-            .map_err(Failure::bad_argument)
+        Ok(Copies::new(file, &self.recipient, &self.recipients_file, self.identity.as_deref())?)
     }
 }
 

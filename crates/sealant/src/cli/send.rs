@@ -20,12 +20,11 @@ use report::{send_hint, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::key_stores::KeyStores;
-use super::paths::check_source;
 use super::snapshot::Live;
 use super::transfer::{Certificates, Following};
 use crate::cli::value;
 use crate::exit::{self, Exit};
-use crate::output::file::to_stdout;
+use crate::output::file::{check_directory, to_stdout};
 use crate::output::message::{Failure, hint, info, warning};
 use crate::process::forbid_dumps;
 
@@ -139,7 +138,7 @@ impl Send {
         let to = self.operands.pop().unwrap_or_default();
         match (self.operands.pop(), self.running.live) {
             (Some(source), false) => {
-                check_source(Path::new(&source))?;
+                check_directory(Path::new(&source))?;
                 ::transfer::tls::speed::prepare();
                 self.send(Path::new(&source), &self.destination(&to)?, &|| Ok(()))
             }
@@ -215,7 +214,7 @@ impl Send {
         match self.certificates.read()? {
             None => {
                 let code = code(to)?.parse::<PairingCode>().map_err(::transfer::Error::from);
-                code.map(Destination::Paired).map_err(Failure::bad_argument)
+                Ok(code.map(Destination::Paired)?)
             }
             Some((identity, authorities)) => Destination::certified(to, identity, authorities)
                 .ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT")),

@@ -1,11 +1,11 @@
-//! Converts the libraries' errors to failures: each has a message and possibly a next step.
+//! Converts the libraries' errors to failures: each has a message, possibly a next step, and one exit code in all verbs.
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line};
 
-/// For errors whose `hint()` gives the next step.
-macro_rules! with_hints {
-    ($($error:ty),* $(,)?) => {$(
+/// For each library's error, its methods that mean more than a failure, in order: the first that holds decides.
+macro_rules! failures {
+    ($($error:ty: [$($is:ident => $exit:ident),*],)*) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
                 Self::from(&error)
@@ -14,52 +14,44 @@ macro_rules! with_hints {
 
         impl From<&$error> for Failure {
             fn from(error: &$error) -> Self {
-                Self { hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
-            }
-        }
-    )*};
-}
-
-with_hints! {
-    pki::Error,
-    ::register::Error,
-    ::snapshot::Error,
-    ::transfer::Error,
-    ::verify::Error,
-}
-
-/// For errors that can mean wrong usage of the command line.
-macro_rules! with_misuse {
-    ($($error:ty),* $(,)?) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                let exit = if error.is_misuse() { Exit::Usage } else { Exit::Failed };
+                let exits: &[(bool, Exit)] = &[$((error.$is(), Exit::$exit)),*];
+                let exit = exits.iter().find(|(is, _)| *is).map_or(Exit::Failed, |(_, exit)| *exit);
                 Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
             }
         }
     )*};
 }
 
-with_misuse! {
-    ::audit::Error,
-    ::backup::Error,
-    ::bench::Error,
-    ::change::Error,
-    ::luks::Error,
-    ::replication::Error,
-    ::report::Error,
-    ::server::Error,
-    ::tunnel::Error,
+failures! {
+    ::audit::Error: [is_misuse => Usage],
+    ::backup::Error: [is_misuse => Usage, is_finding => Findings],
+    ::bench::Error: [is_misuse => Usage],
+    ::change::Error: [is_misuse => Usage],
+    ::luks::Error: [is_misuse => Usage],
+    ::migrate::Error: [is_misuse => Usage, is_refusal => Findings, is_missing_grant => Incomplete],
+    ::pki::Error: [is_misuse => Usage],
+    ::register::Error: [is_misuse => Usage],
+    ::replication::Error: [is_misuse => Usage],
+    ::report::Error: [is_misuse => Usage],
+    ::server::Error: [is_misuse => Usage],
+    ::snapshot::Error: [],
+    ::transfer::Error: [is_misuse => Usage],
+    ::tunnel::Error: [is_misuse => Usage],
+    ::verify::Error: [],
 }
 
-impl From<::migrate::Error> for Failure {
-    fn from(error: ::migrate::Error) -> Self {
-        let exit = match error {
-            _ if error.is_refusal() => Exit::Findings,
-            _ if error.is_misuse() => Exit::Usage,
-            ::migrate::Error::MissingGrant { .. } => Exit::Incomplete,
-            _ => Exit::Failed,
-        };
-        Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_mistake_has_the_same_exit_code_in_each_library() {
+        let url = || server::Error::PasswordInUrl;
+        let at_source = ::migrate::Error::Server { side: ::migrate::Side::Source, error: url() };
+        let failures: [Failure; 3] = [url().into(), ::audit::Error::Server(url()).into(), at_source.into()];
+        assert!(failures.iter().all(|failure| failure.exit == Exit::Usage));
+        assert_eq!(Failure::from(::register::Error::NoStateDir).exit, Exit::Usage);
+        let busy = ::register::Error::Busy { path: "lock".into() };
+        assert_eq!(Failure::from(busy).exit, Exit::Failed);
     }
 }

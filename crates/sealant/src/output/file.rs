@@ -1,6 +1,6 @@
 //! Writes results to stdout, or atomically to a file: beside it first, then renamed.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -23,9 +23,18 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
 /// Checks before a long run that a file can be written.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() || !files::parent(path).is_dir() {
-        return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
+        return Err(Failure::new(format!("{}: not a file in a directory that exists", path.display())));
     }
     Ok(())
+}
+
+/// Checks before a long run that a directory exists and can be opened.
+pub(crate) fn check_directory(path: &Path) -> Result<(), Failure> {
+    match File::open(path).and_then(|file| file.metadata()) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::new(format!("{}: not a directory", path.display()))),
+        Err(error) => Err(Failure::new(format!("{}: {error}", path.display()))),
+    }
 }
 
 /// Replaces `path` atomically. Only the owner can read it, because results name weaknesses.

@@ -26,11 +26,6 @@ impl Failure {
         Self { exit: crate::exit::Exit::Usage, ..Self::new(error) }
     }
 
-    /// An error about something that the command line names.
-    pub(crate) fn bad_argument(error: impl Into<Self>) -> Self {
-        Self { exit: crate::exit::Exit::Usage, ..error.into() }
-    }
-
     /// Adds the next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

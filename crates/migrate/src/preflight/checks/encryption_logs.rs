@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
 }
 
 fn of_artefact(facts: &Facts, what: Encrypts, name: &str) -> Option<Finding> {
-    let on = |end: &End| switches(what).into_iter().find(|switch| end.is_on(switch));
+    let on = |server: &ServerFacts| switches(what).into_iter().find(|switch| server.is_on(switch));
     let at_source = on(&facts.source)?;
     if on(&facts.target).is_some() {
         return None;

@@ -13,13 +13,13 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for grant in facts.required_grants() {
-        let end = facts.end(grant.side);
-        let missing = grant.missing(&end.grants);
+        let server = facts.server(grant.side);
+        let missing = grant.missing(&server.grants);
         if !missing.is_empty() {
-            let object = format!("{}: {}", end.side, end.account);
+            let object = format!("{}: {}", server.side, server.account);
             let evidence = format!("lacks {}", missing.join(", "));
-            let statement = grant.statement(&missing, &quoted_account(&end.account));
-            findings.push(Finding::unknown(object, evidence).run(end.side, statement));
+            let statement = grant.statement(&missing, &quoted_account(&server.account));
+            findings.push(Finding::unknown(object, evidence).run(server.side, statement));
         }
     }
     findings

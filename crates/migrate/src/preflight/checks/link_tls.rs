@@ -12,18 +12,18 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    facts.ends().into_iter().filter_map(|end| of_link(end, facts.request.min_tls)).collect()
+    facts.servers().into_iter().filter_map(|server| of_link(server, facts.request.min_tls)).collect()
 }
 
-fn of_link(end: &End, least: TlsVersion) -> Option<Finding> {
-    match &end.link.transport {
+fn of_link(server: &ServerFacts, least: TlsVersion) -> Option<Finding> {
+    match &server.link.transport {
         Transport::Socket => None,
         Transport::Tls { version, .. } if *version >= least => None,
         Transport::Tls { version, .. } => {
             let evidence = format!("the link uses {}", version.name());
-            Some(Finding::block(end.side, evidence).option("--min-tls 1.2"))
+            Some(Finding::block(server.side, evidence).option("--min-tls 1.2"))
         }
-        Transport::Clear => Some(Finding::block(end.side, "the link is not encrypted")),
+        Transport::Clear => Some(Finding::block(server.side, "the link is not encrypted")),
     }
 }
 

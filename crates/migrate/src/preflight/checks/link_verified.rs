@@ -11,15 +11,15 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Vec<Finding> {
     let permitted = [facts.request.unverified_source, facts.request.unverified_target];
-    facts.ends().into_iter().zip(permitted).filter_map(|(end, permitted)| of_link(end, permitted)).collect()
+    facts.servers().into_iter().zip(permitted).filter_map(|(server, permitted)| of_link(server, permitted)).collect()
 }
 
-fn of_link(end: &End, permitted: bool) -> Option<Finding> {
-    let Transport::Tls { verified: Verified::No, .. } = end.link.transport else { return None };
+fn of_link(server: &ServerFacts, permitted: bool) -> Option<Finding> {
+    let Transport::Tls { verified: Verified::No, .. } = server.link.transport else { return None };
     let evidence = "its certificate is not verified: anyone on the network can read and change all rows";
     Some(match permitted {
-        true => Finding::ask(end.side, evidence),
-        false => Finding::block(end.side, evidence).option(format!("--{}-tls-ca FILE", end.side)),
+        true => Finding::ask(server.side, evidence),
+        false => Finding::block(server.side, evidence).option(format!("--{}-tls-ca FILE", server.side)),
     })
 }
 

@@ -93,6 +93,6 @@ mod prelude {
     pub(super) use crate::{
         Side,
         catalog::Table,
-        preflight::{Area, Check, End, Facts, Finding, Judge, Tables, Transport, Verified},
+        preflight::{Area, Check, Facts, Finding, Judge, ServerFacts, Tables, Transport, Verified},
     };
 }

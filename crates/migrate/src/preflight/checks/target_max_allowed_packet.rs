@@ -10,7 +10,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    let limit = |end: &End| end.number("max_allowed_packet").unwrap_or_default();
+    let limit = |server: &ServerFacts| server.number("max_allowed_packet").unwrap_or_default();
     let (source, target) = (limit(&facts.source), limit(&facts.target));
     if target >= source {
         return Vec::new();

@@ -10,7 +10,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    let size = |end: &End| end.number("innodb_page_size").unwrap_or_default();
+    let size = |server: &ServerFacts| server.number("innodb_page_size").unwrap_or_default();
     let (source, target) = (size(&facts.source), size(&facts.target));
     if target >= source {
         return Vec::new();

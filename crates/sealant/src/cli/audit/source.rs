@@ -73,7 +73,7 @@ impl Source {
     }
 
     /// Converts to the library's type.
-    pub(super) fn wanted(&self) -> audit::Source {
+    pub(super) fn to_source(&self) -> audit::Source {
         audit::Source {
             url: self.address.url.clone(),
             socket: self.address.socket.clone(),

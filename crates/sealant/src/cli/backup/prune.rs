@@ -71,11 +71,7 @@ impl Prune {
         let (keeper, repository) = self.config.open_as_keeper()?;
         let options =
             PruneOptions { host: self.host.clone(), allow_shrunk: self.allow_shrunk, allow_breaks: self.allow_breaks };
-        let planned = plan(&repository, &keeper, &options, Timestamp::now());
-        let plan = planned.map_err(|error| {
-            let exit = if error.is_finding() { Exit::Findings } else { Exit::Failed };
-            Failure { exit, ..error.into() }
-        })?;
+        let plan = plan(&repository, &keeper, &options, Timestamp::now())?;
         let script = &self.reporting.script;
         if self.consent.dry_run && script.write(&PruneReport::new(&plan, None))? {
             return Ok(Exit::Clean);

@@ -9,8 +9,8 @@ use super::effort::Effort;
 use super::output::Output;
 use super::server::ServerOptions;
 use crate::cli::key_stores::KeyStores;
-use crate::cli::paths::check_source;
 use crate::exit::{self, Exit};
+use crate::output::file::check_directory;
 use crate::output::message::Failure;
 use crate::process::current_program;
 
@@ -65,7 +65,7 @@ const EXITS: exit::Codes = &[
 
 impl BenchBackup {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        check_source(&self.source)?;
+        check_directory(&self.source)?;
         self.output.check()?;
         let (into, stores) = (self.into.clone().unwrap_or_else(std::env::temp_dir), self.keys.named());
         let suite = BackupSuite {

@@ -13,9 +13,9 @@ use clap::builder::PossibleValuesParser;
 use super::output::Output;
 use super::server::ServerOptions;
 use crate::cli::key_stores::KeyStores;
-use crate::cli::paths::check_source;
 use crate::cli::value;
 use crate::exit::{self, Exit};
+use crate::output::file::check_directory;
 use crate::output::message::Failure;
 use crate::process::current_program;
 
@@ -113,7 +113,7 @@ impl BenchTransfer {
 
     /// Checks before a long run what could fail.
     fn check(&self) -> Result<(), Failure> {
-        check_source(&self.source)?;
+        check_directory(&self.source)?;
         self.output.check()
     }
 

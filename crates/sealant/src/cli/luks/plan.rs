@@ -9,7 +9,7 @@ use luks::device::Host;
 use luks::plan::{Disk, Plan as Decision};
 use report::{write_luks_plan_json, write_luks_plan_table};
 
-use crate::cli::connect::{self, Address, Login};
+use crate::cli::connect::{self, Address, Login, NoServer};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, warning};
 use crate::output::render::Render;
@@ -62,6 +62,11 @@ const EXITS: exit::Codes = &[
     (Exit::Findings, "something is or may be in plaintext: the plan says what to do"),
 ];
 
+const NO_SERVER: NoServer = NoServer {
+    error: "no server was given",
+    hint: "give mysql://USER@HOST:PORT, --socket PATH, --host HOST, --option-file FILE or --datadir DIR",
+};
+
 impl Plan {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let placement = self.placement()?;
@@ -81,11 +86,7 @@ impl Plan {
         if self.datadir.is_some() || !self.option_file.is_empty() {
             return Ok(of_option_files(&self.option_file, self.datadir.as_deref(), &self.backup)?);
         }
-        let nothing = [
-            "no server was given",
-            "give mysql://USER@HOST:PORT, --socket PATH, --host HOST, --option-file FILE or --datadir DIR",
-        ];
-        let (target, options) = connect::connection(&self.address, &self.login, nothing)?;
+        let (target, options) = connect::connection(&self.address, &self.login, NO_SERVER)?;
         let options = LiveOptions { backup_dirs: self.backup.clone(), ..LiveOptions::new(target, options) };
         Ok(of_server(&options).map_err(|error| error.at(&options.target.endpoint))?)
     }

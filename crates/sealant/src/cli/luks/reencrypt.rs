@@ -8,9 +8,8 @@ use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, ReencryptStep};
 
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
-use crate::cli::paths::check_target;
 use crate::exit::{self, Exit};
-use crate::output::file::to_stdout;
+use crate::output::file::{check_directory, to_stdout};
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
 
@@ -68,7 +67,7 @@ const EXITS: exit::Codes = &[
 
 impl Reencrypt {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        check_target(&self.backups)?;
+        check_directory(&self.backups)?;
         let cryptsetup = Cryptsetup::find()?;
         let key = read(&self.key_file)?;
         let others = self.other_key_file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;

@@ -8,10 +8,10 @@ use report::{MigrateLine, migrate_cut_over};
 
 use super::reporting::{Reporter, Reporting};
 use super::scope::Scope;
-use crate::cli::change::confirm;
+use crate::cli::change::confirm_change;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
-use crate::process::{ended_by_signals, forbid_dumps};
+use crate::process::ended_by_signals;
 
 /// Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then
 ///
@@ -52,14 +52,13 @@ pub(super) const EXITS: exit::Codes = &[
 impl Cutover {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let Fence::ReadOnly = self.fence;
-        forbid_dumps();
         self.reporting.run(|reporter| self.work(reporter))
     }
 
     fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
-        let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+        let mut settings = self.scope.settings()?;
         if !self.yes {
-            confirm("migrate status", &|out| writeln!(out, "The source will take no more writes (super_read_only)."))?;
+            confirm_change("The source will be read-only (super_read_only).")?;
         }
         settings.max_blocked = Duration::from_secs(self.max_blocked);
         settings.stop = ended_by_signals()?;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::scope::Scope;
-use crate::cli::change::confirm;
+use crate::cli::change::confirm_change;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};
 
@@ -46,14 +46,12 @@ impl Finish {
 
 impl Abort {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+        let [source, target] = self.scope.servers()?;
         if !self.yes {
             let tables = if self.drop_tables { " and the tables" } else { "" };
-            confirm("migrate status", &|out| {
-                writeln!(out, "The state{tables} of the migration at the target will be removed.")
-            })?;
+            confirm_change(&format!("The state{tables} of the migration at the target will be removed."))?;
         }
-        ::migrate::abort(&settings, self.drop_tables)?;
+        ::migrate::abort(&source, &target, self.drop_tables.then(|| self.scope.filter()).as_ref())?;
         let tables =
             if self.drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
         info(&format!("the migration is given up; {tables}"));

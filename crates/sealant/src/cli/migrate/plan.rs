@@ -1,14 +1,14 @@
 //! `sealant migrate plan`: what a migration would do, and what stands in its way.
 
-use ::migrate::plan::{Readiness, plan};
+use ::migrate::plan::plan;
 use clap::Args;
 use report::{write_migrate_json, write_migrate_plan};
 
+use super::exit_code;
 use super::scope::Scope;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
-use crate::process::forbid_dumps;
 
 /// Judge both servers, and show the way, the tables, the grants and what stands in the way; change nothing
 ///
@@ -31,14 +31,9 @@ pub(super) const EXITS: exit::Codes = &[
 
 impl Plan {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        forbid_dumps();
-        let [mut source, mut target] = self.scope.ends.open()?;
-        let plan = plan(source.borrowed(), target.borrowed(), self.scope.request())?;
+        let [source, target] = self.scope.servers()?;
+        let plan = plan(&source, &target, self.scope.request())?;
         self.render.write(&plan, write_migrate_json, write_migrate_plan)?;
-        Ok(match plan.readiness() {
-            Readiness::Ready => Exit::Clean,
-            Readiness::Blocked => Exit::Findings,
-            Readiness::Unknown => Exit::Incomplete,
-        })
+        Ok(exit_code(plan.readiness()))
     }
 }

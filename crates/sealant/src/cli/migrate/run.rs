@@ -1,17 +1,17 @@
 //! `sealant migrate run`: copies the tables, follows the source, and compares every row.
 
-use ::migrate::plan::{Readiness, plan};
-use ::migrate::{Settings, Until, create_tables, is_begun, run};
+use ::migrate::plan::Plan;
+use ::migrate::{Until, prepare, run};
 use clap::{Args, ValueEnum};
 use report::{MigrateLine, migrate_copied, migrate_ready, write_migrate_plan};
 
-use super::ends::End;
+use super::exit_code;
 use super::reporting::{Reporter, Reporting};
 use super::scope::Scope;
 use crate::cli::change::confirm;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
-use crate::process::{ended_by_signals, forbid_dumps};
+use crate::process::ended_by_signals;
 
 /// Copy the tables while the source is written to, apply its changes, and compare every row; goes on where it was
 ///
@@ -51,22 +51,14 @@ pub(super) const EXITS: exit::Codes = &[
 
 impl Run {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        forbid_dumps();
         self.reporting.run(|reporter| self.work(reporter))
     }
 
     fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
-        let mut opened = self.scope.ends.open()?;
-        let mut settings = self.scope.settings(&mut opened)?;
-        settings.until = match self.until {
-            Goal::Copied => Until::Copied,
-            Goal::Verified => Until::Verified,
-            Goal::Forever => Until::Forever,
-        };
-        if !is_begun(&settings.target)?
-            && let Some(exit) = self.begin(&mut opened, &settings, reporter)?
-        {
-            return Ok(exit);
+        let mut settings = self.scope.settings()?;
+        settings.until = self.until.into();
+        if let Some(plan) = prepare(&settings, self.scope.request(), |plan| self.confirm(plan, reporter))? {
+            return refused(&plan, reporter);
         }
         settings.stop = ended_by_signals()?;
         let verified = run(&settings, &mut |event| reporter.event(&event))?;
@@ -78,32 +70,35 @@ impl Run {
         Ok(Exit::Clean)
     }
 
-    /// Judges both servers, asks, and creates the tables. Returns the exit code if the migration is not begun.
-    fn begin(
-        &self,
-        [source, target]: &mut [End; 2],
-        settings: &Settings,
-        reporter: &Reporter<'_>,
-    ) -> Result<Option<Exit>, Failure> {
-        let plan = plan(source.borrowed(), target.borrowed(), self.scope.request())?;
-        let exit = match plan.readiness() {
-            Readiness::Ready => None,
-            Readiness::Blocked => Some(Exit::Findings),
-            Readiness::Unknown => Some(Exit::Incomplete),
-        };
-        let show = |out: &mut dyn std::io::Write| write_migrate_plan(&plan, out).map_err(std::io::Error::from);
-        if let Some(exit) = exit {
-            let (error, hint) =
-                ("the plan does not allow it", Some("sealant migrate plan shows what stands in the way"));
-            reporter.line(&MigrateLine::Failed { error, hint, exit: exit.code() });
-            show(&mut std::io::stderr()).map_err(|error| Failure::new(format!("the plan cannot be shown: {error}")))?;
-            return Ok(Some(exit));
-        }
+    fn confirm(&self, plan: &Plan, reporter: &Reporter<'_>) -> Result<(), Failure> {
         if !self.yes {
-            confirm("migrate plan", &show)?;
+            confirm("migrate plan", &|out| show(plan, out))?;
         }
-        reporter.line(&MigrateLine::Plan(&plan));
-        create_tables(settings, &self.scope.filter(), self.scope.creation())?;
-        Ok(None)
+        reporter.line(&MigrateLine::Plan(plan));
+        Ok(())
+    }
+}
+
+/// Shows a plan that does not allow the migration.
+fn refused(plan: &Plan, reporter: &Reporter<'_>) -> Result<Exit, Failure> {
+    let exit = exit_code(plan.readiness());
+    let (error, hint) = ("the plan does not allow it", Some("sealant migrate plan shows what stands in the way"));
+    reporter.line(&MigrateLine::Failed { error, hint, exit: exit.code() });
+    let unseen = |error| Failure::new(format!("the plan cannot be shown: {error}"));
+    show(plan, &mut std::io::stderr()).map_err(unseen)?;
+    Ok(exit)
+}
+
+fn show(plan: &Plan, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    write_migrate_plan(plan, out).map_err(std::io::Error::from)
+}
+
+impl From<Goal> for Until {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::Copied => Self::Copied,
+            Goal::Verified => Self::Verified,
+            Goal::Forever => Self::Forever,
+        }
     }
 }

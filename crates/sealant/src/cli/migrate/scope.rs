@@ -1,20 +1,20 @@
 //! What all verbs of a migration share: both servers, and which tables.
 
-use ::migrate::catalog::{Creation, Filter, read};
+use ::migrate::catalog::{Creation, Filter};
 use ::migrate::preflight::Request;
-use ::migrate::{Error, Settings, Side};
+use ::migrate::{Server, Settings};
 use clap::{Args, ValueEnum};
 use glob::{Pattern, PatternError};
-use server::{Options, Target, tls::TlsVersion};
+use server::tls::TlsVersion;
 
-use super::ends::{End, Ends};
+use super::servers::Servers;
 use crate::output::message::Failure;
 
 /// Both servers, and which tables.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
     #[command(flatten)]
-    pub(crate) ends: Ends,
+    servers: Servers,
     #[command(flatten)]
     selection: Selection,
     /// Which tables to encrypt at the target; what is encrypted at the source always is
@@ -55,7 +55,7 @@ enum MinTls {
 
 impl Scope {
     pub(crate) fn request(&self) -> Request {
-        let [unverified_source, unverified_target] = self.ends.unverified();
+        let [unverified_source, unverified_target] = self.servers.unverified();
         Request {
             filter: self.filter(),
             encrypt: self.encrypt == Encrypt::All,
@@ -66,39 +66,28 @@ impl Scope {
     }
 
     /// How tables are created at the target.
-    pub(crate) fn creation(&self) -> Creation {
+    fn creation(&self) -> Creation {
         Creation { encrypt: self.encrypt == Encrypt::All }
     }
 
     /// What a run needs, with the tables as the source has them now.
-    pub(crate) fn settings(&self, [source, target]: &mut [End; 2]) -> Result<Settings, Failure> {
-        let catalog = read(&mut source.connection, &self.filter());
-        let catalog = catalog.map_err(|error| Error::Server { side: Side::Source, error })?;
-        let ends = [source, target].map(|end| self.end(end));
-        let [source, target] = ends;
-        Ok(Settings { encrypt: self.creation().encrypt, ..Settings::new(source, target, catalog.tables) })
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        let [source, target] = self.servers()?;
+        Ok(Settings::read(source, target, &self.filter(), self.creation())?)
+    }
+
+    /// Both servers, which are not contacted.
+    pub(crate) fn servers(&self) -> Result<[Server; 2], Failure> {
+        self.servers.both(self.min_tls.version())
     }
 
     /// The target alone, for what does not need the source.
-    pub(crate) fn target(&self) -> Result<::migrate::End, Failure> {
-        let (target, options) = self.ends.target()?;
-        Ok(self.with_versions(target, options))
+    pub(crate) fn target(&self) -> Result<Server, Failure> {
+        self.servers.target(self.min_tls.version())
     }
 
     pub(crate) fn filter(&self) -> Filter {
         Filter { schemas: self.selection.schema.clone(), exclude: self.selection.exclude.clone() }
-    }
-
-    fn end(&self, end: &End) -> ::migrate::End {
-        self.with_versions(end.connection.target().clone(), end.options.clone())
-    }
-
-    fn with_versions(&self, target: Target, mut options: Options) -> ::migrate::End {
-        options.tls.versions = match self.min_tls {
-            MinTls::Tls13 => vec![TlsVersion::Tls13],
-            MinTls::Tls12 => vec![TlsVersion::Tls12, TlsVersion::Tls13],
-        };
-        ::migrate::End { target, options }
     }
 }
 

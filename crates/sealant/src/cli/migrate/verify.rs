@@ -8,7 +8,7 @@ use super::reporting::Reporting;
 use super::scope::Scope;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
-use crate::process::{ended_by_signals, forbid_dumps};
+use crate::process::ended_by_signals;
 
 /// Compare every row of both servers again, while they change; rows that differ are named
 #[derive(Debug, Args)]
@@ -28,9 +28,8 @@ pub(super) const EXITS: exit::Codes = &[
 
 impl Verify {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        forbid_dumps();
         self.reporting.run(|reporter| {
-            let mut settings = self.scope.settings(&mut self.scope.ends.open()?)?;
+            let mut settings = self.scope.settings()?;
             settings.stop = ended_by_signals()?;
             let verified = verify(&settings, &mut |event| reporter.event(&event))?;
             reporter.end(&MigrateLine::Compared(&verified), &migrate_verified(&verified));

@@ -9,9 +9,8 @@ use luks::key::Rotation;
 
 use super::iterations;
 use crate::cli::change::Consent;
-use crate::cli::paths::check_target;
 use crate::exit::{self, Exit};
-use crate::output::file::to_stdout;
+use crate::output::file::{check_directory, to_stdout};
 use crate::output::message::{Failure, hint, warning};
 
 /// Replace the key in a file with a new random one, and prove that the old key opens nothing any more
@@ -56,7 +55,7 @@ const EXITS: exit::Codes = &[
 
 impl Rotate {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        self.backups.as_deref().map(check_target).transpose()?;
+        self.backups.as_deref().map(check_directory).transpose()?;
         let cryptsetup = Cryptsetup::find()?;
         let rotation = Rotation {
             cryptsetup: &cryptsetup,

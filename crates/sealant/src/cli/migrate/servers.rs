@@ -1,28 +1,25 @@
-//! The two servers of a migration: which, with which account, and how each is verified.
+//! Options that name the two servers of a migration, the accounts there, and how each is verified.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::migrate::{Error, Side};
+use ::migrate::{Accept, Error, Server, Side};
 use clap::Args;
 use pki::Fingerprint;
-use server::login::{Login, PasswordSource};
-use server::{Connection, Options, Target, TlsMode};
+use server::login::Login;
+use server::tls::TlsVersion;
 
-use crate::cli::connect::Terminal;
-use crate::output::message::{Failure, warning};
-
-/// Reading the catalogue of thousands of tables takes longer than other statements.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);
+use crate::cli::connect;
+use crate::output::message::Failure;
 
 /// Both servers.
 #[derive(Debug, Args)]
-pub(crate) struct Ends {
+pub(crate) struct Servers {
     #[command(flatten)]
     source: Source,
     #[command(flatten)]
-    target: Receiver,
+    target: Target,
     /// Read connection options and passwords only from this file, groups sealant-source and sealant-target
     #[arg(long, value_name = "FILE", help_heading = "Connections")]
     defaults_file: Option<PathBuf>,
@@ -35,22 +32,9 @@ pub(crate) struct Ends {
     timeout: u64,
 }
 
-/// An open connection, and how it was opened.
-pub(crate) struct End {
-    pub(crate) connection: Connection,
-    pub(crate) options: Options,
-}
-
-impl End {
-    /// The connection and its options.
-    pub(crate) fn borrowed(&mut self) -> (&mut Connection, &Options) {
-        (&mut self.connection, &self.options)
-    }
-}
-
 /// The options of one side.
 macro_rules! side {
-    ($name:ident, $end:expr, $side:literal, $group:literal, $heading:literal) => {
+    ($name:ident, $which:expr, $side:literal, $group:literal, $heading:literal) => {
         /// One of the servers.
         #[derive(Debug, Args)]
         #[command(next_help_heading = $heading)]
@@ -96,11 +80,7 @@ macro_rules! side {
                     user: self.user.clone(),
                     option_file,
                     option_groups: Some(&[$group]),
-                    password: match (&self.password_file, self.password_fd) {
-                        (Some(path), _) => PasswordSource::File(path.clone()),
-                        (None, Some(fd)) => PasswordSource::Descriptor(fd),
-                        (None, None) => PasswordSource::OptionFiles,
-                    },
+                    password: connect::password_source(self.password_file.as_deref(), self.password_fd),
                     ca_file: self.tls_ca.clone(),
                     fingerprints: self.tls_fingerprint.clone(),
                     cert_file: self.tls_cert.clone(),
@@ -110,67 +90,37 @@ macro_rules! side {
                 }
             }
 
-            fn connection(&self, ends: &Ends) -> Result<(Target, Options), Failure> {
-                let of_side = |error| Error::Server { side: $end, error };
-                let login = self.login(ends.defaults_file.clone(), ends.timeout);
-                let files = login.option_files().map_err(of_side)?;
-                files.warnings.iter().for_each(|odd| warning(&odd.to_string()));
-                let target = login.target(self.url.as_deref(), self.socket.as_deref(), &files).map_err(of_side)?;
-                let target = target.ok_or_else(|| {
+            fn server(&self, servers: &Servers, min_tls: TlsVersion) -> Result<Server, Failure> {
+                let at_side = |error| Error::Server { side: $which, error };
+                let login = self.login(servers.defaults_file.clone(), servers.timeout);
+                let named = connect::find(&login, self.url.as_deref(), self.socket.as_deref()).map_err(at_side)?;
+                let (target, options) = named.ok_or_else(|| {
                     Failure::usage(concat!("no ", $side, " is named"))
                         .hint(concat!("give --", $side, " mysql://USER@HOST:PORT or --", $side, "-socket PATH"))
                 })?;
-                let options = login.options(&target, &files, &Terminal).map_err(of_side)?;
-                Ok((target, options))
+                let accept = Accept { any_name: servers.tls_any_name, unverified: self.unverified, min_tls };
+                Ok(Server::new($which, target, options, accept)?)
             }
         }
     };
 }
 
 side!(Source, Side::Source, "source", "sealant-source", "Source");
-side!(Receiver, Side::Target, "target", "sealant-target", "Target");
+side!(Target, Side::Target, "target", "sealant-target", "Target");
 
-impl Ends {
+impl Servers {
     /// Whether the user accepts that each of the servers is not verified.
     pub(crate) const fn unverified(&self) -> [bool; 2] {
         [self.source.unverified, self.target.unverified]
     }
 
-    /// Connects to both, for reading. A server that would not be verified is not contacted, unless the user accepts
-    /// that.
-    pub(crate) fn open(&self) -> Result<[End; 2], Failure> {
-        // Both command lines first, then both servers.
-        let (source, target) = (self.source.connection(self)?, self.target.connection(self)?);
-        let source = self.open_one(Side::Source, source, self.source.unverified)?;
-        Ok([source, self.open_one(Side::Target, target, self.target.unverified)?])
+    /// Both servers, which are not contacted.
+    pub(crate) fn both(&self, min_tls: TlsVersion) -> Result<[Server; 2], Failure> {
+        Ok([self.source.server(self, min_tls)?, self.target(min_tls)?])
     }
 
     /// The target, which is not contacted.
-    pub(crate) fn target(&self) -> Result<(Target, Options), Failure> {
-        self.verifiable(Side::Target, self.target.connection(self)?, self.target.unverified)
-    }
-
-    fn open_one(&self, side: Side, named: (Target, Options), unverified: bool) -> Result<End, Failure> {
-        let (target, options) = self.verifiable(side, named, unverified)?;
-        let connection = Connection::open(&target, &options).map_err(|error| Error::Server { side, error })?;
-        Ok(End { connection, options })
-    }
-
-    fn verifiable(
-        &self,
-        side: Side,
-        (target, options): (Target, Options),
-        unverified: bool,
-    ) -> Result<(Target, Options), Failure> {
-        let mut options = Options { statement_timeout: STATEMENT_TIMEOUT, ..options };
-        let endpoint = &target.endpoint;
-        if !endpoint.is_socket() && options.tls.has_authority() {
-            let by_name = if self.tls_any_name { TlsMode::VerifyCa } else { TlsMode::VerifyIdentity };
-            options.tls.mode = Some(by_name);
-        }
-        if !endpoint.is_socket() && !options.tls.verifies(endpoint) && !unverified {
-            return Err(Error::Unverified { side, endpoint: endpoint.to_string() }.into());
-        }
-        Ok((target, options))
+    pub(crate) fn target(&self, min_tls: TlsVersion) -> Result<Server, Failure> {
+        self.target.server(self, min_tls)
     }
 }
