@@ -6,7 +6,7 @@ use server::{Connection, Options, ServerVersion};
 use crate::{
     Error, Side,
     encryption::{self, Entry},
-    preflight::{self, Area, End, Facts, Judged, Lane, Link, Remedy, Request, Severity, Support, lane, quoted_account},
+    preflight::{self, Area, Effect, End, Facts, Judged, Lane, Link, Remedy, Request, Support, lane, quoted_account},
 };
 
 /// Identifier of the JSON schema.
@@ -74,7 +74,8 @@ pub struct CheckResult {
     /// How it ended.
     pub result: CheckState,
     /// What a finding does to a migration.
-    pub severity: Option<Severity>,
+    #[serde(rename = "severity")]
+    pub effect: Option<Effect>,
     /// What a finding is about.
     pub object: String,
     /// What was seen.
@@ -187,7 +188,7 @@ impl Plan {
     #[must_use]
     pub fn readiness(&self) -> Readiness {
         let blocks = |state| {
-            let is = |check: &&CheckResult| check.severity == Some(Severity::Block) && check.result == state;
+            let is = |check: &&CheckResult| check.effect == Some(Effect::Block) && check.result == state;
             self.checks.iter().any(|check| is(&check))
         };
         match (blocks(CheckState::Found), blocks(CheckState::Unknown)) {
@@ -245,7 +246,7 @@ fn results(judged: &Judged) -> Vec<CheckResult> {
         area: check.area,
         title: check.title,
         result,
-        severity: None,
+        effect: None,
         object: String::new(),
         evidence: String::new(),
         remedy: None,
@@ -257,7 +258,7 @@ fn results(judged: &Judged) -> Vec<CheckResult> {
     findings
         .iter()
         .map(|finding| CheckResult {
-            severity: Some(finding.severity),
+            effect: Some(finding.effect),
             object: finding.object.clone(),
             evidence: finding.evidence.clone(),
             remedy: finding.remedy.clone(),
