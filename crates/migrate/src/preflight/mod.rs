@@ -17,7 +17,7 @@ pub(crate) mod testing;
 pub use self::{
     checks::CHECKS,
     facts::{Facts, Request, ServerFacts, Tables},
-    finding::{Finding, Remedy, Severity},
+    finding::{Effect, Finding, Remedy},
     grants::{Grant, quoted_account, required},
     json::{JsonColumn, JsonScalars},
     lane::{Lane, lane},
