@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use binlog::replica::LogPosition;
+use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 use server::{Connection, error_code, quote};
 
@@ -54,7 +54,7 @@ impl Begun {
 
     /// Notes a transaction that begins at a position. After a lost connection the stream delivers some once more.
     pub(crate) fn begin(&mut self, at: &LogPosition) {
-        self.is_newer = at.has_reached(&self.log.file, self.log.position);
+        self.is_newer = *at >= self.log;
         if self.is_newer {
             self.log.clone_from(at);
         }
@@ -78,9 +78,7 @@ impl Begun {
         match self.tracking {
             Tracking::Gtids => self.gtids.is_subset_of(&applied.gtids),
             // Behind its beginning there is only its end.
-            Tracking::Positions => {
-                self.log.file.is_empty() || applied.log.has_reached(&self.log.file, self.log.position.saturating_add(1))
-            }
+            Tracking::Positions => self.log.file.is_empty() || applied.log > self.log,
         }
     }
 
@@ -164,8 +162,8 @@ mod tests {
     use super::*;
     use crate::{key::KeyColumns, preflight::testing::table};
 
-    fn at(position: u64) -> LogPosition {
-        LogPosition { file: "binlog.000002".to_owned(), position }
+    fn at(offset: u64) -> LogPosition {
+        LogPosition { file: "binlog.000002".to_owned(), offset }
     }
 
     #[test]

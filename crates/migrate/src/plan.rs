@@ -8,7 +8,7 @@ use crate::{
     encryption::{self, Entry},
     link,
     preflight::{
-        self, Area, Facts, Judged, Lane, Link, Remedy, Request, ServerFacts, Effect, Support, lane, quoted_account,
+        self, Area, Effect, Facts, Judged, Lane, Link, Remedy, Request, ServerFacts, Support, lane, quoted_account,
     },
 };
 
