@@ -281,6 +281,53 @@ fn a_run_killed_while_the_dictionary_is_encrypted_does_not_encrypt_it_twice() {
     }
 }
 
+/// Removes the event `Previous_gtids`, type 35, from a binary log in clear text.
+fn remove_previous_gtids(path: &Path) {
+    let log = fs::read(path).expect("a log");
+    let (magic, mut events) = log.split_at(4);
+    let mut kept = magic.to_vec();
+    let mut removed = 0;
+    while let Some(header) = events.first_chunk::<19>() {
+        let size = u32::from_le_bytes([header[9], header[10], header[11], header[12]]) as usize;
+        let (event, rest) = events.split_at(size);
+        if header[4] == 35 {
+            removed += 1;
+        } else {
+            kept.extend_from_slice(event);
+        }
+        events = rest;
+    }
+    assert_eq!(removed, 1, "a log has one such event");
+    fs::write(path, kept).expect("written");
+}
+
+/// MySQL 9.7.4, killed while it encrypts a tablespace, can write such a log when it starts (seen in 3 of 8 kills with
+/// 600 MB in the log before), and does not start again while no newer log has a transaction.
+#[test]
+fn a_binary_log_that_prevents_the_next_start_is_reported_and_purged() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut server = mysql_with_tables();
+    server.sql("FLUSH BINARY LOGS; CREATE DATABASE older").expect("a log with a transaction");
+    let log = server.sql("SHOW BINARY LOG STATUS").expect("a log").split('\t').next().expect("a name").to_owned();
+    server.sql("FLUSH BINARY LOGS; CREATE DATABASE newer").expect("a newer log with a transaction");
+    server.stop().expect("it stops");
+    remove_previous_gtids(&server.datadir().join(&log));
+    server.start().expect("it starts: the newest log is whole");
+
+    let ended = Ended::run(&server, "run", &[]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let steps = ended.report["steps"].as_array().expect("steps");
+    let step = steps.iter().find(|step| step["step"] == "check binary logs").expect("the step");
+    assert!(step["reason"].as_str().expect("why").starts_with(&format!("{log}: ")), "{step}");
+
+    let ended = Ended::run(&server, "run", &["--purge-binlogs"]);
+    ended.is_done();
+    assert!(!server.datadir().join(&log).exists());
+    assert!(!ended.steps().contains(&"check binary logs"), "{:?}", ended.steps());
+    server.stop().expect("it stops");
+    server.start().expect("it starts");
+}
+
 #[test]
 fn a_run_whose_server_was_killed_is_finished_by_the_next() {
     let Some(_) = require(Kind::MySql97) else { return };

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::{BASE64, HEXUPPER};
 use harness::certs::Authority;
 use harness::vault::{self, Vault};
 use harness::{KeyringLocation, Kind, Server, require};
@@ -254,14 +253,14 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
     for element in elements {
         let text = |name: &str| element[name].as_str().expect("text");
         let signature = format!("{}_{}{}_{}", text("data_id").len(), text("data_id"), text("user").len(), text("user"));
-        let name = STANDARD.encode(signature);
-        let key = data_encoding::HEXUPPER.decode(text("data").as_bytes()).expect("digits");
-        let (kind, value) = (format!("type={}", text("data_type")), format!("value={}", STANDARD.encode(key)));
+        let name = BASE64.encode(signature.as_bytes());
+        let key = HEXUPPER.decode(text("data").as_bytes()).expect("digits");
+        let (kind, value) = (format!("type={}", text("data_type")), format!("value={}", BASE64.encode(&key)));
         site.vault(&["kv", "put", &format!("one/db/{name}"), &kind, &value]);
         site.vault(&["kv", "put", &format!("two/db/{name}"), &kind, &value]);
     }
     // A secret of a user, which sealant must not request.
-    let mine = STANDARD.encode("4_mine6_me@it_");
+    let mine = BASE64.encode(b"4_mine6_me@it_");
     site.vault(&["kv", "put", &format!("two/db/{mine}"), "type=AES", "value=AAAA"]);
     let policy = "path \"one/db/*\" { capabilities = [\"read\", \"list\"] }
         path \"two/data/db/*\" { capabilities = [\"read\"] } path \"two/metadata/db/*\" { capabilities = [\"list\"] }";

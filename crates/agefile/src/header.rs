@@ -9,7 +9,7 @@
 
 use std::io::{BufRead, Read};
 
-use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use data_encoding::BASE64_NOPAD;
 
 use crate::{
     error::{Error, HeaderFault},
@@ -105,12 +105,12 @@ pub(crate) fn write(file_key: &FileKey, recipients: &[Recipient]) -> Result<Vec<
     let mut header = VERSION.to_vec();
     for recipient in recipients {
         let Stanza { share, body } = Stanza::wrap(file_key, recipient)?;
-        let [share, body] = [share, body].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+        let [share, body] = [share, body].map(|bytes| BASE64_NOPAD.encode(&bytes));
         // 43 columns: the body is one line, shorter than 64 columns.
         header.extend_from_slice(format!("-> {} {share}\n{body}\n", x25519::TYPE).as_bytes());
     }
     header.extend_from_slice(MAC);
-    let mac = STANDARD_NO_PAD.encode(file_key.header_mac(&header)?);
+    let mac = BASE64_NOPAD.encode(file_key.header_mac(&header)?.as_ref());
     header.extend_from_slice(format!(" {mac}\n").as_bytes());
     Ok(header)
 }
@@ -152,7 +152,7 @@ fn mac(line: &[u8]) -> Result<[u8; MAC_BYTES], HeaderFault> {
 
 /// Decodes 32 bytes of canonical base64: no padding, unused bits zero.
 fn decode(text: &[u8]) -> Option<[u8; 32]> {
-    STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()
+    BASE64_NOPAD.decode(text).ok()?.try_into().ok()
 }
 
 /// Reads lines and keeps them all.
@@ -206,9 +206,8 @@ impl<R: BufRead> Lines<'_, R> {
                 Err(error) => return Err(error),
             };
             let columns = line.len();
-            if STANDARD_NO_PAD.decode_vec(line, &mut body).is_err() {
-                return Err(self.at(HeaderFault::Body));
-            }
+            let Ok(bytes) = BASE64_NOPAD.decode(line) else { return Err(self.at(HeaderFault::Body)) };
+            body.extend(bytes);
             if columns < COLUMNS {
                 return Ok(body);
             }

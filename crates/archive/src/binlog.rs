@@ -3,8 +3,7 @@
 //! Receipts are signed and chained like those of backups, one chain for each server. A part is an age file with a zstd
 //! frame of events, as the server sends them to a replica; `docs/formats/backup.md` is the format.
 
-use std::str::FromStr;
-
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -48,22 +47,13 @@ pub struct BinlogReceipt {
     /// The parts, in order.
     pub segments: Vec<Segment>,
     /// Position at which the next part begins.
-    pub end: BinlogPosition,
+    pub end: LogPosition,
     /// GTIDs of the server up to `end`; empty if it has none.
     pub gtid: String,
     /// Recipients, each as the first digits of the SHA-256 of its text.
     pub recipients: Vec<String>,
     /// Program and version that wrote it.
     pub tool: String,
-}
-
-/// A position in the binary logs of a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BinlogPosition {
-    /// Name of the log.
-    pub file: String,
-    /// Offset of an event, or the end of the log.
-    pub offset: u64,
 }
 
 /// The server that was the source before a failover. All of its archived transactions are on the new one, whose archive
@@ -76,22 +66,11 @@ pub struct Predecessor {
     pub gtid: String,
 }
 
-impl FromStr for BinlogPosition {
-    type Err = &'static str;
-
-    /// Parses `FILE:OFFSET`.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (file, offset) = text.rsplit_once(':').unwrap_or_default();
-        let offset = offset.parse().map_err(|_| "the name of a log, a colon and an offset")?;
-        Ok(Self { file: file.to_owned(), offset })
-    }
-}
-
 /// Logs that were lost: the server had removed them before they were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Position from which logs are missing.
-    pub from: BinlogPosition,
+    pub from: LogPosition,
     /// What showed the loss, such as the server's error.
     pub reason: String,
     /// When it was noticed, by the host's clock.
@@ -124,14 +103,14 @@ pub struct Segment {
 impl Segment {
     /// Whether the part begins at this position, or at the beginning of another log.
     #[must_use]
-    pub fn follows(&self, end: &BinlogPosition) -> bool {
+    pub fn follows(&self, end: &LogPosition) -> bool {
         if self.file == end.file { self.start == end.offset } else { self.start == FIRST_EVENT }
     }
 
     /// Position of its end.
     #[must_use]
-    pub fn end(&self) -> BinlogPosition {
-        BinlogPosition { file: self.file.clone(), offset: self.end }
+    pub fn end(&self) -> LogPosition {
+        LogPosition { file: self.file.clone(), offset: self.end }
     }
 
     /// Name of the object.
@@ -169,7 +148,7 @@ impl BinlogReceipt {
 
     /// Whether the parts follow one another without gaps, from the given position on. A part may begin a new log.
     #[must_use]
-    pub fn continues(&self, from: &BinlogPosition) -> bool {
+    pub fn continues(&self, from: &LogPosition) -> bool {
         let mut at = from.clone();
         self.segments.iter().all(|segment| {
             let follows = segment.follows(&at);
@@ -178,9 +157,6 @@ impl BinlogReceipt {
         })
     }
 }
-
-/// Offset of the first event of a log.
-pub const FIRST_EVENT: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -205,7 +181,7 @@ mod tests {
             predecessor: None,
             gap: None,
             segments,
-            end: BinlogPosition { file: "b.000002".to_owned(), offset: 900 },
+            end: LogPosition { file: "b.000002".to_owned(), offset: 900 },
             gtid: "0-7-12".to_owned(),
             recipients: Vec::new(),
             tool: "sealant".to_owned(),
@@ -227,15 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_a_log_and_an_offset() {
-        let position = BinlogPosition { file: "b.000002".to_owned(), offset: 900 };
-        assert_eq!("b.000002:900".parse(), Ok(position));
-        assert!("b.000002".parse::<BinlogPosition>().is_err() && "b.000002:x".parse::<BinlogPosition>().is_err());
-    }
-
-    #[test]
     fn parts_follow_one_another_or_begin_a_log() {
-        let from = BinlogPosition { file: "b.000001".to_owned(), offset: 400 };
+        let from = LogPosition { file: "b.000001".to_owned(), offset: 400 };
         let whole = [segment("b.000001", 400, 800), segment("b.000002", 4, 600), segment("b.000002", 600, 900)];
         assert!(receipt(whole.to_vec()).continues(&from));
         for missing in 0..2 {

@@ -12,6 +12,7 @@ mod tests;
 use std::io::Write;
 
 use codec::{entry::Entry, hash::Hash};
+use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ pub struct Head {
     pub checkpoint_lsn: Option<u64>,
     /// Position of the copy in the binary log, if the provider reads it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub position: Option<Position>,
+    pub position: Option<CopyPosition>,
     /// SHA-256 of the previous receipt.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<Digest>,
@@ -72,17 +73,6 @@ pub struct Head {
     /// Files that the backup omits, and why.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-}
-
-/// A position in the binary log; empty if the server writes no binary log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    /// Name of the log.
-    pub file: String,
-    /// Offset of its end.
-    pub offset: u64,
-    /// The position as GTIDs.
-    pub gtid: String,
 }
 
 /// Permissions and owner of a directory.

@@ -1,15 +1,15 @@
 //! Definition of a check: metadata and a pure function.
 
+use findings::{Remedy, Severity};
 use jiff::Timestamp;
 
 use crate::access;
 use crate::artefact::Artefacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Finding, Grade, Severity, Status};
+use crate::finding::{Evidence, Finding, Grade, Status};
 use crate::meaning::{ClosedBy, CutOff, Exposes};
 use crate::outcome::Outcome;
 use crate::policy::Policy;
-use crate::remedy::Remedy;
 use crate::rules::Rules;
 
 /// A check: identity, reasons, and judgement.

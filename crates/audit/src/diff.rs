@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use findings::Severity;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::DRIFT;
-use crate::finding::{Finding, Severity, Status};
+use crate::finding::{Finding, Status};
 use crate::outcome::Outcome;
 
 /// The changes from one outcome to a later one.

@@ -1,10 +1,7 @@
-//! Findings: status, severity, grade of evidence, and the evidence itself.
+//! Findings: status, grade of evidence, and the evidence itself.
 
-use std::str::FromStr;
-
+use findings::{Severity, Step};
 use serde::{Deserialize, Serialize};
-
-use crate::remedy::Step;
 
 /// Status of a check for one artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -36,73 +33,6 @@ impl Status {
             Self::Waived => "WAIVED",
             Self::Unknown => "UNKNOWN",
             Self::Fail => "FAIL",
-        }
-    }
-}
-
-/// Severity of a failure, least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Information.
-    Info,
-    /// A weakness that matters only together with another one.
-    Low,
-    /// Some data, or access to it, is exposed to some.
-    Medium,
-    /// Data can be read from the disk or the network.
-    High,
-    /// Keys or credentials are exposed, or data may be lost.
-    Critical,
-}
-
-/// Findings about headers use the audit's severities. A missing LUKS header is critical: nothing expected of it holds.
-impl From<luks::Severity> for Severity {
-    fn from(severity: luks::Severity) -> Self {
-        match severity {
-            luks::Severity::Info => Self::Info,
-            luks::Severity::Low => Self::Low,
-            luks::Severity::Medium => Self::Medium,
-            luks::Severity::High => Self::High,
-            luks::Severity::Critical | luks::Severity::None => Self::Critical,
-        }
-    }
-}
-
-impl From<Severity> for luks::Severity {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Info => Self::Info,
-            Severity::Low => Self::Low,
-            Severity::Medium => Self::Medium,
-            Severity::High => Self::High,
-            Severity::Critical => Self::Critical,
-        }
-    }
-}
-
-impl FromStr for Severity {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|severity| severity.as_str() == text);
-        known.ok_or_else(|| format!("one of {}", Self::ALL.map(Self::as_str).join(", ")))
-    }
-}
-
-impl Severity {
-    /// All severities, least first.
-    pub const ALL: [Self; 5] = [Self::Info, Self::Low, Self::Medium, Self::High, Self::Critical];
-
-    /// The word in reports, options and JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
         }
     }
 }

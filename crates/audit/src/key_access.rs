@@ -1,7 +1,6 @@
 //! Judges who can read or replace a key file, for the audit and for `sealant keyring check`.
 
-use crate::finding::Severity;
-
+use findings::Severity;
 /// Permissions and owners of a file and its directory.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyAccess {

@@ -22,7 +22,6 @@ pub mod meaning;
 pub mod outcome;
 mod path;
 pub mod policy;
-pub mod remedy;
 pub mod rules;
 pub mod run;
 pub mod source;

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use findings::Severity;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::WAIVER_EXPIRED;
 use crate::coverage::Coverage;
 use crate::facts::{Facts, Scope, Unseen};
-use crate::finding::{Finding, Severity, Status};
+use crate::finding::{Finding, Status};
 
 /// The name of the schema.
 pub const SCHEMA: &str = "sealant.audit/1";

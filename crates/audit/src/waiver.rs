@@ -196,7 +196,7 @@ mod tests {
         Finding {
             id: id.to_owned(),
             status,
-            severity: crate::finding::Severity::High,
+            severity: findings::Severity::High,
             server: "mysql://db1:3306".to_owned(),
             artefact: "keyring".to_owned(),
             grade: None,

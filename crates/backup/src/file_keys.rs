@@ -10,7 +10,8 @@ use std::{
 
 use agefile::{Decryptor, Encryptor, Identity, Recipient};
 use archive::{Error as ArchiveError, names::Number};
-use base64::{Engine, prelude::BASE64_STANDARD};
+use data_encoding::BASE64;
+use files::secret;
 use innodb::{crypt::wrapped::Wrapped, keys::KeySource};
 use serde::{Deserialize, Serialize};
 use verify::Keys;
@@ -65,7 +66,7 @@ impl FileKeys {
         let failed = |error: serde_json::Error| Error::Archive(ArchiveError::Io(error.into()));
         write_line(&mut age, &serde_json::to_vec(head).map_err(failed)?)?;
         for (wrapped, key) in &self.0 {
-            let mut line = Line { wrapped: BASE64_STANDARD.encode(wrapped), key: BASE64_STANDARD.encode(key) };
+            let mut line = Line { wrapped: BASE64.encode(wrapped), key: BASE64.encode(key) };
             let text = serde_json::to_vec(&line).map(Zeroizing::new).map_err(failed);
             line.key.zeroize();
             write_line(&mut age, &text?)?;
@@ -89,8 +90,8 @@ impl FileKeys {
         while let Some(line) = read_line(&mut lines)? {
             let line: Line = serde_json::from_slice(&line).map_err(|_| WRONG)?;
             let text = Zeroizing::new(line.key);
-            let wrapped = BASE64_STANDARD.decode(line.wrapped).map_err(|_| WRONG)?;
-            let key = BASE64_STANDARD.decode(text).map(Zeroizing::new).map_err(|_| WRONG)?;
+            let wrapped = BASE64.decode(line.wrapped.as_bytes()).map_err(|_| WRONG)?;
+            let key = secret::decode_base64(text.as_bytes()).ok_or(WRONG)?;
             into.add_unwrapped(wrapped, key);
         }
         Ok(())

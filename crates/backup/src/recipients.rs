@@ -15,8 +15,7 @@ use std::{
 
 use agefile::{Encryptor, Recipient};
 use archive::{Digest, receipt::fingerprint};
-use base64::{Engine, prelude::BASE64_STANDARD};
-use data_encoding::HEXLOWER;
+use data_encoding::{BASE64, HEXLOWER};
 use files::{WriteOptions, write_atomic};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -43,7 +42,7 @@ impl Challenge {
     /// The age file in ASCII armor, as `age -d` reads it.
     #[must_use]
     pub fn armored(&self) -> String {
-        let encoded = BASE64_STANDARD.encode(&self.file);
+        let encoded = BASE64.encode(&self.file);
         let lines: Vec<&str> =
             encoded.as_bytes().chunks(ARMOR_COLUMNS).filter_map(|line| std::str::from_utf8(line).ok()).collect();
         format!("-----BEGIN AGE ENCRYPTED FILE-----\n{}\n-----END AGE ENCRYPTED FILE-----", lines.join("\n"))
@@ -120,7 +119,7 @@ impl Recipients {
         for recipient in unproven {
             let fingerprint = fingerprint(recipient);
             let kept = self.known.iter().find(|known| known.fingerprint == fingerprint);
-            let file = match kept.and_then(|known| BASE64_STANDARD.decode(&known.challenge).ok()) {
+            let file = match kept.and_then(|known| BASE64.decode(known.challenge.as_bytes()).ok()) {
                 Some(file) => file,
                 None => self.challenge(recipient, &fingerprint)?,
             };
@@ -141,7 +140,7 @@ impl Recipients {
         self.known.retain(|known| known.fingerprint != fingerprint);
         self.known.push(Known {
             fingerprint: fingerprint.to_owned(),
-            challenge: BASE64_STANDARD.encode(&file),
+            challenge: BASE64.encode(&file),
             answer: Digest::compute(answer.as_bytes()),
             proven: None,
         });

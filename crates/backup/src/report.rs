@@ -8,12 +8,8 @@ use std::{
     time::Duration,
 };
 
-use archive::{
-    chain::Link,
-    manifest::{LeftOut, Position},
-    names::Number,
-    receipt::Finding,
-};
+use archive::{chain::Link, manifest::LeftOut, names::Number, receipt::Finding};
+use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -45,7 +41,7 @@ pub struct RunReport<'r> {
     packs: Packs,
     left_out: &'r [LeftOut],
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<&'r Position>,
+    position: Option<&'r CopyPosition>,
     findings: &'r [Finding],
     stood_still_ms: f64,
     lock_ms: Option<f64>,

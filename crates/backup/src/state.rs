@@ -21,8 +21,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use archive::{Digest, Manifest, Receipt, Run, manifest::Position, names::Number};
+use archive::{Digest, Manifest, Receipt, Run, names::Number};
 use files::WriteOptions;
+use innodb::binlog::CopyPosition;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -263,7 +264,7 @@ pub(crate) fn make_directory(directory: &Path) -> Result<(), Error> {
 }
 
 /// Position of the newest backup of this host in the binary log, if its state has one.
-pub(crate) fn newest_position(directory: &Path) -> Result<Option<Position>, Error> {
+pub(crate) fn newest_position(directory: &Path) -> Result<Option<CopyPosition>, Error> {
     let Ok(items) = fs::read_dir(directory) else { return Ok(None) };
     let number = |name: std::ffi::OsString| name.to_str()?.parse::<Number>().ok();
     let newest = items.flatten().filter_map(|item| number(item.file_name())).max();

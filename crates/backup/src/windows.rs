@@ -122,7 +122,8 @@ fn at(seconds: u32) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use archive::binlog::{BinlogPosition, Gap};
+    use archive::binlog::Gap;
+    use innodb::binlog::LogPosition;
 
     use super::*;
     /// A good backup that ended at this second.
@@ -136,7 +137,7 @@ mod tests {
     }
 
     fn gap() -> Gap {
-        let from = BinlogPosition { file: "b.000002".to_owned(), offset: 14 };
+        let from = LogPosition { file: "b.000002".to_owned(), offset: 14 };
         Gap { from, reason: "the server has removed it".to_owned(), noticed: None }
     }
 

@@ -104,12 +104,6 @@ pub enum Error {
         /// Process id of the server.
         pid: i32,
     },
-    /// A data directory could not be copied.
-    #[error("{}: cannot be copied", path.display())]
-    NotCopied {
-        /// Path of the directory.
-        path: PathBuf,
-    },
     /// A working directory does not exist.
     #[error("{}: no such directory", path.display())]
     NoDirectory {

@@ -1,4 +1,7 @@
 //! Other programs: how to run them, and their peak memory.
+//!
+//! Experiments take as long as they take, enter network namespaces, and connect programs by pipes. So they build
+//! commands of the standard library; `process` finds the programs and ends them with this one.
 
 use std::{
     fs,
@@ -7,11 +10,14 @@ use std::{
     time::Duration,
 };
 
+use process::{EndSignal, Program, Unguarded};
+
 use crate::Error;
 
-/// A command that receives a signal when this process ends for whatever reason, if `setpriv` is installed.
-pub(crate) fn killed_with_parent(program: &Path) -> Command {
-    process::killed_with_parent(program, "TERM").unwrap_or_else(|| Command::new(program))
+/// A command that receives SIGTERM when this process ends for whatever reason, if `setpriv` is installed.
+pub(crate) fn ended_with_parent(program: &Path) -> Result<Command, Error> {
+    let command = Program::at(program).ended_with_parent(EndSignal::Term, Unguarded::Run).command();
+    command.map_err(Error::file(program))
 }
 
 /// Runs a program to completion and returns its output.

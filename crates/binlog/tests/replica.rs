@@ -9,13 +9,14 @@ use std::{path::PathBuf, time::Duration};
 
 use binlog::{
     Body, Error, EventType, Limits,
-    replica::{LogPosition, Replica, Settings, Start},
+    replica::{Replica, Settings, Start},
 };
 use harness::{
     KeyringLocation, Kind, Server,
     certs::{Authority, Profile},
     require,
 };
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use server::{Password, Target, TlsMode};
 use support::{
     logs, tool,
@@ -81,8 +82,8 @@ impl Source {
         let statement =
             if self.server.kind() == Kind::MySql97 { "SHOW BINARY LOG STATUS" } else { "SHOW MASTER STATUS" };
         let status = self.server.sql(statement).unwrap();
-        let position = status.split('\t').nth(1).unwrap().parse().unwrap();
-        LogPosition { file, position }
+        let offset = status.split('\t').nth(1).unwrap().parse().unwrap();
+        LogPosition { file, offset }
     }
 
     /// The start after the transactions that a stream has delivered whole.
@@ -141,7 +142,7 @@ fn stream(kind: Kind) {
     let Some(mut source) = start(kind) else { return };
     let family = if kind.is_mariadb() { Family::MariaDb } else { Family::MySql };
     let first = logs(&source.server).remove(0).file_name().unwrap().to_str().unwrap().to_owned();
-    let mut replica = source.follow(&Start::Position(LogPosition { file: first, position: 4 })).unwrap();
+    let mut replica = source.follow(&Start::Position(LogPosition { file: first, offset: FIRST_EVENT })).unwrap();
     assert!(replica.connection().tls().is_some());
     let mut printer = Printer::new(family);
     let workload = workload::statements(kind, 1);
@@ -169,7 +170,7 @@ fn stream(kind: Kind) {
     loop {
         let event = replica.next_event().unwrap().unwrap();
         if let Body::Heartbeat(heartbeat) = event.body {
-            assert_eq!(heartbeat.position, source.end().position);
+            assert_eq!(heartbeat.position, source.end().offset);
             break;
         }
     }

@@ -15,6 +15,7 @@ pub mod quantity;
 mod read_at;
 pub mod regular;
 pub mod runtime;
+pub mod secret;
 mod space;
 pub mod toml;
 mod zero;

@@ -6,6 +6,10 @@
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
+mod position;
+
+pub use self::position::{CopyPosition, LogPosition};
+
 use crate::{
     bytes::{Bytes, as_u64, as_usize, ascii_text, bump},
     error::ScanError,

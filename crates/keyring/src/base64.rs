@@ -1,7 +1,6 @@
 //! Base64, decoded into the memory of a key.
 
-use data_encoding::BASE64;
-use zeroize::Zeroizing;
+use files::secret::decode_base64;
 
 /// Text of base64 with padding, without line ends.
 #[derive(Clone, Copy)]
@@ -12,7 +11,7 @@ pub(crate) struct Base64<'a> {
 
 impl<'a> Base64<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Option<Self> {
-        let bytes = decoded(text)?.len();
+        let bytes = decode_base64(text)?.len();
         Some(Self { text, bytes })
     }
 
@@ -23,16 +22,9 @@ impl<'a> Base64<'a> {
 
     /// Decodes as many bytes as `out` holds.
     pub(crate) fn decode(self, out: &mut [u8]) {
-        let decoded = decoded(self.text).unwrap_or_default();
+        let decoded = decode_base64(self.text).unwrap_or_default();
         out.iter_mut().zip(decoded.iter()).for_each(|(to, from)| *to = *from);
     }
-}
-
-fn decoded(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    let mut buffer = Zeroizing::new(vec![0; BASE64.decode_len(text.len()).ok()?]);
-    let bytes = BASE64.decode_mut(text, &mut buffer).ok()?;
-    buffer.truncate(bytes);
-    Some(buffer)
 }
 
 #[cfg(test)]

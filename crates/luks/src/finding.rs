@@ -2,45 +2,8 @@
 
 use std::fmt;
 
+use findings::Severity;
 use serde::{Serialize, Serializer};
-
-/// How serious a finding is, in ascending order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// There is no LUKS header to judge. Written as `-`.
-    None,
-    /// Worth knowing.
-    Info,
-    /// A weakness that matters only in combination with another.
-    Low,
-    /// Weaker than current practice.
-    Medium,
-    /// Data can be read, changed or lost under conditions that occur in practice.
-    High,
-    /// Data is readable, inaccessible or about to be destroyed.
-    Critical,
-}
-
-impl Severity {
-    /// Name in reports and JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "-",
-            Self::Info => "info",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-}
-
-impl Serialize for Severity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident $(, $damage:ident)?;)*) => {
@@ -58,10 +21,10 @@ macro_rules! codes {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// Severity of this code.
+            /// Severity of this code; `None` if there is no LUKS header to judge.
             #[must_use]
-            pub const fn severity(self) -> Severity {
-                match self { $(Self::$name => Severity::$severity,)* }
+            pub const fn severity(self) -> Option<Severity> {
+                match self { $(Self::$name => codes!(@severity $severity),)* }
             }
 
             /// Whether the volume is damaged, unfinished, or may soon not open, rather than weak.
@@ -71,6 +34,8 @@ macro_rules! codes {
             }
         }
     };
+    (@severity None) => { None };
+    (@severity $severity:ident) => { Some(Severity::$severity) };
     (@is_damage) => { false };
     (@is_damage Damage) => { true };
 }
@@ -179,8 +144,9 @@ impl Serialize for Code {
 pub struct Finding {
     /// The kind of finding.
     pub code: Code,
-    /// How serious it is.
-    pub severity: Severity,
+    /// How serious it is; `None`, in JSON `-`, if there is no LUKS header to judge.
+    #[serde(serialize_with = "serialize_severity")]
+    pub severity: Option<Severity>,
     /// Where it was found, and what to do.
     pub detail: String,
 }
@@ -189,4 +155,19 @@ impl Finding {
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
         Self { code, severity: code.severity(), detail: detail.into() }
     }
+
+    /// The severity in reports and JSON.
+    #[must_use]
+    pub fn severity_text(&self) -> &'static str {
+        severity_text(self.severity)
+    }
+}
+
+fn severity_text(severity: Option<Severity>) -> &'static str {
+    severity.map_or("-", Severity::as_str)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn serialize_severity<S: Serializer>(severity: &Option<Severity>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(severity_text(*severity))
 }

@@ -44,7 +44,7 @@ mod summary;
 mod volume;
 
 pub use crate::error::Error;
-pub use crate::finding::{Code, Finding, Severity};
+pub use crate::finding::{Code, Finding};
 pub use crate::judge::{DeviceInfo, Relation, Report, SCHEMA, audit, audit_path, compare};
 pub use crate::kdf::{Kdf, RANDOM_KEY_ITERATIONS};
 pub use crate::read::{Readable, Reading, read};

@@ -19,7 +19,7 @@ use crate::{
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions::{self, Compare},
-    fence::{SavedSettings, Fence, may_fence},
+    fence::{Fence, SavedSettings, may_fence},
     link::{self, Server, same_server, variable},
     position::{self, Position, Tracking},
     run::verify_changed,
@@ -76,7 +76,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
                 error => lift(active, &fence, &mut control).and(Err(error)),
             })
         });
-        ended.map(|end| CutOver { blocked: Some(fence.age()), source_end: position::shown(&end.log) })
+        ended.map(|end| CutOver { blocked: Some(fence.age()), source_end: end.log.to_string() })
     })
 }
 
@@ -175,7 +175,7 @@ fn clients(source: &mut Connection) -> Result<String, Error> {
 fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<Position, Error> {
     let end = still_end(source, active.shared.tracking)?;
     active.wait_applied(&end)?;
-    state::set_step(&mut active.target, "drained", &[("source_end", &position::shown(&end.log))])?;
+    state::set_step(&mut active.target, "drained", &[("source_end", &end.log.to_string())])?;
     step(active, "drained", "", events)?;
     verify_changed(active, OnChange::Split, events)?;
     if !active.unverified().is_empty() {
@@ -188,7 +188,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
 
 /// Keeps the fence, and stores that the target is ready.
 fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
-    let target_end = position::log_end(&mut active.target).map(|end| position::shown(&end)).unwrap_or_default();
+    let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
     fence.keep()?;
     unchanged(source, end, active.shared.tracking)?;
     match state::set_switched(&mut active.target, &target_end) {

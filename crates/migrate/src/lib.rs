@@ -59,7 +59,7 @@ pub use prepare::prepare;
 pub use progress::{Progress, Work};
 pub use proof::{ChunkProof, Entry, Proof, TableProof, Verdict, proof};
 pub use run::{Event, Verified, create_tables, run, verify};
-pub use settings::{MAX_BLOCKED, Settings, Until, BatchLimits};
+pub use settings::{BatchLimits, MAX_BLOCKED, Settings, Until};
 pub use side::Side;
 pub use state::Phase;
 pub use status::{Status, TableStatus, status};

@@ -8,7 +8,8 @@ use crate::{
     encryption::{self, Entry},
     link,
     preflight::{
-        self, Area, Facts, Judged, CopyMethod, Link, Remedy, Request, ServerFacts, Severity, Support, copy_method, quoted_account,
+        self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
+        quoted_account,
     },
 };
 
@@ -77,7 +78,8 @@ pub struct CheckResult {
     /// How it ended.
     pub result: CheckState,
     /// What a finding does to a migration.
-    pub severity: Option<Severity>,
+    #[serde(rename = "severity")]
+    pub effect: Option<Effect>,
     /// What a finding is about.
     pub object: String,
     /// What was seen.
@@ -189,7 +191,7 @@ impl Plan {
     #[must_use]
     pub fn readiness(&self) -> Readiness {
         let blocks = |state| {
-            let is = |check: &&CheckResult| check.severity == Some(Severity::Block) && check.result == state;
+            let is = |check: &&CheckResult| check.effect == Some(Effect::Block) && check.result == state;
             self.checks.iter().any(|check| is(&check))
         };
         match (blocks(CheckState::Found), blocks(CheckState::Unknown)) {
@@ -247,7 +249,7 @@ fn results(judged: &Judged) -> Vec<CheckResult> {
         area: check.area,
         title: check.title,
         result,
-        severity: None,
+        effect: None,
         object: String::new(),
         evidence: String::new(),
         remedy: None,
@@ -259,7 +261,7 @@ fn results(judged: &Judged) -> Vec<CheckResult> {
     findings
         .iter()
         .map(|finding| CheckResult {
-            severity: Some(finding.severity),
+            effect: Some(finding.effect),
             object: finding.object.clone(),
             evidence: finding.evidence.clone(),
             remedy: finding.remedy.clone(),

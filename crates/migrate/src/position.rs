@@ -1,8 +1,8 @@
 //! Positions in the source's log.
 
-use binlog::replica::LogPosition;
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use replication::gtid::mysql::GtidSet;
-use server::{Connection, FIRST_EVENT};
+use server::Connection;
 
 use crate::{Error, Side, key::Key};
 
@@ -54,20 +54,9 @@ impl Position {
     pub(crate) fn covers(&self, other: &Self, tracking: Tracking) -> bool {
         match tracking {
             Tracking::Gtids => other.gtids.is_subset_of(&self.gtids),
-            Tracking::Positions => self.log.has_reached(&other.log.file, other.log.position),
+            Tracking::Positions => self.log >= other.log,
         }
     }
-}
-
-/// `file:position`.
-pub(crate) fn shown(position: &LogPosition) -> String {
-    format!("{}:{}", position.file, position.position)
-}
-
-/// A position from its text.
-pub(crate) fn parse(text: &str) -> Option<LogPosition> {
-    let (file, position) = text.rsplit_once(':')?;
-    Some(LogPosition { file: file.to_owned(), position: position.parse().ok()? })
 }
 
 /// Where a migration begins to follow.
@@ -88,7 +77,7 @@ pub(crate) fn start(source: &mut Connection, tracking: Tracking) -> Result<Start
         // The start of the newest file. A server begins a file when all transactions of those before it are committed
         // (`MYSQL_BIN_LOG::new_file_impl` waits for them); at the end of the log some may not be visible yet.
         Tracking::Positions => {
-            let log = LogPosition { position: FIRST_EVENT.into(), ..end.log.clone() };
+            let log = LogPosition { offset: FIRST_EVENT, ..end.log.clone() };
             Start { position: Position { log, ..Position::default() }, old_until: end.log }
         }
     })
@@ -115,9 +104,9 @@ pub(crate) fn log_end(source: &mut Connection) -> Result<LogPosition, Error> {
     let version = source.greeting().server_version();
     let statement = version.as_ref().map_or("SHOW BINARY LOG STATUS", server::dialect::statement::binary_log_status);
     let rows = source.query(statement).map_err(Error::at(Side::Source))?;
-    let position = rows.value(0, "Position").and_then(|position| position.parse().ok());
-    match (rows.value(0, "File"), position) {
-        (Some(file), Some(position)) => Ok(LogPosition { file: file.to_owned(), position }),
+    let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
+    match (rows.value(0, "File"), offset) {
+        (Some(file), Some(offset)) => Ok(LogPosition { file: file.to_owned(), offset }),
         _ => Err(Error::SourceSetting { variable: "log_bin", found: "OFF".to_owned(), wanted: "ON" }),
     }
 }

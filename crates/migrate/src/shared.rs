@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use binlog::replica::LogPosition;
+use innodb::binlog::LogPosition;
 use server::Connection;
 
 use crate::{

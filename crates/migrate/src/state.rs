@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use binlog::replica::LogPosition;
 use data_encoding::HEXLOWER;
+use innodb::binlog::LogPosition;
 use server::{Connection, Rows, error_code, quote};
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     journal,
     key::{Key, KeyColumns},
     moved_table::MovedTable,
-    position::{self, ChangedRow, Position, Start, Tracking},
+    position::{ChangedRow, Position, Start, Tracking},
 };
 
 /// Version of the tables below.
@@ -118,7 +118,7 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
     let tracking = Tracking::parse(&text("tracking")).ok_or(Error::State { what: "tracking" })?;
-    let old_until = position::parse(&text("old_until")).ok_or(Error::State { what: "old_until" })?;
+    let old_until = text("old_until").parse().map_err(|_| Error::State { what: "old_until" })?;
     let (source_uuid, step, fence, source_end) = (text("source_uuid"), text("step"), text("fence"), text("source_end"));
     Ok(Some(Run { source_uuid, tracking, old_until, phase, step, fence, source_end }))
 }
@@ -172,7 +172,7 @@ pub(crate) fn begin(
         "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW())",
         quote::text(source_uuid),
         tracking.text(),
-        quote::text(&position::shown(&start.old_until))
+        quote::text(&start.old_until.to_string())
     ));
     statements.push("COMMIT".to_owned());
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
@@ -308,13 +308,13 @@ pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result
     let rows = target.query(sql).map_err(failed)?;
     let damaged = || Error::State { what: "position" };
     let gtids = rows.value(0, "gtids").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
-    let position = rows.value(0, "position").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
+    let offset = rows.value(0, "position").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
     let file = rows.value(0, "file").unwrap_or_default().to_owned();
     let row = match (rows.value(0, "row_tbl"), rows.value(0, "row_key")) {
         (Some(table), Some(key)) => Some(changed_row(table, key, tables).ok_or_else(damaged)?),
         _ => None,
     };
-    Ok(Position { gtids, log: LogPosition { file, position }, row })
+    Ok(Position { gtids, log: LogPosition { file, offset }, row })
 }
 
 /// The stored position, as messages show it.
@@ -341,7 +341,7 @@ pub(crate) fn store_position(position: &Position) -> String {
 fn position_values(position: &Position) -> String {
     let (gtids, file) = (quote::text(&position.gtids.to_string()), quote::text(&position.log.file));
     let row = position.row.as_ref().map(|row| format!("{}, '{}'", row.table, key_text(&row.key)));
-    format!("{gtids}, {file}, {}, {}", position.log.position, row.as_deref().unwrap_or("NULL, NULL"))
+    format!("{gtids}, {file}, {}, {}", position.log.offset, row.as_deref().unwrap_or("NULL, NULL"))
 }
 
 /// Stores how far the migration is.

@@ -4,7 +4,7 @@
 //! a statement are compared with the names of the tables, so a statement in question is rather taken for one that
 //! concerns a table.
 
-use crate::{moved_table::MovedTable, lexer::Word};
+use crate::{lexer::Word, moved_table::MovedTable};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +97,8 @@ mod tests {
     use crate::{
         Table,
         catalog::Identity,
-        preflight::testing::column,
         lexer::{Syntax, words},
+        preflight::testing::column,
     };
 
     fn table(number: usize, schema: &str, name: &str) -> MovedTable {

@@ -5,23 +5,23 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use binlog::{
     Body, Decoder, Event, EventHeader, Limits,
     event::{Payload, Query, RowChange, Rows, TableMap},
-    replica::{LogPosition, Progress, Replica, Start},
+    replica::{Progress, Replica, Start},
     value::WholeDoubles,
 };
-
+use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 
 use crate::{
     Error,
     apply::{batch, batch::ChangeBatch, write::Writer},
-    moved_table::MovedTable,
     key::Key,
+    lexer::{Syntax, words},
     link, logged_type,
-    position::{self, Position, Tracking},
-    settings::{Settings, BatchLimits},
+    moved_table::MovedTable,
+    position::{Position, Tracking},
+    settings::{BatchLimits, Settings},
     shared::Shared,
     statement::{self, Kind},
-    lexer::{Syntax, words},
     xa::Prepared,
 };
 
@@ -124,7 +124,7 @@ impl<'m> Follower<'m> {
     fn stream(&mut self, replica: &mut Replica) -> Result<(), Error> {
         while !self.shared.has_ended() {
             self.at.clone_from(&replica.progress().position);
-            let at = position::shown(&self.at);
+            let at = self.at.to_string();
             let Some(event) = replica.next_event().map_err(Error::Stream)? else {
                 return Err(Error::Stream(lost()));
             };
@@ -163,7 +163,7 @@ impl<'m> Follower<'m> {
             }
             Body::Heartbeat(heartbeat) => {
                 let file = String::from_utf8_lossy(heartbeat.file).into_owned();
-                return Ok(Some(LogPosition { file, position: heartbeat.position }));
+                return Ok(Some(LogPosition { file, offset: heartbeat.position }));
             }
             _ => {}
         }
@@ -242,7 +242,7 @@ impl<'m> Follower<'m> {
     /// Whether the newest event was in the log when the migration was begun.
     fn is_old(&self) -> bool {
         let until = &self.shared.old_until;
-        !self.at.has_reached(&until.file, until.position)
+        self.at < *until
     }
 
     fn moved(&self, map: &Arc<TableMap>, at: &str) -> Result<Option<&'m MovedTable>, Error> {
@@ -301,7 +301,7 @@ impl<'m> Follower<'m> {
         }
         let log = idle.unwrap_or_else(|| progress.boundary.clone());
         let wanted = self.shared.update(|state| {
-            if log.has_reached(&state.delivered.file, state.delivered.position) {
+            if log >= state.delivered {
                 state.delivered.clone_from(&log);
             }
             std::mem::take(&mut state.flush_wanted)
@@ -333,7 +333,7 @@ impl<'m> Follower<'m> {
         let tracking = self.shared.tracking;
         let known = self.shared.update(|state| {
             let known = state.applied.covers(&position, tracking);
-            if !position.log.has_reached(&state.applied.log.file, state.applied.log.position) {
+            if position.log < state.applied.log {
                 position.log.clone_from(&state.applied.log);
             }
             state.applied.clone_from(&position);

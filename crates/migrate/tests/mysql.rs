@@ -6,10 +6,11 @@ mod support;
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
+use findings::Action;
 use migrate::{
     DivergenceKind, Error, Event, NotWritable, Phase, Settings, Side, Until,
     catalog::{Creation, Filter},
-    preflight::{Facts, Finding, Remedy, Request, Severity, judge},
+    preflight::{Effect, Facts, Finding, Remedy, Request, judge},
 };
 use server::tls::TlsVersion;
 use support::{Addresses, Kinds, Pair, writers::Writers};
@@ -191,8 +192,8 @@ fn json_that_text_cannot_hold_is_refused() {
         pair.source.sql(&format!("UPDATE shop.item SET doc = {value} WHERE id = 200")).unwrap();
         let refused = found(&pair, "tables.json");
         let [finding] = refused.as_slice() else { panic!("{refused:?}") };
-        assert_eq!((finding.severity, finding.object.as_str()), (Severity::Block, "shop.item"));
-        assert!(matches!(finding.remedy, Some(Remedy::Advice { .. })), "{finding:?}");
+        assert_eq!((finding.effect, finding.object.as_str()), (Effect::Block, "shop.item"));
+        assert!(matches!(finding.remedy, Some(Remedy { action: Action::Advice { .. }, .. })), "{finding:?}");
         pair.source.sql("UPDATE shop.item SET doc = CAST('{\"price\": 12345.67}' AS JSON) WHERE id = 200").unwrap();
         assert_eq!(found(&pair, "tables.json"), [], "{value}");
     }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use base64::{Engine, prelude::BASE64_STANDARD};
+use files::secret;
 use rustls_pki_types::{
     CertificateDer, PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer, pem::PemObject,
 };
@@ -69,21 +69,17 @@ pub fn private_key(pem: &[u8]) -> Result<Zeroizing<PrivateKeyDer<'static>>, &'st
 fn decoded(body: &str) -> Option<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::with_capacity(body.len()));
     text.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
-    let mut room = Zeroizing::new(vec![0; text.len()]);
-    let length = BASE64_STANDARD.decode_slice(text.as_slice(), &mut room).ok()?;
-    room.truncate(length);
-    Some(std::mem::take(&mut *room))
+    secret::decode_base64(&text).map(|mut bytes| std::mem::take(&mut *bytes))
 }
 
 /// Encodes a PKCS #8 key as PEM.
 #[must_use]
 pub(crate) fn private_key_pem(pkcs8: &[u8]) -> Zeroizing<String> {
     const LINE_CHARACTERS: usize = 64;
-    let mut room = Zeroizing::new(vec![0; pkcs8.len().saturating_mul(2).saturating_add(4)]);
-    let length = BASE64_STANDARD.encode_slice(pkcs8, &mut room).unwrap_or_default();
-    let mut pem = Zeroizing::new(String::with_capacity(room.len().saturating_mul(2).saturating_add(64)));
+    let text = secret::encode_base64(pkcs8);
+    let mut pem = Zeroizing::new(String::with_capacity(text.len().saturating_mul(2).saturating_add(64)));
     pem.push_str("-----BEGIN PRIVATE KEY-----\n");
-    for line in room.get(..length).unwrap_or_default().chunks(LINE_CHARACTERS) {
+    for line in text.as_bytes().chunks(LINE_CHARACTERS) {
         pem.extend(line.iter().map(|byte| char::from(*byte)));
         pem.push('\n');
     }

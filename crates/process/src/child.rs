@@ -10,7 +10,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Interval at which a running program is polled.
-const POLL: Duration = Duration::from_millis(2);
+pub(crate) const POLL: Duration = Duration::from_millis(2);
 
 /// Waits until a child ends, and calls `meanwhile` every few milliseconds. `None` if it is still running after `limit`.
 ///

@@ -4,9 +4,13 @@
 mod child;
 mod find;
 mod log;
-mod run;
+mod output;
+mod program;
+mod running;
 
 pub use child::{kill_group, signal, wait};
-pub use find::{ADMIN_DIRECTORIES, USER_DIRECTORIES, find, find_admin, killed_with_parent};
-pub use log::last_words;
-pub use run::{Ended, run, run_with_lines, version_text};
+pub use find::{ADMIN_DIRECTORIES, USER_DIRECTORIES, admin_path, find, find_admin};
+pub use log::last_error;
+pub use output::Output;
+pub use program::{EndSignal, Program, Unguarded, version_text};
+pub use running::{Running, Stopper};

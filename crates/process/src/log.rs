@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 
 /// The line of a log that most likely gives the reason: the last one that mentions an error, else the last line.
 #[must_use]
-pub fn last_words(mut log: impl BufRead) -> String {
+pub fn last_error(mut log: impl BufRead) -> String {
     /// Longer lines are read in several parts.
     const LONGEST: u64 = 4096;
     let (mut last, mut error, mut line) = (String::new(), None, Vec::new());
@@ -29,8 +29,8 @@ mod tests {
 
     #[test]
     fn the_last_line_with_an_error_is_the_reason() {
-        assert_eq!(last_words(&b"[00] Failed to connect\nbye\n\n"[..]), "[00] Failed to connect");
-        assert_eq!(last_words(&b"one\ntwo\n\n"[..]), "two");
-        assert_eq!(last_words(&b""[..]), "");
+        assert_eq!(last_error(&b"[00] Failed to connect\nbye\n\n"[..]), "[00] Failed to connect");
+        assert_eq!(last_error(&b"one\ntwo\n\n"[..]), "two");
+        assert_eq!(last_error(&b""[..]), "");
     }
 }

@@ -1,4 +1,4 @@
-//! Positions, GTIDs and statements of replication, of MySQL and of MariaDB.
+//! GTIDs and statements of replication, of MySQL and of MariaDB; makes a copied server a replica.
 //!
 //! - [`gtid`]: which transactions a server has executed, and whether another server has them too;
 //! - [`statements`]: the statements that set up a replica or a group member, by version;

@@ -83,8 +83,8 @@ pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
 /// Those of `out`.
 pub fn write_binlog_table(report: &ArchivesReport, out: &mut dyn Write) -> Result<(), Error> {
     for archive in &report.archives {
-        let position = |position: &Option<archive::binlog::BinlogPosition>| {
-            position.as_ref().map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.file, at.offset))
+        let position = |position: &Option<innodb::binlog::LogPosition>| {
+            position.as_ref().map_or_else(|| "-".to_owned(), |at| at.to_string())
         };
         let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
         writeln!(out, "server    {} ({})", visible(&archive.server), visible(&archive.version))?;

@@ -64,7 +64,8 @@ fn line(change: &Change, options: &RenderOptions, out: &mut dyn Write) -> Result
 
 #[cfg(test)]
 mod tests {
-    use audit::finding::Severity;
+
+    use findings::Severity;
 
     use super::*;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use audit::checks::area_of;
 use audit::coverage::DataState;
-use audit::finding::{Finding, Severity, Status};
+use audit::finding::{Finding, Status};
 use audit::meaning::{Exposes, KeyFlaw};
+use findings::Severity;
 
 use crate::catalogue::{row, title};
 use crate::group::by_check;

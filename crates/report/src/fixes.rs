@@ -5,9 +5,10 @@ use std::io::Write;
 
 use audit::finding::{Finding, Status};
 use audit::outcome::Outcome;
-use audit::remedy::{Action, Step};
+use findings::{Action, Step};
 
 use crate::group::{Group, by_check};
+use crate::remedy::{Block, Destination, block};
 use crate::text::visible;
 use crate::{Error, labels};
 
@@ -97,26 +98,22 @@ fn step(step: &Step, waits: bool, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(condition) = &step.once {
         writeln!(out, "# once {}:", visible(condition))?;
     }
-    match &step.action {
-        Action::Statement { sql } => {
-            let hash = if waits { "# " } else { "" };
-            let sql = visible(sql.trim_end_matches(';'));
-            writeln!(out, "{hash}sql <<'SQL'\n{hash}{sql};\n{hash}SQL")?;
-        }
-        Action::Command { shell } => writeln!(out, "# {}", visible(shell))?,
-        Action::OptionFile { group, lines } => {
-            writeln!(out, "# in the option file:\n#   [{}]", visible(group))?;
-            lines.iter().try_for_each(|line| writeln!(out, "#   {}", visible(line)))?;
-        }
-        Action::Restart => writeln!(out, "# restart the server")?,
-        Action::Advice { text } | Action::Note { text } => writeln!(out, "# {}", visible(text))?,
-    }
-    Ok(())
+    let Block { destination, lines } = block(&step.action);
+    let (first, begin, last) = match destination {
+        Destination::Sql if waits => ("# sql <<'SQL'\n", "# ", "# SQL\n"),
+        Destination::Sql => ("sql <<'SQL'\n", "", "SQL\n"),
+        Destination::OptionFile => ("# in the option file:\n", "#   ", ""),
+        Destination::Shell | Destination::Reader => ("", "# ", ""),
+    };
+    write!(out, "{first}")?;
+    lines.iter().try_for_each(|line| writeln!(out, "{begin}{}", visible(line)))?;
+    Ok(write!(out, "{last}")?)
 }
 
 #[cfg(test)]
 mod tests {
-    use audit::remedy::Remedy;
+
+    use findings::Remedy;
 
     use super::*;
     use crate::testing::{finding, outcome_of};

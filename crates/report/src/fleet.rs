@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use audit::coverage::{Coverage, CoverageState, DataState, Layer};
-use audit::finding::{Finding, Grade, Severity, Status};
+use audit::finding::{Finding, Grade, Status};
 use audit::outcome::{Outcome, Server};
+use findings::Severity;
 
 use crate::labels;
 use crate::text::{count, number};

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use audit::checks::{Area, area_of};
-use audit::finding::{Finding, Severity, Status};
+use audit::finding::{Finding, Status};
 use audit::outcome::Outcome;
-use audit::remedy::Step;
+use findings::{Severity, Step};
 
 use crate::catalogue;
 use crate::text::visible;

@@ -36,6 +36,7 @@ mod new_check;
 mod proof;
 mod prune;
 mod reference;
+mod remedy;
 mod rotate;
 mod sarif;
 mod snapshot;
@@ -53,8 +54,8 @@ use std::fmt;
 use std::io::Write;
 use std::str::FromStr;
 
-use audit::finding::Severity;
 use audit::outcome::Outcome;
+use findings::Severity;
 
 pub use self::migrate::{
     MigrateLine, migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,

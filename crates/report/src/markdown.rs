@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use audit::coverage::CoverageState;
-use audit::finding::{Finding, Severity, Status};
+use audit::finding::{Finding, Status};
 use audit::outcome::{Outcome, Server};
+use findings::Severity;
 
 use crate::fleet::{self, server_results};
 use crate::group::{Group, blind_spots, by_check, subject};

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
-use audit::finding::{Severity, Status};
+use audit::finding::Status;
 use audit::outcome::Outcome;
+use findings::Severity;
 
 use crate::text::visible;
 use crate::{Error, labels};

@@ -3,10 +3,10 @@
 use audit::artefact::Artefacts;
 use audit::check::{Check, Context, Ruling, Verdict};
 use audit::facts::{Facts, Seen};
-use audit::finding::{Finding, Grade, Severity};
+use audit::finding::{Finding, Grade};
 use audit::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
-use audit::remedy::Remedy;
 use audit::rules::Rules;
+use findings::{Remedy, Severity};
 
 use crate::testing::outcome_of;
 use crate::{Format, RenderOptions, render, render_check};

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use audit::check::Check;
-use audit::finding::{Evidence, Finding, Grade, Severity, Status};
+use audit::finding::{Evidence, Finding, Grade, Status};
 use audit::outcome::Outcome;
+use findings::Severity;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

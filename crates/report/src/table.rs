@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use audit::coverage::{CoverageState, DataState};
-use audit::finding::{Evidence, Finding, Severity, Status};
+use audit::finding::{Evidence, Finding, Status};
 use audit::outcome::{Outcome, Server};
+use findings::Severity;
 
 use crate::fleet::{self, Row, server_results};
 use crate::group::{BlindSpot, Group, blind_spots, by_check, line};

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use audit::coverage::{Coverage, CoverageState, DataState, Layer};
-use audit::finding::{Finding, Grade, Severity, Status};
+use audit::finding::{Finding, Grade, Status};
 use audit::outcome::{Outcome, Server};
+use findings::Severity;
 
 /// The committed schema of `--format json`.
 pub(crate) const AUDIT_SCHEMA: &str = include_str!("../../../docs/schema/audit-1.json");

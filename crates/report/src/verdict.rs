@@ -1,8 +1,9 @@
 //! The verdict: the whole outcome in one sentence.
 
 use audit::coverage::DataState;
-use audit::finding::{Finding, Severity, Status};
+use audit::finding::{Finding, Status};
 use audit::outcome::Outcome;
+use findings::Severity;
 use serde::Serialize;
 
 use crate::exposure::{self, Exposure, accepted};

@@ -2,16 +2,17 @@
 //! The stream is not of one instant: prepare it before a server starts on it.
 
 use std::{
+    ffi::OsString,
     fmt,
     io::BufReader,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{ChildStdout, Stdio},
     str::FromStr,
-    sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use process::{Running, Stopper};
 use server::program::{MARIADB_BACKUP, XTRABACKUP};
 
 use crate::error::Error;
@@ -86,29 +87,12 @@ pub struct Settings {
     pub socket: Option<PathBuf>,
 }
 
-/// A running backup. The program is ended when this is dropped.
+/// A running backup. The program is killed when this is dropped.
 #[derive(Debug)]
 pub struct Backup {
     file: String,
-    child: Stopper,
+    running: Running,
     log: Option<JoinHandle<String>>,
-}
-
-/// Ends the program from another thread.
-#[derive(Clone, Debug)]
-pub struct Stopper(Arc<Mutex<Child>>);
-
-impl Stopper {
-    /// Ends the program if it is still running.
-    pub fn stop(&self) {
-        // The program may already have ended.
-        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).kill();
-    }
-
-    /// Exit status of the program, if it has ended.
-    fn ended(&self) -> Option<std::io::Result<std::process::ExitStatus>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).try_wait().transpose()
-    }
 }
 
 impl Backup {
@@ -119,32 +103,28 @@ impl Backup {
     /// [`Error::NoTool`], or [`Error::Backup`] if the program cannot be started.
     pub fn begin(datadir: &Path, settings: &Settings) -> Result<(Self, ChildStdout), Error> {
         let file = settings.path.clone().unwrap_or_else(|| settings.program.found());
-        let mut command = Command::new(&file);
-        if let Some(defaults) = &settings.defaults {
-            command.arg(with("--defaults-file=", defaults));
-        }
-        command.args(["--backup", "--stream=xbstream"]).arg(with("--datadir=", datadir));
-        if let Some(socket) = &settings.socket {
-            command.arg(with("--socket=", socket));
-        }
+        // The option for the option file must be the first one.
+        let defaults = settings.defaults.iter().map(|defaults| with("--defaults-file=", defaults));
+        let socket = settings.socket.iter().map(|socket| with("--socket=", socket));
+        let program = process::Program::at(&file).args(defaults).args(["--backup", "--stream=xbstream"]);
+        let program = program.arg(with("--datadir=", datadir)).args(socket);
         let file = file.display().to_string();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |reason: String| Error::Backup { program: file.clone(), reason };
-        let mut child = command.spawn().map_err(|error| match error.kind() {
+        let started = program.start(Stdio::piped(), Stdio::piped());
+        let mut running = started.map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoTool { program: settings.program.file() },
             _ => failed(error.to_string()),
         })?;
-        let (stream, log) = (child.stdout.take(), child.stderr.take());
+        let (stream, log) = (running.stdout.take(), running.stderr.take());
         let (Some(stream), Some(log)) = (stream, log) else { return Err(failed("it has no output".to_owned())) };
-        let log = thread::spawn(move || process::last_words(BufReader::new(log)));
-        let child = Stopper(Arc::new(Mutex::new(child)));
-        Ok((Self { file, child, log: Some(log) }, stream))
+        let log = thread::spawn(move || process::last_error(BufReader::new(log)));
+        Ok((Self { file, running, log: Some(log) }, stream))
     }
 
     /// Returns a handle to end the program from another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        self.child.clone()
+        self.running.stopper()
     }
 
     /// Waits for the program to end, and checks that it reported success. Its stream must have been
@@ -153,32 +133,21 @@ impl Backup {
     /// # Errors
     /// [`Error::Backup`] with the program's last error message if it failed.
     pub fn finish(&mut self) -> Result<(), Error> {
-        let status = loop {
-            match self.child.ended() {
-                Some(status) => break status,
-                None => thread::sleep(Duration::from_millis(5)),
-            }
-        };
+        let status = self.running.wait(Duration::MAX).transpose();
         let said = self.log.take().and_then(|log| log.join().ok()).unwrap_or_default();
         let failed = |reason| Error::Backup { program: self.file.clone(), reason };
         match status {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) if said.is_empty() => Err(failed(status.to_string())),
-            Ok(_) => Err(failed(said)),
-            Err(error) => Err(failed(error.to_string())),
+            Some(Ok(status)) if status.success() => Ok(()),
+            Some(Ok(status)) if said.is_empty() => Err(failed(status.to_string())),
+            Some(Ok(_)) => Err(failed(said)),
+            Some(Err(error)) => Err(failed(error.to_string())),
+            None => Err(failed("it does not end".to_owned())),
         }
     }
 }
 
-impl Drop for Backup {
-    fn drop(&mut self) {
-        self.child.stop();
-        let _ = self.child.0.lock().unwrap_or_else(PoisonError::into_inner).wait();
-    }
-}
-
-fn with(option: &str, path: &Path) -> std::ffi::OsString {
-    let mut text = std::ffi::OsString::from(option);
+fn with(option: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(option);
     text.push(path);
     text
 }

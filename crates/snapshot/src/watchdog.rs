@@ -53,6 +53,7 @@ impl Default for Watchdog {
 
 impl Watchdog {
     pub(crate) fn start(&self, server: Pid, limit: Duration) -> Result<Running, Error> {
+        // Not a `process::Program`: those end with what started them, and this one must outlive it.
         let mut child = Command::new(&self.program)
             .arg0(&self.name)
             .args(&self.arguments)

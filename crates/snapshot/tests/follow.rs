@@ -12,10 +12,11 @@ use std::{
 };
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
+use innodb::binlog::CopyPosition;
 use server::{Endpoint, Options as Connect, Target};
 use snapshot::{
     DataDir, Error, Keep, Options, Provider, ProviderChoice, SnapshotCopy,
-    follow::{Account, Checkpoint, Keys, Position},
+    follow::{Account, Checkpoint, Keys},
     take,
 };
 
@@ -177,7 +178,7 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
 
 /// Asserts that the total is right, every acknowledged commit is in the copy, and the binary log ends where the server
 /// was.
-fn check(copy: &Server, acknowledged: &[u64], position: &Position) {
+fn check(copy: &Server, acknowledged: &[u64], position: &CopyPosition) {
     let value = |query: &str| copy.value(query).expect("the copy answers");
     let sums = (0..TABLES).map(|table| format!("(SELECT SUM(balance) FROM bank.a{table})")).collect::<Vec<_>>();
     let expected = ACCOUNTS * BALANCE * TABLES;

@@ -22,8 +22,9 @@ use transfer::{
 use verify::size;
 
 use crate::{
-    BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::Error, layout::Layout,
-    marker, options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
+    BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::Error,
+    galera_state::GaleraState, layout::Layout, marker, options::Options, report::Report, server_pipe::ServerPipe,
+    trust,
 };
 
 /// Number of data connections.
@@ -55,7 +56,7 @@ pub fn run(
     report: &Report<'_>,
 ) -> Result<(), Error> {
     let destination = destination(arguments, options, auth, report)?;
-    let ordered = arguments.gtid.as_deref().and_then(Position::parse);
+    let ordered = arguments.gtid.as_deref().and_then(GaleraState::parse);
     let domain = arguments.gtid_domain_id.as_deref().and_then(|domain| domain.parse().ok());
     let settings = SendSettings {
         streams: STREAMS,
@@ -131,7 +132,7 @@ struct DonorRun<'g> {
 
 impl DonorRun<'_> {
     /// Sends everything.
-    fn full(&self, mut session: Session<'_>, ordered: Option<Position>) -> Result<Position, Error> {
+    fn full(&self, mut session: Session<'_>, ordered: Option<GaleraState>) -> Result<GaleraState, Error> {
         let (began, progress, report) = (Instant::now(), self.progress, self.report);
         let copy = match ordered.map(|ordered| (self.copy(&mut session), ordered)) {
             Some((Ok(copy), ordered)) => copy.map(|copy| (copy, ordered)),
@@ -165,7 +166,11 @@ impl DonorRun<'_> {
     }
 
     /// Sends everything, from the copy if there is one, and the position.
-    fn send(&self, copy: Option<&(SnapshotCopy, Position)>, session: &mut Session<'_>) -> Result<Position, Error> {
+    fn send(
+        &self,
+        copy: Option<&(SnapshotCopy, GaleraState)>,
+        session: &mut Session<'_>,
+    ) -> Result<GaleraState, Error> {
         let sent = match copy {
             Some((copy, ordered)) => self.send_copy(copy, session).map(|()| ordered.clone()),
             None => self.send_while_writing(session).and_then(|()| self.send_under_lock(session)),
@@ -283,7 +288,7 @@ impl DonorRun<'_> {
     }
 
     /// Asks the server to stop writing, and sends the remaining changes.
-    fn send_under_lock(&self, session: &mut Session<'_>) -> Result<Position, Error> {
+    fn send_under_lock(&self, session: &mut Session<'_>) -> Result<GaleraState, Error> {
         let datadir = self.layout.datadir();
         marker::clear(datadir)?;
         session.set_timeout(TIMEOUT_UNDER_LOCK)?;

@@ -22,9 +22,9 @@ use crate::{
     BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN,
     arguments::Arguments,
     error::Error,
+    galera_state::GaleraState,
     layout::{Layout, remove_tree},
     options::Options,
-    position::Position,
     report::Report,
     server_pipe::ServerPipe,
     trust,
@@ -93,8 +93,8 @@ pub fn run(
 }
 
 /// The existing data is good: nothing is changed.
-fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Result<Position, Error> {
-    let position = Position::parse(position).ok_or(Error::Position { from: "the donor" })?;
+fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Result<GaleraState, Error> {
+    let position = GaleraState::parse(position).ok_or(Error::Position { from: "the donor" })?;
     session.send_note(TAKEN)?;
     session.close();
     report.line(format!("the data that is here is good, only write-sets are missing; position {position}"));
@@ -107,7 +107,7 @@ fn full(
     mut session: SenderSession,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
-) -> Result<Position, Error> {
+) -> Result<GaleraState, Error> {
     if let Err(error) = layout.check_replaceable().and_then(|()| clear_stale(&layout.staging())) {
         session.abort(&error.to_string());
         return Err(error);
@@ -138,9 +138,9 @@ fn full(
     Ok(position)
 }
 
-fn position_of(received: &Received) -> Result<Position, Error> {
+fn position_of(received: &Received) -> Result<GaleraState, Error> {
     let said = received.notes.iter().filter_map(|note| note.strip_prefix(POSITION)).next_back();
-    said.and_then(Position::parse).ok_or(Error::Position { from: "the donor" })
+    said.and_then(GaleraState::parse).ok_or(Error::Position { from: "the donor" })
 }
 
 fn is_disk_full(error: &TransferError) -> bool {

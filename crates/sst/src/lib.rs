@@ -20,12 +20,12 @@ mod arguments;
 mod auth;
 pub mod donor;
 mod error;
+mod galera_state;
 pub mod joiner;
 mod layout;
 mod marker;
 mod options;
 mod parent;
-mod position;
 mod report;
 mod run;
 mod server_pipe;
@@ -35,10 +35,10 @@ pub use crate::{
     arguments::{Arguments, Role},
     auth::{REMOTE_AUTH, remote_auth},
     error::Error,
+    galera_state::GaleraState,
     layout::Layout,
     options::Options,
     parent::{Parent, listening_on},
-    position::Position,
     report::{Report, log_line},
     run::{run, watch},
     server_pipe::ServerPipe,

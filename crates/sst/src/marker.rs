@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use files::regular::{self, Links};
 use innodb::server_file::{TRANSFER_FAILED as FAILED, TRANSFER_FLUSHED as FLUSHED};
 
-use crate::{error::Error, position::Position};
+use crate::{error::Error, galera_state::GaleraState};
 
 /// Removes the marker of an earlier attempt.
 pub(crate) fn clear(datadir: &Path) -> Result<(), Error> {
@@ -22,7 +22,7 @@ pub(crate) fn clear(datadir: &Path) -> Result<(), Error> {
 }
 
 /// Returns the position if the server has stopped writing, and removes the marker.
-pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, Error> {
+pub(crate) fn take(datadir: &Path) -> Result<Option<GaleraState>, Error> {
     const MAX_BYTES: u64 = 4096;
     if datadir.join(FAILED).exists() {
         clear(datadir)?;
@@ -39,7 +39,7 @@ pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, Error> {
         return Ok(None);
     }
     clear(datadir)?;
-    Position::parse(&text).map(Some).ok_or(Error::Position { from: "the server" })
+    GaleraState::parse(&text).map(Some).ok_or(Error::Position { from: "the server" })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use crate::{error::Error, position::Position};
+use crate::{error::Error, galera_state::GaleraState};
 
 /// The pipe to the server.
 pub struct ServerPipe {
@@ -65,7 +65,7 @@ impl ServerPipe {
     }
 
     /// Joiner: the state is installed, at this position.
-    pub(crate) fn position(&self, position: &Position) -> Result<(), Error> {
+    pub(crate) fn position(&self, position: &GaleraState) -> Result<(), Error> {
         self.last_line(&position.to_string())
     }
 
@@ -80,7 +80,7 @@ impl ServerPipe {
     }
 
     /// Donor: the state was sent, at this position.
-    pub(crate) fn done(&self, position: &Position) -> Result<(), Error> {
+    pub(crate) fn done(&self, position: &GaleraState) -> Result<(), Error> {
         self.last_line(&format!("done {position}"))
     }
 

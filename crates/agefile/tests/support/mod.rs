@@ -10,7 +10,7 @@ use aws_lc_rs::{
     agreement::{PrivateKey, UnparsedPublicKey, X25519, agree},
     hkdf, hmac,
 };
-use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use data_encoding::BASE64_NOPAD;
 
 pub(crate) const FILE_KEY: [u8; 16] = *b"YELLOW SUBMARINE";
 pub(crate) const VERSION: &str = "age-encryption.org/v1\n";
@@ -41,7 +41,7 @@ pub(crate) fn inner_error(error: io::Error) -> Error {
 }
 
 pub(crate) fn base64(bytes: &[u8]) -> String {
-    STANDARD_NO_PAD.encode(bytes)
+    BASE64_NOPAD.encode(bytes)
 }
 
 /// First line and body of a stanza for this recipient.

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use codec::{entry::EntryLine, hash::HASH_BYTES};
+use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 
 use super::{Manifest, Run};
@@ -97,12 +97,12 @@ pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Erro
         for hashes in file.chunks.chunks(HASHES) {
             let mut bytes = Vec::with_capacity(hashes.len().saturating_mul(HASH_BYTES));
             hashes.iter().for_each(|hash| bytes.extend(hash.0));
-            put(&Line::Chunks(ChunksLine { f, b3: STANDARD.encode(bytes) }), out)?;
+            put(&Line::Chunks(ChunksLine { f, b3: BASE64.encode(&bytes) }), out)?;
         }
     }
     for (f, head) in (0..).zip(&manifest.files).filter_map(|(f, file)| Some((f, file.head.as_ref()?))) {
         let kept = head.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1));
-        let b = STANDARD.encode(head.get(..kept).unwrap_or_default());
+        let b = BASE64.encode(head.get(..kept).unwrap_or_default());
         put(&Line::Head(HeadLine { f, n: u32::try_from(head.len()).unwrap_or(u32::MAX), b }), out)?;
     }
     for pack in &manifest.packs {

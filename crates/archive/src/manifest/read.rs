@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, Read};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use codec::{
     entry::Kind,
     hash::{Hash, chunks_of, file_hash},
 };
+use data_encoding::BASE64;
 
 use super::{
     Head, MAX_HEAD_BYTES, MAX_LINE_BYTES, Manifest, SCHEMA, Stored,
@@ -54,7 +54,7 @@ impl Manifest {
     }
 
     fn chunks(&mut self, line: &ChunksLine) -> Result<(), &'static str> {
-        let bytes = STANDARD.decode(&line.b3).map_err(|_| "its hashes are not base64")?;
+        let bytes = BASE64.decode(line.b3.as_bytes()).map_err(|_| "its hashes are not base64")?;
         let (hashes, rest) = bytes.as_chunks();
         if !rest.is_empty() {
             return Err("its hashes are incomplete");
@@ -64,7 +64,7 @@ impl Manifest {
     }
 
     fn head_of(&mut self, line: &HeadLine) -> Result<(), &'static str> {
-        let mut head = STANDARD.decode(&line.b).map_err(|_| "its bytes are not base64")?;
+        let mut head = BASE64.decode(line.b.as_bytes()).map_err(|_| "its bytes are not base64")?;
         let length = usize::try_from(line.n).unwrap_or(usize::MAX);
         let file = self.file(line.f)?;
         if length > MAX_HEAD_BYTES || head.len() > length || length as u64 > file.file_bytes() {

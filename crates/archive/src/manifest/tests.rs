@@ -3,6 +3,7 @@ use codec::{
     hash::{CHUNK_BYTES, Hash, file_hash},
     path::RelativePath,
 };
+use innodb::binlog::LogPosition;
 
 use super::*;
 
@@ -36,7 +37,10 @@ fn manifest() -> Manifest {
         provider: "stopped".to_owned(),
         server_uuid: Some("u".to_owned()),
         checkpoint_lsn: Some(12),
-        position: Some(Position { file: "binlog.000002".to_owned(), offset: 1234, gtid: "0-1-7".to_owned() }),
+        position: Some(CopyPosition {
+            log: LogPosition { file: "binlog.000002".to_owned(), offset: 1234 },
+            gtid: "0-1-7".to_owned(),
+        }),
         parent: Some(Digest::compute(b"")),
         root: Root { mode: 0o750, uid: 27, gid: 27 },
         entries: 4,

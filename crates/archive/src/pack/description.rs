@@ -1,8 +1,7 @@
 //! Descriptions of frames.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use codec::{hash::Hash, page::Form, path::RelativePath};
-use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use data_encoding::{BASE64, HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES, MAX_PACKED_BYTES, MAX_RUNS};
@@ -105,7 +104,7 @@ impl Description {
             z: u32::try_from(packed_bytes).map_err(|_| Error::Pack("a frame is too long"))?,
             form: opened.map(|opened| opened.form),
             page: opened.map(|opened| opened.unit_bytes),
-            marks: opened.map(|opened| STANDARD.encode(&opened.marks)),
+            marks: opened.map(|opened| BASE64.encode(&opened.marks)),
             cipher: opened.map(|opened| opened.kind),
             version: opened.map(|opened| opened.key_version),
             ctr: opened.map(|opened| opened.counter_mode),
@@ -135,7 +134,7 @@ impl Description {
             Some(form) => Some(Opened {
                 form,
                 unit_bytes: line.page?,
-                marks: STANDARD.decode(line.marks?).ok()?,
+                marks: BASE64.decode(line.marks?.as_bytes()).ok()?,
                 kind: line.cipher?,
                 key_version: line.version?,
                 counter_mode: line.ctr?,

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use data_encoding::BASE64;
+use files::secret;
 use zeroize::Zeroizing;
 
 use super::{
@@ -56,7 +57,7 @@ impl PublicKey {
 impl fmt::Display for PublicKey {
     /// `ssh-ed25519 AAAA…`, as in public key files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{KEY_TYPE} {}", STANDARD.encode(self.blob()))
+        write!(f, "{KEY_TYPE} {}", BASE64.encode(&self.blob()))
     }
 }
 
@@ -99,7 +100,7 @@ impl SigningKey {
         let body = body.ok_or(SshFault::NoKey)?;
         let mut encoded = Zeroizing::new(Vec::with_capacity(body.len()));
         encoded.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
-        let blob = Zeroizing::new(STANDARD.decode(encoded.as_slice()).map_err(|_| SshFault::NoKey)?);
+        let blob = secret::decode_base64(&encoded).ok_or(SshFault::NoKey)?;
         Self::from_blob(&blob)
     }
 
@@ -178,7 +179,7 @@ impl fmt::Debug for SigningKey {
 }
 
 fn armored(blob: &[u8]) -> Zeroizing<String> {
-    let encoded = Zeroizing::new(STANDARD.encode(blob));
+    let encoded = secret::encode_base64(blob);
     let lines = encoded.len().div_ceil(LINE_BYTES);
     let room = encoded.len().saturating_add(lines).saturating_add(BEGIN.len()).saturating_add(END.len());
     let mut text = Zeroizing::new(String::with_capacity(room.saturating_add(8)));
@@ -214,7 +215,7 @@ mod tests {
         let key = SigningKey::generate().unwrap();
         let text = key.to_secret_text("").unwrap();
         let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
-        let blob = STANDARD.decode(body).unwrap();
+        let blob = BASE64.decode(body.as_bytes()).unwrap();
         for length in 0..blob.len() {
             assert!(SigningKey::from_blob(&blob[..length]).is_err(), "{length}");
         }

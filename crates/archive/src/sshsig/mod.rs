@@ -9,7 +9,7 @@ mod signers;
 mod wire;
 
 use aws_lc_rs::digest::{SHA256, SHA512, digest};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use data_encoding::BASE64;
 
 use self::{
     key::KEY_TYPE,
@@ -92,7 +92,7 @@ pub fn sign(key: &SigningKey, namespace: &str, message: &[u8]) -> String {
     put(&mut blob, b"");
     put(&mut blob, SHA512_NAME);
     put(&mut blob, &signature);
-    let encoded = STANDARD.encode(blob);
+    let encoded = BASE64.encode(&blob);
     let mut text = format!("{BEGIN}\n");
     let mut rest = encoded.as_str();
     while !rest.is_empty() {
@@ -125,7 +125,7 @@ impl Signature {
         let text = std::str::from_utf8(text).map_err(|_| SshFault::NoSignature)?;
         let body = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
         let encoded: String = body.ok_or(SshFault::NoSignature)?.split_ascii_whitespace().collect();
-        let blob = STANDARD.decode(encoded).map_err(|_| SshFault::NoSignature)?;
+        let blob = BASE64.decode(encoded.as_bytes()).map_err(|_| SshFault::NoSignature)?;
         Self::from_blob(&blob)
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let key = SigningKey::generate().unwrap();
         let text = sign(&key, "n", b"m");
         let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
-        let blob = STANDARD.decode(body).unwrap();
+        let blob = BASE64.decode(body.as_bytes()).unwrap();
         for at in 0..blob.len() {
             let mut changed = blob.clone();
             changed[at] ^= 1;

@@ -1,6 +1,6 @@
 //! Allowed signers files: which keys may sign for which host.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use data_encoding::BASE64;
 
 use super::{PublicKey, SshFault};
 
@@ -73,7 +73,7 @@ impl Line {
                 return Err("only the option namespaces is supported");
             }
             let (encoded, _comment) = split_word(behind).ok_or("it has no key")?;
-            let blob = STANDARD.decode(encoded).map_err(|_| "its key is not base64")?;
+            let blob = BASE64.decode(encoded.as_bytes()).map_err(|_| "its key is not base64")?;
             let key = PublicKey::from_blob(&blob).map_err(|_| "its key is not of type ssh-ed25519")?;
             return Ok(Self { principals, namespaces, key });
         }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use findings::Remedy;
 use server::dialect::setting::{Setting, setting};
 use server::quote;
 
 use crate::check::Context;
 use crate::facts::sql::SqlFacts;
-use crate::remedy::Remedy;
 
 /// Sets a dynamic variable now and for the next start.
 pub(super) fn set_variable(sql: &SqlFacts, name: &str, value: &str) -> Remedy {

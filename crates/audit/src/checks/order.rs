@@ -1,5 +1,6 @@
 //! Order of remedies: some would stop a server or lock clients out unless another remedy comes first.
 
+use findings::Remedy;
 use server::Flavor;
 use server::dialect::encryption::all_switches;
 use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
@@ -8,7 +9,6 @@ use super::key::not_loaded;
 use super::tls;
 use crate::channel::client::offers_tls;
 use crate::facts::Facts;
-use crate::remedy::Remedy;
 
 /// Adds to the remedy the check whose remedy must come first.
 pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {

@@ -48,7 +48,7 @@ fn judge(device: &Path, disk: &Block) -> Result<Vec<LuksFinding>, String> {
     }
     let kept = report.findings.into_iter().map(|finding| LuksFinding {
         code: finding.code.as_str().to_owned(),
-        severity: finding.severity.as_str().to_owned(),
+        severity: finding.severity_text().to_owned(),
         detail: finding.detail,
     });
     Ok(kept.collect())

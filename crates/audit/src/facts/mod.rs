@@ -15,12 +15,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use findings::Remedy;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::access;
-use crate::remedy::Remedy;
 
 /// The schema that this release writes; also the newest that it reads.
 pub const SCHEMA: &str = "sealant.facts/1";

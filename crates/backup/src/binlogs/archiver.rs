@@ -10,15 +10,16 @@ use std::{
 
 use ::binlog::{
     Body, Event, Limits,
-    replica::{LogPosition, Replica, Settings, Start},
+    replica::{Replica, Settings, Start},
 };
 use archive::{
     Digest,
-    binlog::{self, BinlogPosition, BinlogReceipt, FIRST_EVENT, Gap, Predecessor, SEGMENT_BYTES, Segment},
+    binlog::{self, BinlogReceipt, Gap, Predecessor, SEGMENT_BYTES, Segment},
     names,
     receipt::{NAMESPACE, fingerprint},
     sshsig::{self, AllowedSigners, SigningKey},
 };
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use server::Connection;
@@ -60,7 +61,7 @@ pub enum Mode {
 #[derive(Debug)]
 pub enum Note<'n> {
     /// The server sends its log from here on.
-    Connected(&'n BinlogPosition),
+    Connected(&'n LogPosition),
     /// A part was stored.
     Stored(&'n Segment),
     /// The server took over from another one, whose archive this one continues.
@@ -87,7 +88,7 @@ pub struct Archived {
     /// Bytes of the stored objects.
     pub stored_bytes: u64,
     /// Position at which the next part begins.
-    pub end: BinlogPosition,
+    pub end: LogPosition,
     /// GTIDs of the transactions up to `end`.
     pub gtid: String,
     /// Logs that were lost.
@@ -221,7 +222,7 @@ impl Archiver<'_> {
             return self.state.save();
         }
         let of_backup = crate::state::newest_position(directory)?;
-        let of_backup = of_backup.map(|position| BinlogPosition { file: position.file, offset: FIRST_EVENT });
+        let of_backup = of_backup.map(|position| LogPosition { offset: FIRST_EVENT, ..position.log });
         self.state.archive.end = of_backup.filter(|at| source.has(at)).unwrap_or_else(|| source.oldest());
         self.state.save()
     }
@@ -334,7 +335,7 @@ impl Archiver<'_> {
     }
 
     /// Reads the stream from the end of the archive on.
-    fn follow(&mut self, source: &Source, until: Option<&BinlogPosition>) -> Result<Ended, Error> {
+    fn follow(&mut self, source: &Source, until: Option<&LogPosition>) -> Result<Ended, Error> {
         let (connection, now) = source.connect_again(self.account)?;
         if !now.has(&self.state.archive.end) {
             self.lose(&now, "the server has no such position in its logs any more")?;
@@ -353,14 +354,9 @@ impl Archiver<'_> {
     }
 
     /// Reads the stream of a server that has answered on this connection.
-    fn stream(
-        &mut self,
-        connection: Connection,
-        source: &Source,
-        until: Option<&BinlogPosition>,
-    ) -> Result<Ended, Error> {
+    fn stream(&mut self, connection: Connection, source: &Source, until: Option<&LogPosition>) -> Result<Ended, Error> {
         let from = self.state.archive.end.clone();
-        let start = Start::Position(LogPosition { file: from.file.clone(), position: from.offset });
+        let start = Start::Position(from.clone());
         let settings = self.settings();
         let mut replica = Replica::start(connection, &start, &settings)?;
         (self.note)(&Note::Connected(&from));
@@ -394,7 +390,7 @@ impl Archiver<'_> {
                 let end = if header.end_position == 0 || kept == Kept::Rotate {
                     part.end.saturating_add(u64::from(header.event_bytes))
                 } else {
-                    at.position
+                    at.offset
                 };
                 part.add(replica.event_bytes(), header.timestamp, end);
                 last = kept;
@@ -412,7 +408,7 @@ impl Archiver<'_> {
             }
             if at.file != part.file {
                 self.flush(&mut part, true, &replica, source)?;
-                self.state.archive.end = BinlogPosition { file: at.file.clone(), offset: FIRST_EVENT };
+                self.state.archive.end = LogPosition { file: at.file.clone(), offset: FIRST_EVENT };
                 self.state.archive.log_began = 0;
                 self.state.save()?;
                 part = Part::at(&at.file, FIRST_EVENT);
@@ -421,8 +417,7 @@ impl Archiver<'_> {
             // MariaDB leaves out the event after the format description of an encrypted log.
             let is_whole = is_between && last != Kept::Description;
             let is_due = part.bytes.len() >= SEGMENT_BYTES || is_whole && began.elapsed() >= self.config.segment_every;
-            let is_over = is_between
-                && (self.is_stopped() || until.is_some_and(|until| at.has_reached(&until.file, until.offset)));
+            let is_over = is_between && (self.is_stopped() || until.is_some_and(|until| at >= until));
             if is_due || is_over && is_whole {
                 self.flush(&mut part, is_whole, &replica, source)?;
             }
@@ -459,7 +454,7 @@ impl Archiver<'_> {
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
         let archive = &mut self.state.archive;
         if is_whole {
-            archive.end = BinlogPosition { file: segment.file.clone(), offset: segment.end };
+            archive.end = LogPosition { file: segment.file.clone(), offset: segment.end };
             archive.gtid = gtid(&archive.gtid, replica, source.is_mariadb);
         }
         archive.pending.push(segment.clone());

@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, panic::resume_unwind, thread};
 
 use archive::{
     Digest,
-    binlog::{BinlogPosition, BinlogReceipt, Gap, MAX_BYTES, Predecessor, Segment},
+    binlog::{BinlogReceipt, Gap, MAX_BYTES, Predecessor, Segment},
     names,
     prune::RemovedLogs,
     sshsig::AllowedSigners,
 };
+use innodb::binlog::LogPosition;
 
 use jiff::Timestamp;
 
@@ -201,7 +202,7 @@ impl Archive {
             let gaps = std::iter::once(!joins).chain(std::iter::repeat(false));
             receipt.segments.iter().zip(gaps)
         });
-        let mut end: Option<BinlogPosition> = None;
+        let mut end: Option<LogPosition> = None;
         segments.map(move |(segment, is_gap)| {
             let follows = end.as_ref().is_none_or(|end| segment.follows(end));
             end = Some(segment.end());
@@ -361,7 +362,7 @@ fn judged(
 
 pub(super) fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {
     let next = next.map_or_else(String::new, |next| format!(" and {}:{}", next.file, next.start));
-    format!("binary logs are missing between {}:{}{next}: {}", gap.from.file, gap.from.offset, gap.reason)
+    format!("binary logs are missing between {}{next}: {}", gap.from, gap.reason)
 }
 
 #[cfg(test)]

@@ -3,11 +3,9 @@
 use std::{collections::BTreeSet, ops::ControlFlow};
 
 use agefile::Identity;
-use archive::{
-    Error as ArchiveError,
-    binlog::{BinlogPosition, FIRST_EVENT, Segment},
-};
+use archive::{Error as ArchiveError, binlog::Segment};
 use binlog::{EventHeader, EventType};
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use jiff::Timestamp;
 
 use super::{chain::Archive, segment};
@@ -30,7 +28,7 @@ pub(super) struct LogEvent<'e> {
 pub(super) enum Range<'r> {
     /// Events from the log of this position on, with no gap. The time of the backup, in seconds since 1970, selects the
     /// right log of this name: a server whose logs were reset uses their names again.
-    From(&'r BinlogPosition, i64),
+    From(&'r LogPosition, i64),
     /// All events, with no gap.
     Whole,
     /// Events of parts that may contain transactions from this time span, in seconds since 1970, and the first event of
@@ -149,7 +147,7 @@ impl StoredPart<'_> {
 
 impl Archive {
     /// Whether it has the log of a position, as it was at a time.
-    pub(crate) fn has_log(&self, position: &BinlogPosition, time: Timestamp) -> bool {
+    pub(crate) fn has_log(&self, position: &LogPosition, time: Timestamp) -> bool {
         begin_of(self, position, time.as_second()).is_some()
     }
 }
@@ -158,7 +156,7 @@ impl Archive {
 ///
 /// After a gap the server may have other logs of the same names. The newest one counts that began before `time`, in seconds
 /// since 1970, and after a gap before it; or else the oldest.
-fn begin_of(archive: &Archive, from: &BinlogPosition, time: i64) -> Option<usize> {
+fn begin_of(archive: &Archive, from: &LogPosition, time: i64) -> Option<usize> {
     let begins = |segment: &Segment| {
         segment.file == from.file && segment.start == FIRST_EVENT && i64::from(segment.first) <= time
     };

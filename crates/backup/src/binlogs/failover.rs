@@ -7,9 +7,10 @@ use std::{path::Path, time::SystemTime};
 
 use ::binlog::{
     Body,
-    replica::{LogPosition, Replica, Settings, Start},
+    replica::{Replica, Settings, Start},
 };
-use archive::binlog::{BinlogPosition, FIRST_EVENT, Gap, Predecessor};
+use archive::binlog::{Gap, Predecessor};
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use jiff::Timestamp;
 use replication::gtid::mysql::GtidSet;
 use snapshot::follow::Account;
@@ -24,7 +25,7 @@ use crate::Error;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Takeover {
     /// The archive continues another one, from the beginning of this log.
-    Continues(Predecessor, BinlogPosition),
+    Continues(Predecessor, LogPosition),
     /// Transactions are lost between the other archive and this one.
     Lost(Gap),
 }
@@ -33,7 +34,7 @@ pub(super) enum Takeover {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Former {
     server: String,
-    end: BinlogPosition,
+    end: LogPosition,
     gtid: GtidSet,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct Gtids {
 pub(super) fn take_over(
     former: &Former,
     gtids: &Gtids,
-    logs: &[BinlogPosition],
+    logs: &[LogPosition],
     before: &mut dyn FnMut(&str) -> Result<GtidSet, Error>,
 ) -> Result<Takeover, Error> {
     let lost =
@@ -99,10 +100,7 @@ pub(super) fn take_over(
     for log in logs.iter().rev() {
         if before(&log.file)?.is_subset_of(&former.gtid) {
             let predecessor = Predecessor { server: former.server.clone(), gtid: former.gtid.to_string() };
-            return Ok(Takeover::Continues(
-                predecessor,
-                BinlogPosition { file: log.file.clone(), offset: FIRST_EVENT },
-            ));
+            return Ok(Takeover::Continues(predecessor, LogPosition { file: log.file.clone(), offset: FIRST_EVENT }));
         }
     }
     lost(format!("the new server has removed the logs with the first transactions after those of {}", former.server))
@@ -115,7 +113,7 @@ pub(super) fn gtids_before(
     settings: &Settings,
     log: &str,
 ) -> Result<GtidSet, Error> {
-    let start = Start::Position(LogPosition { file: log.to_owned(), position: FIRST_EVENT });
+    let start = Start::Position(LogPosition { file: log.to_owned(), offset: FIRST_EVENT });
     let (connection, _) = source.connect_again(account)?;
     let mut replica = Replica::start(connection, &start, settings)?;
     while let Some(event) = replica.next_event()? {
@@ -138,14 +136,14 @@ mod tests {
         format!("{A}:{numbers}").parse().unwrap()
     }
 
-    fn log(number: u32) -> BinlogPosition {
-        BinlogPosition { file: format!("b.{number:06}"), offset: 900 }
+    fn log(number: u32) -> LogPosition {
+        LogPosition { file: format!("b.{number:06}"), offset: 900 }
     }
 
     /// A takeover after 1-10, by a server with these transactions before each of its logs.
     fn taken(executed: &str, before: &[&str]) -> Takeover {
         let former = Former { server: A.to_owned(), end: log(7), gtid: set("1-10") };
-        let logs: Vec<BinlogPosition> = (1..).take(before.len()).map(log).collect();
+        let logs: Vec<LogPosition> = (1..).take(before.len()).map(log).collect();
         let mut of_log = |name: &str| {
             let number: usize = name.trim_start_matches("b.").parse().unwrap();
             Ok(set(before[number - 1]))

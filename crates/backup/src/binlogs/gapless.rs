@@ -1,6 +1,7 @@
 //! Stretches of archived logs in which nothing is missing, and when their events are from.
 
-use archive::{binlog::FIRST_EVENT, names};
+use archive::names;
+use innodb::binlog::FIRST_EVENT;
 
 use super::{
     chain::{Archive, gap_text},

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use agefile::Identity;
-use archive::binlog::BinlogPosition;
+use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 
 use super::{
@@ -118,7 +118,7 @@ impl History {
     }
 
     /// Whether a position in the logs of a server is before the backup's.
-    pub(super) fn is_before(&self, server: &str, file: &str, start: u64, from: &BinlogPosition) -> bool {
+    pub(super) fn is_before(&self, server: &str, file: &str, start: u64, from: &LogPosition) -> bool {
         server == self.first.server && file == from.file && start < from.offset
     }
 

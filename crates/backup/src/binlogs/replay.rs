@@ -12,8 +12,8 @@ mod position;
 use std::{collections::BTreeSet, ops::ControlFlow, path::Path};
 
 use agefile::Identity;
-use archive::binlog::BinlogPosition;
 use binlog::{EventType, event::Query};
+use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use verify::Keys;
 
@@ -42,7 +42,7 @@ pub struct Replayer<'r> {
     /// The restored directory.
     pub datadir: &'r Path,
     /// The position of the backup.
-    pub from: &'r BinlogPosition,
+    pub from: &'r LogPosition,
     /// Time of the backup's copy.
     pub time: Timestamp,
     /// Transactions to replay.

@@ -2,7 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use archive::binlog::{BinlogPosition, Gap};
+use archive::binlog::Gap;
+use innodb::binlog::LogPosition;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
@@ -21,7 +22,7 @@ pub struct ArchivedReport<'r> {
     segments: u64,
     event_bytes: u64,
     stored_bytes: u64,
-    end: &'r BinlogPosition,
+    end: &'r LogPosition,
     gtid: &'r str,
     gaps: &'r [Gap],
     /// SHA-256 of the newest receipt.
@@ -107,9 +108,9 @@ pub struct ArchiveSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predecessor: Option<String>,
     /// Where it begins.
-    pub begin: Option<BinlogPosition>,
+    pub begin: Option<LogPosition>,
     /// Where it ends.
-    pub end: Option<BinlogPosition>,
+    pub end: Option<LogPosition>,
     /// Time of the first event.
     pub first: Option<Timestamp>,
     /// Time of the newest event.
@@ -135,9 +136,7 @@ impl ArchiveSummary {
             server: archive.server.clone(),
             version: newest.map_or_else(String::new, |receipt| receipt.version.clone()),
             predecessor: archive.predecessor().map(|before| before.server.clone()),
-            begin: segments()
-                .next()
-                .map(|segment| BinlogPosition { file: segment.file.clone(), offset: segment.start }),
+            begin: segments().next().map(|segment| LogPosition { file: segment.file.clone(), offset: segment.start }),
             end: newest.map(|receipt| receipt.end.clone()),
             first: segments().map(|segment| segment.first).filter(|first| *first > 0).min().and_then(time),
             last: segments().map(|segment| segment.last).max().and_then(time),

@@ -3,7 +3,7 @@
 //! An address may lead to one server now and to another one a moment later. So a server is asked on each connection on
 //! which it is to send its log.
 
-use archive::binlog::{BinlogPosition, FIRST_EVENT};
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use replication::status::ChannelStatus;
 use server::{Connection, Rows, ServerVersion, dialect::statement};
 use snapshot::follow::Account;
@@ -21,9 +21,9 @@ pub(super) struct Source {
     pub(super) version: ServerVersion,
     pub(super) is_mariadb: bool,
     /// Its logs, the oldest first, with their lengths.
-    pub(super) logs: Vec<BinlogPosition>,
+    pub(super) logs: Vec<LogPosition>,
     /// Position at which its newest log ends.
-    pub(super) end: BinlogPosition,
+    pub(super) end: LogPosition,
     /// MySQL: its GTIDs.
     pub(super) gtids: Gtids,
 }
@@ -70,9 +70,9 @@ impl Source {
     }
 
     /// Position of the first event of the oldest log.
-    pub(super) fn oldest(&self) -> BinlogPosition {
+    pub(super) fn oldest(&self) -> LogPosition {
         let file = self.logs.first().map_or_else(String::new, |log| log.file.clone());
-        BinlogPosition { file, offset: FIRST_EVENT }
+        LogPosition { file, offset: FIRST_EVENT }
     }
 
     /// The oldest log, which the server removes first; `None` if it still writes to it.
@@ -81,14 +81,14 @@ impl Source {
     }
 
     /// Length of its logs behind a position, in bytes.
-    pub(super) fn bytes_after(&self, position: &BinlogPosition) -> u64 {
+    pub(super) fn bytes_after(&self, position: &LogPosition) -> u64 {
         let from = self.logs.iter().position(|log| log.file == position.file).unwrap_or(0);
         let behind = self.logs.iter().skip(from).fold(0_u64, |sum, log| sum.saturating_add(log.offset));
         behind.saturating_sub(position.offset)
     }
 
     /// Whether the server still has the log, up to this position at least.
-    pub(super) fn has(&self, position: &BinlogPosition) -> bool {
+    pub(super) fn has(&self, position: &LogPosition) -> bool {
         self.logs.iter().any(|log| log.file == position.file && log.offset >= position.offset)
     }
 }
@@ -101,9 +101,9 @@ fn gtids_of(connection: &mut Connection) -> Result<Gtids, server::Error> {
 }
 
 /// Names and lengths of logs: the first two columns.
-fn positions(rows: &Rows) -> impl Iterator<Item = BinlogPosition> {
+fn positions(rows: &Rows) -> impl Iterator<Item = LogPosition> {
     rows.rows.iter().filter_map(|row| {
         let (file, offset) = (row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?);
-        Some(BinlogPosition { file, offset })
+        Some(LogPosition { file, offset })
     })
 }

@@ -8,10 +8,11 @@ use std::{
 
 use archive::{
     Digest,
-    binlog::{BinlogPosition, Gap, Predecessor, Segment},
+    binlog::{Gap, Predecessor, Segment},
     names::Number,
 };
 use files::{WriteOptions, write_atomic};
+use innodb::binlog::LogPosition;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -41,7 +42,7 @@ pub(super) struct ArchiveState {
     /// The gap before the first of them.
     pub(super) gap: Option<Gap>,
     /// Position at which the next part begins.
-    pub(super) end: BinlogPosition,
+    pub(super) end: LogPosition,
     /// GTIDs up to `end`.
     pub(super) gtid: String,
     /// Time of the log's first event, which distinguishes it from another log of this name.
@@ -152,7 +153,7 @@ mod tests {
             last: 1,
         };
         let kept = |parts: &[Segment], file: &str, offset| {
-            let end = BinlogPosition { file: file.to_owned(), offset };
+            let end = LogPosition { file: file.to_owned(), offset };
             let mut state = ArchiveState { pending: parts.to_vec(), end, ..ArchiveState::default() };
             state.drop_partial_transactions();
             state.pending.len()

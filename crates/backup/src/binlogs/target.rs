@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use agefile::Identity;
-use archive::{binlog::BinlogPosition, names::Number};
-use innodb::server_file::log_order;
+use archive::names::Number;
+use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use replication::gtid::{mariadb, mysql};
 
@@ -25,7 +25,7 @@ pub enum Until {
     /// Before the transaction with this GTID.
     BeforeGtid(String),
     /// After the last transaction that ends at or before this position.
-    Position(BinlogPosition),
+    Position(LogPosition),
     /// At the end of the archive.
     End,
 }
@@ -36,7 +36,7 @@ pub struct Target {
     /// Number of the backup.
     pub backup: Number,
     /// The position of the backup.
-    pub from: BinlogPosition,
+    pub from: LogPosition,
     /// The same in GTIDs; empty if it is not known.
     pub gtid: String,
     /// Time of the backup's copy.
@@ -55,7 +55,7 @@ pub struct Reach {
     /// Number of transactions to replay.
     pub transactions: u64,
     /// Position at which the replay ends.
-    pub end: BinlogPosition,
+    pub end: LogPosition,
 }
 
 impl Target {
@@ -94,9 +94,7 @@ impl Target {
     pub(crate) fn check_order(&self) -> Result<(), Error> {
         match &self.until {
             Until::Time(time) if self.time > *time => Err(self.newer(format!("it was taken at {:.0}", self.time))),
-            Until::Position(position) if order(&self.from) > order(position) => {
-                Err(self.newer(format!("it ends at {}:{}", self.from.file, self.from.offset)))
-            }
+            Until::Position(position) if self.from > *position => Err(self.newer(format!("it ends at {}", self.from))),
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if has_gtid(&self.gtid, gtid) => {
                 Err(self.newer(format!("it has {gtid}")))
             }
@@ -122,7 +120,7 @@ impl Target {
         match &self.until {
             Until::Time(time) => transaction.committed.is_none_or(|committed| committed <= *time),
             Until::BeforeGtid(gtid) => !is_same(gtid, &transaction.gtid),
-            Until::Position(position) => order(&transaction.end_position()) <= order(position),
+            Until::Position(position) => transaction.end_position() <= *position,
             Until::Gtid(_) | Until::End => true,
         }
     }
@@ -152,7 +150,7 @@ impl<'t> Search<'t> {
         let Target { from, until, .. } = self.target;
         if is_before {
             if transaction.end > from.offset {
-                let reason = format!("the backup ends inside a transaction, at {}:{}", from.file, from.offset);
+                let reason = format!("the backup ends inside a transaction, at {from}");
                 return Err(Error::unreachable(reason));
             }
             return self.target.passed(&transaction);
@@ -179,7 +177,7 @@ impl<'t> Search<'t> {
     }
 
     /// The result; `archived`: where the archive ends.
-    fn end(self, archived: Option<&BinlogPosition>) -> Result<Reach, Error> {
+    fn end(self, archived: Option<&LogPosition>) -> Result<Reach, Error> {
         self.check_clock()?;
         let reach = self.reach;
         match &self.target.until {
@@ -190,13 +188,8 @@ impl<'t> Search<'t> {
                 "the archived binary logs end before {time}{}; --to-end replays all of them",
                 ends(&reach)
             ))),
-            Until::Position(position) if !self.is_found && archived.is_none_or(|end| order(end) < order(position)) => {
-                Err(Error::unreachable(format!(
-                    "the archived binary logs end before {}:{}{}",
-                    position.file,
-                    position.offset,
-                    ends(&reach)
-                )))
+            Until::Position(position) if !self.is_found && archived.is_none_or(|end| end < position) => {
+                Err(Error::unreachable(format!("the archived binary logs end before {position}{}", ends(&reach))))
             }
             _ => Ok(reach),
         }
@@ -230,11 +223,6 @@ fn has_gtid(position: &str, gtid: &str) -> bool {
     position.parse().is_ok_and(in_set) || position.parse().is_ok_and(in_domain)
 }
 
-/// Sort key of positions.
-fn order(position: &BinlogPosition) -> ((usize, &str), u64) {
-    (log_order(&position.file), position.offset)
-}
-
 fn ends(reach: &Reach) -> String {
     let last = reach.last.as_ref().and_then(|last| last.committed);
     last.map_or_else(String::new, |last| format!(", with a transaction of {last}"))
@@ -252,7 +240,7 @@ mod tests {
 
     /// A target by time, and transactions of these times after the backup.
     fn searched(until: i64, times: &[i64]) -> Result<Reach, Error> {
-        let from = BinlogPosition { file: "b.000001".to_owned(), offset: 100 };
+        let from = LogPosition { file: "b.000001".to_owned(), offset: 100 };
         let target = Target { backup: 1, from, gtid: String::new(), time: at(0), until: Until::Time(at(until)) };
         let mut search = Search::new(&target);
         for (number, time) in (0_u64..).zip(times) {
@@ -299,12 +287,5 @@ mod tests {
         assert!(!has(&format!("{UUID}:6")) && !has(&format!("{UUID}:blue:1")) && !has("") && !has("x"));
         assert!(has_gtid("0-1-9,3-2-4", "0-7-9") && has_gtid("0-1-9,3-2-4", "3-2-1"));
         assert!(!has_gtid("0-1-9", "0-1-10") && !has_gtid("0-1-9", "1-1-1") && !has_gtid("", "0-1-1"));
-    }
-
-    #[test]
-    fn logs_are_in_the_order_of_their_numbers() {
-        let at = |file: &str, offset| BinlogPosition { file: file.to_owned(), offset };
-        assert!(order(&at("binlog.000009", 900)) < order(&at("binlog.000010", 4)));
-        assert!(order(&at("binlog.999999", 4)) < order(&at("binlog.1000000", 4)));
     }
 }

@@ -6,12 +6,12 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::binlog::BinlogPosition;
 use binlog::{
     Body, Decoder, Event, Limits,
     event::Change,
-    replica::{LogPosition, Progress, Start},
+    replica::{Progress, Start},
 };
+use innodb::binlog::LogPosition;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use server::sql::Syntax;
@@ -45,14 +45,14 @@ pub struct Transaction {
 impl Transaction {
     /// Position of its first event.
     #[must_use]
-    pub fn begin(&self) -> BinlogPosition {
-        BinlogPosition { file: self.file.clone(), offset: self.start }
+    pub fn begin(&self) -> LogPosition {
+        LogPosition { file: self.file.clone(), offset: self.start }
     }
 
     /// Position after its last event.
     #[must_use]
-    pub fn end_position(&self) -> BinlogPosition {
-        BinlogPosition { file: self.file.clone(), offset: self.end }
+    pub fn end_position(&self) -> LogPosition {
+        LogPosition { file: self.file.clone(), offset: self.end }
     }
 
     /// Whether it is a statement on the server itself, which must not be replayed: `ALTER INSTANCE ROTATE INNODB MASTER
@@ -120,7 +120,7 @@ impl Scanner {
         let LogEvent { server, file, start, bytes, .. } = *event;
         if self.server != server || self.progress.position.file != file {
             server.clone_into(&mut self.server);
-            let position = LogPosition { file: file.to_owned(), position: start };
+            let position = LogPosition { file: file.to_owned(), offset: start };
             self.progress = Progress::new(&Start::Position(position));
             self.decoder = Decoder::new(Limits::default());
             self.open = None;
@@ -132,7 +132,7 @@ impl Scanner {
         }
         let before = self.progress.boundary.clone();
         self.progress.note(&event);
-        self.progress.position.position = start.saturating_add(bytes.len() as u64);
+        self.progress.position.offset = start.saturating_add(bytes.len() as u64);
         let is_end = self.progress.boundary != before;
         let gtid = gtid(&event);
         if gtid.is_some() || self.open.is_none() {

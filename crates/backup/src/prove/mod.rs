@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::manifest::Position;
+use innodb::binlog::CopyPosition;
 use serde::Serialize;
 use server::Flavor;
 use verify::{KeyStores, Keys, Report};
@@ -59,7 +59,7 @@ pub(crate) struct Subject<'s> {
     /// The verification of the restored directory, if already done.
     pub(crate) report: Option<&'s Report>,
     /// Position of the backup in the binary log, if known.
-    pub(crate) position: Option<&'s Position>,
+    pub(crate) position: Option<&'s CopyPosition>,
     /// UUID of the server, which is part of the names of its keys: with another one it would create new keys.
     pub(crate) server_uuid: Option<&'s str>,
 }

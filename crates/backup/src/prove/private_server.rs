@@ -3,17 +3,15 @@
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    os::unix::{
-        fs::{DirBuilderExt, MetadataExt, chown},
-        process::CommandExt,
-    },
+    os::unix::fs::{DirBuilderExt, MetadataExt, chown},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
 
 use archive::Digest;
+use process::{EndSignal, Program, Running, Unguarded};
 use rustix::process::{Signal, geteuid};
 use server::{
     Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program, quote,
@@ -57,7 +55,7 @@ const OPTIONS: [&str; 16] = [
 
 /// A running server, killed on drop.
 pub(crate) struct PrivateServer {
-    child: Child,
+    running: Running,
     connection: Option<Connection>,
     directory: PathBuf,
     /// Copies of the keys, in memory where the system has such a file system.
@@ -130,27 +128,28 @@ impl PrivateServer {
             if let Some(uuid) = server_uuid.filter(|_| is_made) {
                 write_identity(&identity, uuid, user)?;
             }
-            let mut command = command(&program.path, user);
-            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found);
+            let mut server = guarded(&program.path, user).directory(&directory);
+            server = server.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found);
             // Another place may be given for large temporary files.
-            command.arg(program::option("tmpdir", &rows)).args(&prover.options);
-            command.arg(program::option("datadir", datadir));
-            command.arg(program::option("socket", &directory.join(SOCKET)));
-            command.arg(program::option("pid-file", &directory.join("pid")));
-            command.arg(program::option("secure-file-priv", &rows));
+            server = server.arg(program::option("tmpdir", &rows)).args(&prover.options);
+            server = server.args([
+                program::option("datadir", datadir),
+                program::option("socket", &directory.join(SOCKET)),
+                program::option("pid-file", &directory.join("pid")),
+                program::option("secure-file-priv", &rows),
+            ]);
             if user.0 == 0 {
-                command.arg("--user=root");
+                server = server.arg("--user=root");
             }
             let log = File::create(&log_path).map_err(Error::io(&log_path, "cannot be written"))?;
-            command.current_dir(&directory).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-            let child = command.spawn().map_err(Error::io(&program.path, "cannot be run"))?;
-            Ok((child, program.path, keyring, made))
+            let running = server.start(Stdio::null(), log).map_err(Error::io(&program.path, "cannot be run"))?;
+            Ok((running, program.path, keyring, made))
         });
         let made_identity = is_made.then_some(identity);
-        let (child, program, keyring, made) =
+        let (running, program, keyring, made) =
             started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
         let log = log_path;
-        let mut server = Self { child, connection: None, directory, secrets, log, keyring, program, made_identity };
+        let mut server = Self { running, connection: None, directory, secrets, log, keyring, program, made_identity };
         server.wait(prover.limit)?;
         Ok((server, made))
     }
@@ -166,7 +165,7 @@ impl PrivateServer {
                 self.connection = Some(connection);
                 return Ok(());
             }
-            if self.child.try_wait().ok().flatten().is_some() {
+            if self.has_ended() {
                 return Err(self.failed("it ended while it recovered"));
             }
             if began.elapsed() > limit {
@@ -268,18 +267,22 @@ impl PrivateServer {
     /// Stops it in order.
     pub(crate) fn stop(mut self) -> Result<(), Error> {
         self.connection = None;
-        process::signal(&self.child, Signal::TERM);
-        match process::wait(&mut self.child, STOP_LIMIT, &mut || ()) {
+        self.running.signal(Signal::TERM);
+        match self.running.wait(STOP_LIMIT) {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(self.failed(&format!("it did not stop in order ({status})"))),
             Ok(None) | Err(_) => Err(self.failed("it did not stop")),
         }
     }
 
+    fn has_ended(&mut self) -> bool {
+        self.running.status().ok().flatten().is_some()
+    }
+
     /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of the
     /// restored server whose relay logs are not here.
     pub(crate) fn refused(&mut self, reason: &str) -> Error {
-        if self.child.try_wait().ok().flatten().is_some() {
+        if self.has_ended() {
             return self.failed(reason);
         }
         Error::Prove { program: self.program.clone(), reason: reason.to_owned() }
@@ -296,8 +299,9 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.running.kill();
+        // It must have ended before its files are removed.
+        let _ = self.running.wait(STOP_LIMIT);
         clean_up(&self.directory, &self.secrets, self.made_identity.as_deref());
     }
 }
@@ -306,14 +310,12 @@ fn keyring_digest(secrets: &Path) -> Option<Digest> {
     keyring::read_file(&secrets.join(KEYRING)).ok().map(|bytes| Digest::compute(&bytes))
 }
 
-/// The program, run as this user, and killed when this process ends.
-fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
-    let mut command = process::killed_with_parent(program, "KILL").unwrap_or_else(|| Command::new(program));
-    if geteuid().is_root() && uid != 0 {
-        command.uid(uid).gid(gid);
-    }
-    command.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
-    command
+/// The program, run as this user, and killed when this process ends. A host without `setpriv` can still prove its
+/// backups; only if this process is killed itself, its server runs on, which nobody but its user can reach.
+fn guarded(program: &Path, (uid, gid): (u32, u32)) -> Program<'static> {
+    let program = Program::at(program).ended_with_parent(EndSignal::Kill, Unguarded::Run).with_children();
+    let program = program.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
+    if geteuid().is_root() && uid != 0 { program.user(uid, gid) } else { program }
 }
 
 fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), Error> {

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
     Digest,
-    binlog::{BinlogReceipt, FIRST_EVENT},
+    binlog::BinlogReceipt,
     names::{self, Number},
     prune::RemovedLogs,
     sshsig::AllowedSigners,
 };
+use innodb::binlog::FIRST_EVENT;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use store::Listed;

@@ -20,11 +20,10 @@ use std::{
 use agefile::Identity;
 use archive::{
     Manifest,
-    manifest::Position,
     names::{self, Number},
 };
 use codec::entry::Entry;
-use innodb::server_file::ARIA_CONTROL;
+use innodb::{binlog::CopyPosition, server_file::ARIA_CONTROL};
 use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
@@ -105,7 +104,7 @@ pub struct Restored {
     /// The complete verification; `None` if only an interrupted commit had to be completed.
     pub report: Option<verify::Report>,
     /// Position of the backup in the binary log, if known.
-    pub position: Option<Position>,
+    pub position: Option<CopyPosition>,
     /// Files whose keys were rewrapped with other master keys, if requested.
     pub rekeyed: Option<Rekeyed>,
     /// Keys of the other keyring, if the files' keys were rewrapped.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::{Digest, Head, binlog::BinlogPosition, names, sshsig::AllowedSigners};
+use archive::{Digest, Head, names, sshsig::AllowedSigners};
 use verify::Keys;
 
 use super::{Found, Restored};
@@ -42,14 +42,9 @@ impl PointInTime {
         // Before anything is restored in vain.
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
-        let position = position.filter(|position| !position.file.is_empty()).unwrap_or_default();
-        let target = Target {
-            backup: found.opened.number(),
-            from: BinlogPosition { file: position.file, offset: position.offset },
-            gtid: position.gtid,
-            time: instant,
-            until,
-        };
+        let position = position.filter(|position| !position.log.file.is_empty()).unwrap_or_default();
+        let target =
+            Target { backup: found.opened.number(), from: position.log, gtid: position.gtid, time: instant, until };
         // Reading the archive takes long, and `latest` tries one backup after the other.
         target.check_order()?;
         let history = history_of(found, &target, signers)?;

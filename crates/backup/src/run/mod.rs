@@ -18,11 +18,12 @@ use std::{
 
 use archive::{
     Digest,
-    manifest::{LeftOut, Position},
+    manifest::LeftOut,
     names::Number,
     receipt::{self, Pack, Receipt, fingerprint},
     sshsig::SigningKey,
 };
+use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use serde::Serialize;
 use snapshot::{Keep, SnapshotCopy, SnapshotGuard, follow};
@@ -87,7 +88,7 @@ struct Source {
     /// Time of the copy.
     instant: Timestamp,
     /// Position of the binary log at that time, if it was read.
-    position: Option<Position>,
+    position: Option<CopyPosition>,
 }
 
 /// Result of a run.
@@ -104,7 +105,7 @@ pub struct Backup {
     /// Files that were left out.
     pub left_out: Vec<LeftOut>,
     /// Position of the backup in the binary log, if known.
-    pub position: Option<Position>,
+    pub position: Option<CopyPosition>,
     /// Number of files.
     pub files: u64,
     /// An interrupted run that was completed first.
@@ -215,12 +216,6 @@ pub fn take(config: &Config) -> Result<SourceCopy, Error> {
     Ok(SourceCopy { copy, signing_key, duration: began.elapsed() })
 }
 
-/// Position of a copy in the binary log, if its provider reads it.
-fn position(copy: &SnapshotCopy) -> Option<Position> {
-    let follow::Position { file, offset, gtid } = copy.followed()?.position.clone();
-    Some(Position { file, offset, gtid })
-}
-
 /// How the copy is taken.
 fn options(config: &Config) -> Result<snapshot::Options, Error> {
     Ok(snapshot::Options {
@@ -247,7 +242,7 @@ pub fn run(
 ) -> Result<Backup, Error> {
     let SourceCopy { copy, signing_key, duration } = source_copy;
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
-    let (provider, position) = (copy.provider().to_string(), position(&copy));
+    let (provider, position) = (copy.provider().to_string(), copy.followed().map(|followed| followed.position.clone()));
     let source = &Source { guard: hold(copy), provider, instant: Timestamp::now(), position };
     let (began, clock) = (Timestamp::now(), Instant::now());
     let state = State::open(&config.state, &repository.id, &config.host)?;

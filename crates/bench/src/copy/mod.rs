@@ -136,8 +136,8 @@ fn version(program: &'static str) -> Option<String> {
         "openssl" | "restic" => "version",
         _ => "--version",
     };
-    let ended = ::process::run(&::process::find(program)?, &[option.as_ref()], None, VERSION_LIMIT).ok()??;
+    let output = ::process::Program::at(::process::find(program)?).arg(option).limit(VERSION_LIMIT).output().ok()??;
     // mariadb-backup prints it to stderr.
-    let message = if ended.stdout.is_empty() { ended.error_output() } else { ended.stdout };
+    let message = if output.stdout.is_empty() { output.error_output() } else { output.stdout };
     Some(peer::version(&message).to_owned()).filter(|version| !version.is_empty())
 }

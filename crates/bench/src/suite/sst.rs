@@ -14,7 +14,9 @@ use snapshot::DataDir;
 use verify::size;
 
 use super::{Collected, Outcome, Watch, authority, issue};
-use crate::{Environment, Error, Installation, Node, Sample, Samples, Subject, TemporaryDirectory, Tree, Unit, Writer};
+use crate::{
+    Environment, Error, Installation, Node, Sample, Samples, Subject, TemporaryDirectory, Tree, Unit, Writer, program,
+};
 
 /// Names of the experiments.
 const JOINED: &str = "from the start of the joiner to Synced";
@@ -200,10 +202,8 @@ impl Cluster {
         let file_system = Environment::now(scratch.path()).file_system.unwrap_or_else(|| "unknown".to_owned());
         let directory = scratch.path().join("donor");
         fs::create_dir(&directory).map_err(Error::file(&directory))?;
-        let copied = Command::new("cp").arg("-a").arg(datadir).arg(directory.join("data")).status();
-        if !copied.is_ok_and(|status| status.success()) {
-            return Err(Error::NotCopied { path: datadir.to_owned() });
-        }
+        let mut copy = Command::new("cp");
+        program::succeed(copy.arg("-a").arg(datadir).arg(directory.join("data")))?;
         let mut node = self.installation.start(&directory, "", "rsync", &self.options)?;
         node.wait_until_synced()?;
         let writer = Writer::begin(&node)?;

@@ -117,7 +117,7 @@ impl Daemon {
         let init = directory.join("init.sql");
         fs::write(&init, statements(mariadb, custom.administrator)).map_err(Error::file(&init))?;
         let port = ports::free_port().map_err(|source| failed(server, &format!("no port: {source}")))?;
-        let mut command = crate::program::killed_with_parent(program);
+        let mut command = crate::program::ended_with_parent(program)?;
         command.arg("--no-defaults").args(&installation).arg(option("init-file", &init));
         command.arg(option("socket", &directory.join("sql"))).arg(option("pid-file", &directory.join("pid")));
         command.arg(option("log-error", &directory.join(ERROR_LOG))).arg(format!("--port={port}"));

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     Error,
     copy::listens,
-    program::{killed_with_parent, output},
+    program::{ended_with_parent, output},
     tls::{daemon::KeyPairFiles, relay::Relay},
 };
 
@@ -104,17 +104,17 @@ pub fn tunnel_pair(
     let mut starting = Starting { directory, children: Vec::new() };
     let (far, near) = (port()?, port()?);
     let command = |end: &str, listen: u16, pair: &KeyPairFiles| {
-        let mut command = killed_with_parent(sealant);
+        let mut command = ended_with_parent(sealant)?;
         command.args(["tunnel", end, "--listen", &local(listen).to_string()]);
         command.arg("--tls-cert").arg(&pair.certificate).arg("--tls-key").arg(&pair.key);
         command.arg("--tls-ca").arg(&certificates.ca);
-        command
+        Ok::<_, Error>(command)
     };
-    let mut far_end = command("far", far, &certificates.far);
+    let mut far_end = command("far", far, &certificates.far)?;
     far_end.arg("--server").arg(server);
     starting.start("tunnel-far", sealant, far_end, far)?;
     let (through, relay) = network(far, round_trip)?;
-    let mut near_end = command("near", near, &certificates.near);
+    let mut near_end = command("near", near, &certificates.near)?;
     near_end.args(["--far", &format!("localhost:{through}")]);
     starting.start("tunnel-near", sealant, near_end, near)?;
     Ok(starting.finish(local(near), relay))
@@ -145,7 +145,7 @@ pub fn stunnel_pair(
         );
         let path = directory.join(format!("{name}.conf"));
         fs::write(&path, configuration).map_err(Error::file(&path))?;
-        let mut command = killed_with_parent(&program);
+        let mut command = ended_with_parent(&program)?;
         command.arg(&path);
         starting.start(name, &program, command, listen)
     };
@@ -178,7 +178,7 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
         location("ssh-user.pub").display(),
     );
     fs::write(location("sshd.conf"), configuration).map_err(Error::file(location("sshd.conf")))?;
-    let mut command = killed_with_parent(&sshd);
+    let mut command = ended_with_parent(&sshd)?;
     command.args(["-D", "-e", "-f"]).arg(location("sshd.conf"));
     starting.start("sshd", &sshd, command, far)?;
     let (through, relay) = network(far, round_trip)?;
@@ -190,7 +190,7 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
         .map_err(Error::file(location("ssh-user")))?;
     let user = output(Command::new("id").arg("-un"))?;
     let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
-    let mut command = killed_with_parent(&ssh);
+    let mut command = ended_with_parent(&ssh)?;
     command.args(["-F", "none", "-N", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
     command.args(["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes", "-o"]);
     command.arg(format!("UserKnownHostsFile={}", location("ssh-known").display())).arg("-i").arg(location("ssh-user"));

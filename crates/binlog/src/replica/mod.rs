@@ -8,10 +8,11 @@ mod progress;
 
 use std::time::Duration;
 
+use innodb::binlog::LogPosition;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use server::{Connection, DumpFrom, EventPackets, FIRST_EVENT, Target, error_code};
 
-pub use self::progress::{LogPosition, Progress};
+pub use self::progress::Progress;
 use crate::{Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
 
 /// Number of missing heartbeats after which the connection counts as lost.
@@ -91,8 +92,8 @@ impl Replica {
             self.fresh = false;
         }
         let event = self.decoder.decode(&self.event).map_err(|fault| {
-            let LogPosition { file, position } = self.progress.position.clone();
-            Error::Stream { file, position, fault }
+            let LogPosition { file, offset } = self.progress.position.clone();
+            Error::Stream { file, position: offset, fault }
         })?;
         self.progress.note(&event);
         Ok(Some(event))
@@ -145,8 +146,8 @@ fn prepare(connection: &mut Connection, start: &Start, settings: &Settings) -> R
 
 fn dump(connection: Connection, start: &Start, server_id: u32, read_timeout: Duration) -> Result<EventPackets, Error> {
     let packets = match start {
-        Start::Position(LogPosition { file, position }) => {
-            let position = u32::try_from(*position).map_err(|_| Error::Position(*position))?;
+        Start::Position(LogPosition { file, offset }) => {
+            let position = u32::try_from(*offset).map_err(|_| Error::Position(*offset))?;
             connection.dump(server_id, DumpFrom::Position { file, position }, read_timeout)
         }
         Start::MySql(set) => connection.dump(server_id, DumpFrom::Gtids { set: &gtid_set::encode(set) }, read_timeout),

@@ -1,6 +1,6 @@
 //! How far a stream of events has come: position and GTIDs.
 
-use innodb::server_file::log_order;
+use innodb::binlog::LogPosition;
 use replication::gtid::{
     mariadb::{Gtid as MariaDbGtid, GtidPosition},
     mysql::GtidSet,
@@ -8,24 +8,6 @@ use replication::gtid::{
 
 use super::Start;
 use crate::{Body, Event, event::Gtid};
-
-/// A position in a server's log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogPosition {
-    /// Name of the log, without its directory.
-    pub file: String,
-    /// Offset of an event.
-    pub position: u64,
-}
-
-impl LogPosition {
-    /// Whether it is at or after an offset in a log of the same server.
-    #[must_use]
-    pub fn has_reached(&self, file: &str, offset: u64) -> bool {
-        let order = (log_order(&self.file), self.position);
-        order >= (log_order(file), offset)
-    }
-}
 
 /// Position and transactions that a stream has delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,7 +55,7 @@ impl Progress {
     pub fn note(&mut self, event: &Event<'_>) {
         if let Body::Rotate(rotate) = &event.body {
             let file = String::from_utf8_lossy(rotate.file).into_owned();
-            self.position = LogPosition { file, position: rotate.position };
+            self.position = LogPosition { file, offset: rotate.position };
             // A transaction that a crash has cut off has no end in its log.
             (self.pending, self.inside, self.open) = (None, false, false);
             self.boundary = self.position.clone();
@@ -81,7 +63,7 @@ impl Progress {
         }
         if !event.header.is_artificial() && event.header.end_position != 0 && !matches!(event.body, Body::Heartbeat(_))
         {
-            self.position.position = unwrapped(self.position.position, event.header.end_position);
+            self.position.offset = unwrapped(self.position.offset, event.header.end_position);
         }
         self.transaction(&event.body);
     }
@@ -171,14 +153,5 @@ mod tests {
         assert_eq!(unwrapped(4, 300), 300);
         assert_eq!(unwrapped(u64::from(u32::MAX), 100), (1 << 32) + 100);
         assert_eq!(unwrapped((1 << 32) + 100, 200), (1 << 32) + 200);
-    }
-
-    #[test]
-    fn positions_are_ordered_by_the_number_of_their_file() {
-        let at = |file: &str, position| LogPosition { file: file.to_owned(), position };
-        assert!(at("b.1000000", 4).has_reached("b.999999", 900));
-        assert!(at("b.000001", 900).has_reached("b.000001", 900));
-        assert!(!at("b.000001", 899).has_reached("b.000001", 900));
-        assert!(!at("", 0).has_reached("b.000001", 4));
     }
 }

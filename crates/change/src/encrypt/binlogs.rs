@@ -1,9 +1,14 @@
-//! Binary logs in clear text: the run starts a new log and purges the old ones.
+//! Binary logs in clear text, and logs with which MySQL does not start: the run starts a new log and purges the old ones.
 
-use server::{Flavor, dialect::statement::FLUSH_BINARY_LOGS, error_code::NO_BINARY_LOGGING, quote, switch};
+use server::{
+    Capability, Flavor, Rows, dialect::statement::FLUSH_BINARY_LOGS, error_code::NO_BINARY_LOGGING, quote, switch,
+};
 
 use super::Action;
 use crate::{Error, Outcome, Session, Step};
+
+/// A newest log of that size is read again in a moment when the server starts.
+const SHORT_BYTES: u64 = 1 << 24;
 
 /// The binary logs that the server lists, the oldest first.
 struct BinaryLogs(Vec<Log>);
@@ -11,15 +16,26 @@ struct BinaryLogs(Vec<Log>);
 struct Log {
     name: String,
     encrypted: bool,
+    prevents_start: bool,
+}
+
+impl Log {
+    fn is_unwanted(&self) -> bool {
+        !self.encrypted || self.prevents_start
+    }
 }
 
 impl BinaryLogs {
+    /// The server's list; none if it writes no binary log.
+    fn rows(session: &mut Session<'_>) -> Result<Option<Rows>, Error> {
+        match session.logical("binary_logs") {
+            Err(Error::Server(server::Error::Server { code: NO_BINARY_LOGGING, .. })) => Ok(None),
+            rows => rows,
+        }
+    }
+
     fn list(session: &mut Session<'_>) -> Result<Self, Error> {
-        let rows = match session.logical("binary_logs") {
-            Ok(rows) => rows.unwrap_or_default(),
-            Err(Error::Server(server::Error::Server { code: NO_BINARY_LOGGING, .. })) => return Ok(Self(Vec::new())),
-            Err(error) => return Err(error),
-        };
+        let rows = Self::rows(session)?.unwrap_or_default();
         let mut logs = Vec::new();
         for row in 0..rows.rows.len() {
             let name = rows.value(row, "name").unwrap_or_default().to_owned();
@@ -27,23 +43,30 @@ impl BinaryLogs {
                 Flavor::MariaDb => starts_encrypted(session, &name)?,
                 _ => rows.value(row, "encrypted").is_some_and(switch::is_on),
             };
-            logs.push(Log { name, encrypted });
+            let prevents_start = prevents_start(session, &name)?;
+            logs.push(Log { name, encrypted, prevents_start });
         }
         Ok(Self(logs))
     }
 
-    fn any_clear(&self) -> bool {
-        self.0.iter().any(|log| !log.encrypted)
+    fn any_unwanted(&self) -> bool {
+        self.0.iter().any(Log::is_unwanted)
     }
 
-    fn newest_is_clear(&self) -> bool {
-        self.0.last().is_some_and(|log| !log.encrypted)
+    fn newest_is_unwanted(&self) -> bool {
+        self.0.last().is_some_and(Log::is_unwanted)
     }
 
-    /// The log after the newest one in clear text.
+    /// The names of the logs with which the server does not start, joined.
+    fn preventing_start(&self) -> Option<String> {
+        let names: Vec<&str> = self.0.iter().filter(|log| log.prevents_start).map(|log| log.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// The log after the newest one that is to be purged.
     fn first_kept(&self) -> Option<&str> {
-        let clear = self.0.iter().rposition(|log| !log.encrypted)?;
-        self.0.get(clear.checked_add(1)?).map(|log| log.name.as_str())
+        let last = self.0.iter().rposition(Log::is_unwanted)?;
+        self.0.get(last.checked_add(1)?).map(|log| log.name.as_str())
     }
 }
 
@@ -56,20 +79,69 @@ fn starts_encrypted(session: &mut Session<'_>, log: &str) -> Result<bool, Error>
     Ok((0..events.rows.len()).any(is_start))
 }
 
-/// The step that rotates the log if encryption is on and the newest log is in clear text. A server that was killed
-/// while the setting changed can continue a log in clear text.
-pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    let what = "start a new binary log: the newest is in clear text although encryption is on";
-    let step = || Step::quiet("new binary log", what, Action::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]));
-    Ok(BinaryLogs::list(session)?.newest_is_clear().then(step))
+/// Whether a transaction precedes the log's `Previous_gtids` event, which is the second event of a whole log.
+///
+/// Seen on MySQL 9.7.4: killed during `ALTER TABLESPACE … ENCRYPTION`, it completes the change when it starts, and can
+/// log that before it has written `Previous_gtids` (3 of 8 kills, with 600 MB in the log before). It works until it is
+/// stopped; the next start reads the newest logs, and the oldest, and ends with "logically corrupted". Anonymous
+/// transactions at that place do no harm.
+///
+/// False if the account may not read the log.
+fn prevents_start(session: &mut Session<'_>, log: &str) -> Result<bool, Error> {
+    if !session.can(Capability::EncryptGeneral) {
+        return Ok(false);
+    }
+    match session.query(&format!("SHOW BINLOG EVENTS IN {} LIMIT 2", quote::text_in_any_mode(log))) {
+        Ok(events) => Ok(events.value(1, "Event_type").is_some_and(is_gtid)),
+        Err(Error::Server(server::Error::Server { .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
-/// The step that purges logs in clear text, if there are any.
+/// Whether an event is `Gtid` or, with a tag, `Gtid_tagged_log_event`.
+fn is_gtid(event_type: &str) -> bool {
+    event_type.starts_with("Gtid")
+}
+
+/// Starts a new binary log if the newest is long.
+///
+/// The server reads the newest log when it starts after a crash, before it writes the head of the next. The longer that
+/// takes, the likelier it completes an interrupted `ALTER TABLESPACE` first: see [`prevents_start`].
+pub(super) fn rotate_long(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<(), Error> {
+    if BinaryLogs::rows(session)?.is_none_or(|logs| newest_bytes(&logs) <= SHORT_BYTES) {
+        return Ok(());
+    }
+    executed.push(FLUSH_BINARY_LOGS.to_owned());
+    session.change(FLUSH_BINARY_LOGS)
+}
+
+fn newest_bytes(logs: &Rows) -> u64 {
+    let newest = logs.rows.len().checked_sub(1).and_then(|row| logs.value(row, "size"));
+    newest.and_then(|size| size.parse().ok()).unwrap_or(0)
+}
+
+/// The step that rotates the log if encryption is on and the newest log is in clear text, or prevents a start. A server
+/// that was killed while the setting changed can continue a log in clear text.
+pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
+    let logs = BinaryLogs::list(session)?;
+    let what = match logs.0.last() {
+        Some(log) if log.prevents_start => "start a new binary log: the server cannot start again with the newest",
+        _ => "start a new binary log: the newest is in clear text although encryption is on",
+    };
+    let step = || Step::quiet("new binary log", what, Action::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]));
+    Ok(logs.newest_is_unwanted().then(step))
+}
+
+/// The step that purges logs in clear text and logs that prevent a start, if there are any.
 pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    if !BinaryLogs::list(session)?.any_clear() {
+    let logs = BinaryLogs::list(session)?;
+    if !logs.any_unwanted() {
         return Ok(None);
     }
-    let mut what = "remove the binary logs that were written in clear text".to_owned();
+    let mut what = match logs.preventing_start() {
+        Some(names) => format!("remove the binary logs up to {names}: the server cannot start again with them"),
+        None => "remove the binary logs that were written in clear text".to_owned(),
+    };
     // Other members of the group recover from these binary logs.
     if session.has_active_plugin("group_replication")? {
         what.push_str("; members that join the group later get the data only by the clone plug-in");
@@ -77,11 +149,32 @@ pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action
     Ok(Some(Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)))
 }
 
+/// The step that reports logs with which the server does not start, for a run that may not purge.
+pub(super) fn check_step(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
+    let what = "find binary logs with which the server cannot start again";
+    let step = |_| Step::quiet("check binary logs", what, Action::CheckBinaryLogs);
+    Ok(BinaryLogs::list(session)?.preventing_start().map(step))
+}
+
+/// Reports the logs with which the server does not start.
+pub(super) fn check(session: &mut Session<'_>) -> Result<Outcome, Error> {
+    Ok(match BinaryLogs::list(session)?.preventing_start() {
+        Some(names) => Outcome::Failed {
+            reason: format!(
+                "{names}: a transaction stands before the Previous_gtids event, as after a crash during an encryption, \
+                 so the server may not start again; before you stop it, run this again with --purge-binlogs, once every \
+                 replica has read these logs"
+            ),
+        },
+        None => Outcome::Done,
+    })
+}
+
 /// Purges binary logs up to the newest one in clear text. The server keeps logs that a connected replica still reads;
 /// it does not know about replicas that are not connected.
 pub(super) fn purge(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let logs = BinaryLogs::list(session)?;
-    if !logs.any_clear() {
+    if !logs.any_unwanted() {
         return Ok(Outcome::Skipped { reason: "no binary log is in clear text".to_owned() });
     }
     let Some(first) = logs.first_kept() else {
@@ -90,8 +183,8 @@ pub(super) fn purge(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
     let sql = format!("PURGE BINARY LOGS TO {}", quote::text_in_any_mode(first));
     executed.push(sql.clone());
     session.change(&sql)?;
-    Ok(if BinaryLogs::list(session)?.any_clear() {
-        Outcome::Failed { reason: "a replica still reads binary logs in clear text".to_owned() }
+    Ok(if BinaryLogs::list(session)?.any_unwanted() {
+        Outcome::Failed { reason: "a replica still reads binary logs that must be removed".to_owned() }
     } else {
         Outcome::Done
     })
@@ -102,7 +195,11 @@ mod tests {
     use super::*;
 
     fn logs(encrypted: &[bool]) -> BinaryLogs {
-        let log = |(number, encrypted): (usize, &bool)| Log { name: format!("b.{number}"), encrypted: *encrypted };
+        let log = |(number, encrypted): (usize, &bool)| Log {
+            name: format!("b.{number}"),
+            encrypted: *encrypted,
+            prevents_start: false,
+        };
         BinaryLogs(encrypted.iter().enumerate().map(log).collect())
     }
 
@@ -112,6 +209,17 @@ mod tests {
         assert_eq!(logs(&[true, false, true]).first_kept(), Some("b.2"));
         assert_eq!(logs(&[true, true]).first_kept(), None);
         assert_eq!(logs(&[false, true, false]).first_kept(), None);
-        assert!(logs(&[true, false]).newest_is_clear() && !logs(&[]).newest_is_clear());
+        assert!(logs(&[true, false]).newest_is_unwanted() && !logs(&[]).newest_is_unwanted());
+    }
+
+    #[test]
+    fn a_log_that_prevents_a_start_is_removed_though_it_is_encrypted() {
+        let mut logs = logs(&[true, true, true]);
+        assert_eq!(logs.preventing_start(), None);
+        logs.0[1].prevents_start = true;
+        assert_eq!(logs.first_kept(), Some("b.2"));
+        assert_eq!(logs.preventing_start().as_deref(), Some("b.1"));
+        assert!(is_gtid("Gtid") && is_gtid("Gtid_tagged_log_event"));
+        assert!(!is_gtid("Previous_gtids") && !is_gtid("Anonymous_Gtid"));
     }
 }

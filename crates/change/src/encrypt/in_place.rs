@@ -16,7 +16,7 @@ use innodb::{page::layout::MAX_PAGE_BYTES, tablespace::Page0};
 use server::dialect::statement::encrypt_tablespace;
 use server::quote;
 
-use super::{Leftover, Progress};
+use super::{Leftover, Progress, binlogs};
 use crate::{Error, Outcome, Session, control::Requests};
 
 /// Interval at which the server's work on the tablespace is polled.
@@ -41,6 +41,7 @@ pub(super) fn encrypt(
     match declares_encryption(&file) {
         Ok(true) => Ok(Outcome::Skipped { reason: "its bytes are encrypted, whatever the server reports".to_owned() }),
         Ok(false) => {
+            binlogs::rotate_long(session, executed)?;
             let sql = encrypt_tablespace(name);
             executed.push(sql.clone());
             session.change(&sql).map(|()| Outcome::Done)

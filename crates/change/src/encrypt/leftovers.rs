@@ -134,7 +134,8 @@ fn leftover(finding: &Finding, closable: bool, reason: String) -> Leftover {
 
 #[cfg(test)]
 mod tests {
-    use audit::finding::Severity;
+
+    use findings::Severity;
 
     use super::*;
 

@@ -134,6 +134,8 @@ pub enum Action {
     UseFreePages,
     /// Remove clear-text binary logs.
     PurgeBinaryLogs,
+    /// Find binary logs with which the server does not start.
+    CheckBinaryLogs,
     /// Add settings to an option file.
     OptionFile {
         /// Path of the option file.
@@ -481,6 +483,7 @@ impl Run<'_> {
             Action::OptionFile { path, lines } => self.add_options(path, lines),
             Action::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, executed),
             Action::PurgeBinaryLogs => binlogs::purge(&mut self.session, executed),
+            Action::CheckBinaryLogs => binlogs::check(&mut self.session),
             Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, executed),
             Action::WaitForThreads => {
                 let (throttle, requests) = (&self.options.throttle, self.control.requests());

@@ -64,6 +64,9 @@ pub(super) fn steps(
             steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });
         }
     }
+    if !logs || !options.purge_binlogs {
+        steps.extend(binlogs::check_step(session)?);
+    }
     if tables {
         steps.extend(option_file(session, options, scan));
     }

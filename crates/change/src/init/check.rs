@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use audit::{finding::Severity, key_access::KeyAccess};
+use audit::key_access::KeyAccess;
+use findings::Severity;
 use rustix::fs::lgetxattr_query;
 use serde::Serialize;
 use server::{

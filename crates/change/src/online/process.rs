@@ -3,12 +3,15 @@
 use std::{
     fmt::Display,
     io::{self, BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-    process::{Child, Stdio},
+    path::PathBuf,
+    process::Stdio,
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread,
     time::{Duration, Instant},
 };
+
+use process::{EndSignal, Program, Running, Unguarded};
+use rustix::process::Signal;
 
 use super::{Job, account};
 use crate::{Error, Outcome, Session};
@@ -70,17 +73,15 @@ impl Call {
 pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Result<Outcome, Error> {
     let failed = |source| Error::Tool { program: call.program.clone(), source };
     // If this process is killed, the kernel kills the tool as well, which would otherwise run without control.
-    let missing = || io::Error::new(io::ErrorKind::NotFound, "setpriv is not installed");
-    let mut command = process::killed_with_parent(Path::new(&call.program), "KILL").ok_or_else(|| failed(missing()))?;
-    command.args(&call.arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
+    let program = Program::at(&call.program).args(&call.arguments);
+    let program = program.ended_with_parent(EndSignal::Kill, Unguarded::Refuse);
+    let mut running = program.start(Stdio::piped(), Stdio::piped()).map_err(failed)?;
     let (sender, lines) = channel();
-    read(child.stdout.take(), &sender);
-    read(child.stderr.take(), &sender);
+    read(running.stdout.take(), &sender);
+    read(running.stderr.take(), &sender);
     drop(sender);
-    let (kept, gone) = watch(call, job, &mut child, &lines, watcher);
-    let status = child.wait().map_err(failed)?;
+    let (kept, gone) = watch(call, job, &running, &lines, watcher);
+    let status = running.wait(Duration::MAX).map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::TimedOut.into()))?;
     if let Some(error) = gone {
         return Err(error);
     }
@@ -98,7 +99,7 @@ pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Resu
 fn watch(
     call: &Call,
     job: &Job<'_>,
-    child: &mut Child,
+    running: &Running,
     lines: &Receiver<String>,
     watcher: &mut Session<'_>,
 ) -> (Vec<String>, Option<Error>) {
@@ -122,8 +123,8 @@ fn watch(
             looked = Instant::now();
             gone = is_gone(watcher, job);
             if gone.is_some() {
-                // A paused gh-ost would not end. An error means that it has ended already.
-                drop(child.kill());
+                // A paused gh-ost would not end.
+                running.kill();
             } else {
                 // Put no load on a replica whose lag is unknown.
                 rest = job.throttle.reason(watcher, Duration::ZERO).map_or(true, |why| why.is_some());
@@ -134,11 +135,10 @@ fn watch(
         }
         if job.requests.cancel() && canceled.is_none() {
             canceled = Some(Instant::now());
-            ask_to_end(call, child);
+            ask_to_end(call, running);
         }
         if canceled.is_some_and(|since| since.elapsed() > CLEANUP_TIMEOUT) {
-            // An error means that it has ended.
-            drop(child.kill());
+            running.kill();
         }
     }
 }
@@ -156,14 +156,10 @@ fn is_gone(watcher: &mut Session<'_>, job: &Job<'_>) -> Option<Error> {
 }
 
 /// Stops the tool with its flag file, or with the signal at which it cleans up.
-fn ask_to_end(call: &Call, child: &Child) {
+fn ask_to_end(call: &Call, running: &Running) {
     match &call.cancel {
         Some(file) => account::flag(file, true),
-        None => {
-            let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-            // An error means that it has ended.
-            let _gone = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
-        }
+        None => running.signal(Signal::TERM),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Installed online tools, and the servers they support.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use server::dialect::capability::Capability;
 
@@ -65,8 +65,8 @@ impl Tool {
 }
 
 fn version_of(program: &str) -> Option<String> {
-    let ended = process::run(Path::new(program), &["--version".as_ref()], None, TIMEOUT).ok()?;
-    Some(ended.map(|ended| ended.stdout).unwrap_or_default())
+    let output = process::Program::at(program).arg("--version").limit(TIMEOUT).output().ok()?;
+    Some(output.map(|output| output.stdout).unwrap_or_default())
 }
 
 /// Parses the first three numbers separated by dots.

@@ -1,7 +1,6 @@
 //! Checks whether the server comes back after a reboot. Runs systemd's own generators on the current tables, with a
 //! temporary output directory, and asks for the state of the server's unit: systemd may report "running" without it.
 
-use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -19,7 +18,7 @@ use crate::Error;
 use crate::cryptsetup::Cryptsetup;
 use crate::device::{Block, Host, hidden_below};
 use crate::secret::Secret;
-use process::{find_admin, run};
+use process::{Output, Program};
 
 /// Where systemd's generators are installed; the first that exists is used.
 const GENERATORS: [&str; 2] = ["/usr/lib/systemd/system-generators", "/lib/systemd/system-generators"];
@@ -209,16 +208,9 @@ fn generated(
 
 /// Runs one generator on these tables; returns whether it succeeded.
 fn generate(program: &Path, crypttab: &Path, fstab: &Path, into: &Path, limit: std::time::Duration) -> bool {
-    let Some(env) = find_admin("env") else { return false };
-    let variable = |name: &str, path: &Path| {
-        let mut word = OsString::from(name);
-        word.push(path);
-        word
-    };
-    let (crypttab, fstab) = (variable("SYSTEMD_CRYPTTAB=", crypttab), variable("SYSTEMD_FSTAB=", fstab));
-    let into = into.as_os_str();
-    let ran = run(&env, &[&crypttab, &fstab, program.as_os_str(), into, into, into], None, limit);
-    matches!(ran, Ok(Some(ended)) if ended.code == Some(0))
+    let generator = Program::at(program).env("SYSTEMD_CRYPTTAB", crypttab).env("SYSTEMD_FSTAB", fstab);
+    let output = generator.args([into, into, into]).limit(limit).output();
+    output.is_ok_and(|output| output.as_ref().is_some_and(Output::is_success))
 }
 
 /// A temporary directory that other users can neither create in advance nor write to.
@@ -281,9 +273,8 @@ fn state(found: &mut Checked, unit: &str, name: &str, directory: &Path) {
 }
 
 fn show(unit: &str, property: &str) -> Option<String> {
-    let args = ["show", "--value", "--property", property, "--", unit].map(OsStr::new);
-    let ended = run(&find_admin("systemctl")?, &args, None, LIMIT).ok()??;
-    Some(ended.stdout.trim().to_owned())
+    let show = Program::find_admin("systemctl")?.args(["show", "--value", "--property", property, "--", unit]);
+    Some(show.limit(LIMIT).output().ok()??.stdout.trim().to_owned())
 }
 
 /// A path or name, escaped as systemd does in unit names. Source: systemd.unit(5), "String escaping".
@@ -321,9 +312,8 @@ mod tests {
             fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
             // `install` writes it in a process of its own: the kernel does not execute a file that a forked child of
             // ours still holds open for writing.
-            let args = ["-m", "755", "--"].map(OsStr::new);
-            let args = [&args[..], &[written.as_os_str(), program.as_os_str()]].concat();
-            assert_eq!(run(&find_admin("install").unwrap(), &args, None, LIMIT).unwrap().unwrap().code, Some(0));
+            let install = Program::find_admin("install").unwrap().args(["-m", "755", "--"]).args([&written, &program]);
+            assert!(install.limit(LIMIT).output().unwrap().unwrap().is_success());
             generate(&program, crypttab, fstab, into, limit)
         };
         let scratch = scratch().unwrap();

@@ -19,7 +19,7 @@ pub use volume::{Mapping, NewVolume, Status};
 use crate::Error;
 use crate::read::read;
 use crate::secret::Secret;
-use process::{Ended, run};
+use process::{Output, Program};
 
 /// Argon2 takes seconds by design; on a small machine with many slots, a minute.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -65,8 +65,9 @@ impl Cryptsetup {
     /// [`Error::Missing`], [`Error::TooOld`], [`Error::NoVersion`].
     pub fn find() -> Result<Self, Error> {
         let program = process::find_admin("cryptsetup").ok_or(Error::Missing)?;
-        let ended = run(&program, &["--version".as_ref()], None, Duration::from_secs(20)).map_err(Error::Run)?;
-        let version = ended.and_then(|ended| Version::parse(&ended.stdout));
+        let output =
+            Program::at(&program).arg("--version").limit(Duration::from_secs(20)).output().map_err(Error::Run)?;
+        let version = output.and_then(|output| Version::parse(&output.stdout));
         match version {
             None => Err(Error::NoVersion { program }),
             Some(found) if found < OLDEST => Err(Error::TooOld { program, found, oldest: OLDEST }),
@@ -95,7 +96,7 @@ impl Cryptsetup {
         }
         args.push(device.as_os_str());
         match self.call("open", device, &args, key) {
-            Ok(ended) => Ok(Some(unlocked(&ended.stdout).or(slot).unwrap_or_default())),
+            Ok(output) => Ok(Some(unlocked(&output.stdout).or(slot).unwrap_or_default())),
             Err(Error::NoSlotOpens { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -128,27 +129,28 @@ impl Cryptsetup {
         self.call("luksKillSlot", device, &args, key).map(drop)
     }
 
-    fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Ended, Error> {
+    fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Output, Error> {
         self.call_with(verb, device, args, Some(key))
     }
 
-    fn call_with(&self, verb: &str, device: &Path, args: &[&OsStr], key: Option<&Secret>) -> Result<Ended, Error> {
-        let args = [&[OsStr::new("--batch-mode")], args].concat();
+    fn call_with(&self, verb: &str, device: &Path, args: &[&OsStr], key: Option<&Secret>) -> Result<Output, Error> {
+        let mut program = Program::at(&self.program).arg("--batch-mode").args(args).limit(LIMIT);
+        if let Some(key) = key {
+            program = program.input(key.bytes());
+        }
         let timed_out = || Error::TimedOut { verb: verb.to_owned(), seconds: LIMIT.as_secs() };
-        let ended =
-            run(&self.program, &args, key.map(Secret::bytes), LIMIT).map_err(Error::Run)?.ok_or_else(timed_out)?;
-        Self::judge(verb, device, ended)
+        Self::judge(verb, device, program.output().map_err(Error::Run)?.ok_or_else(timed_out)?)
     }
 
-    fn judge(verb: &str, device: &Path, ended: Ended) -> Result<Ended, Error> {
-        match ended.code {
-            Some(0) => Ok(ended),
+    fn judge(verb: &str, device: &Path, output: Output) -> Result<Output, Error> {
+        match output.code {
+            Some(0) => Ok(output),
             Some(2) => Err(Error::NoSlotOpens { device: device.to_owned() }),
             code => Err(Error::Failed {
                 verb: verb.to_owned(),
                 device: device.to_owned(),
                 reason: reason(code),
-                message: ended.error_output(),
+                message: output.error_output(),
             }),
         }
     }

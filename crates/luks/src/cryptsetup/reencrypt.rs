@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use process::run_with_lines;
+use process::Program;
 
 use super::{Cryptsetup, Version, check_derivation_cost};
 use crate::Error;
@@ -112,10 +112,10 @@ impl Cryptsetup {
         }
         let args: Vec<&OsStr> = args.into_iter().map(OsStr::new).chain([device.as_os_str()]).collect();
         let mut heard = |line: &str| Progress::parse(line).into_iter().for_each(&mut *on_progress);
-        let ended =
-            run_with_lines(&self.program, &args, Some(key.bytes()), Duration::MAX, &mut heard).map_err(Error::Run)?;
+        let output = Program::at(&self.program).args(&args).input(key.bytes()).output_with_lines(&mut heard);
+        // There is no time limit: all data is rewritten.
         let never = || Error::TimedOut { verb: "reencrypt".to_owned(), seconds: u64::MAX };
-        Self::judge("reencrypt", device, ended.ok_or_else(never)?).map(drop)
+        Self::judge("reencrypt", device, output.map_err(Error::Run)?.ok_or_else(never)?).map(drop)
     }
 }
 

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use files::{WriteOptions, runtime};
+use findings::Severity;
 
 use super::{Block, Host};
-use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Mapping, Status};
 use crate::judge::{DeviceInfo, audit};
 use crate::secret::Secret;
 use crate::volume::Volume;
-use crate::{Code, Severity};
+use crate::{Code, Error};
 
 /// Maximum length of a device-mapper name (`DM_NAME_LEN`).
 const MAX_NAME_BYTES: usize = 127;
@@ -121,9 +121,8 @@ impl Opening<'_> {
         }
         let report = audit(&header.bytes(), &DeviceInfo::default(), None)
             .map_err(|error| Error::refused(self.device, error.to_string()))?;
-        let grave = |finding: &&crate::Finding| {
-            matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
-        };
+        let grave =
+            |finding: &&crate::Finding| finding.severity >= Some(Severity::High) && finding.code != Code::KdfWeak;
         if let Some(finding) = report.findings.iter().find(grave) {
             return Err(Error::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
         }

@@ -22,7 +22,7 @@ pub use mapping::{Opened, Opening, close};
 pub use mount::{MountPointGuard, Mounted, Mounting, guard, unmount};
 
 use crate::Error;
-use process::{find_admin, run};
+use process::{Output, Program};
 
 /// `mkfs` on a large disk, or a mount that replays a journal.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
@@ -58,16 +58,16 @@ pub(crate) fn header_path(directory: &Path, device: &Path, volume: &crate::volum
 /// Runs a program of the system and returns its output. Any failure is an error.
 fn system(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<String, Error> {
     match system_code(program, args)? {
-        (Some(0), ended) => Ok(ended.stdout),
-        (_, ended) => Err(Error::Program { program, message: ended.error_output() }),
+        (Some(0), output) => Ok(output.stdout),
+        (_, output) => Err(Error::Program { program, message: output.error_output() }),
     }
 }
 
 /// As [`system`], with the exit code instead of an error.
-fn system_code(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<(Option<i32>, process::Ended), Error> {
+fn system_code(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<(Option<i32>, Output), Error> {
     let failed = |message: &str| Error::Program { program, message: message.to_owned() };
-    let path = find_admin(program).ok_or_else(|| failed("is not installed"))?;
-    let ended = run(&path, args, None, LIMIT).map_err(|error| failed(&error.to_string()))?;
-    let ended = ended.ok_or_else(|| failed("was ended because it took too long"))?;
-    Ok((ended.code, ended))
+    let found = Program::find_admin(program).ok_or_else(|| failed("is not installed"))?;
+    let output = found.args(args).limit(LIMIT).output().map_err(|error| failed(&error.to_string()))?;
+    let output = output.ok_or_else(|| failed("was ended because it took too long"))?;
+    Ok((output.code, output))
 }

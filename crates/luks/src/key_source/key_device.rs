@@ -1,13 +1,12 @@
 //! Reads a file on a device that is mounted only while it is read.
 
-use std::ffi::OsStr;
 use std::fs::{DirBuilder, create_dir, remove_dir};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use files::runtime;
-use process::run;
+use process::{Output, Program};
 
 use super::{read_file, wait_for};
 use crate::Error;
@@ -40,20 +39,20 @@ fn mount(device: &Path, directory: &Path, deadline: Instant) -> Result<(), Error
     let args = ["-o".as_ref(), "ro,nosuid,nodev,noexec".as_ref(), device.as_os_str(), directory.as_os_str()];
     // A device that was found late still gets the time that a mount takes.
     let limit = deadline.saturating_duration_since(Instant::now()).max(MIN_TIME);
-    match run(Path::new("mount"), &args, None, limit) {
-        Ok(Some(ended)) if ended.code == Some(0) => Ok(()),
-        Ok(Some(ended)) => Err(Error::NotMounted { device: device.to_owned(), reason: ended.error_output() }),
-        Ok(None) => Err(Error::NotMounted { device: device.to_owned(), reason: "mount does not end".to_owned() }),
-        Err(error) => Err(Error::NotMounted { device: device.to_owned(), reason: format!("mount: {error}") }),
+    let failed = |reason| Error::NotMounted { device: device.to_owned(), reason };
+    match Program::at("mount").args(args).limit(limit).output() {
+        Ok(Some(output)) if output.is_success() => Ok(()),
+        Ok(Some(output)) => Err(failed(output.error_output())),
+        Ok(None) => Err(failed("mount does not end".to_owned())),
+        Err(error) => Err(failed(format!("mount: {error}"))),
     }
 }
 
 /// Unmounts it now, or as soon as nobody uses it.
 fn unmount(directory: &Path) {
     let umount = |options: &[&str]| {
-        let args: Vec<&OsStr> = options.iter().map(OsStr::new).chain([directory.as_os_str()]).collect();
-        run(Path::new("umount"), &args, None, MIN_TIME)
-            .is_ok_and(|ended| ended.is_some_and(|ended| ended.code == Some(0)))
+        let output = Program::at("umount").args(options).arg(directory).limit(MIN_TIME).output();
+        output.is_ok_and(|output| output.as_ref().is_some_and(Output::is_success))
     };
     if !umount(&[]) {
         umount(&["--lazy"]);

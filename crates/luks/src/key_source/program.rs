@@ -1,14 +1,13 @@
 //! Runs a program that writes a key to its standard output.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::channel;
 use std::thread::{sleep, spawn};
 use std::time::Instant;
 
-use process::{kill_group, wait};
+use process::{Program, Running};
 
 use super::{POLL, RETRY, leaves_time};
 use crate::Error;
@@ -27,29 +26,25 @@ pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, Error> {
 
 fn run(program: &Path, deadline: Instant) -> Result<Secret, Error> {
     let failed = |error: io::Error| Error::KeyProgram { program: program.to_owned(), reason: error.to_string() };
-    let child = Command::new(program).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
-    let mut child = child.map_err(failed)?;
-    let pipe = child.stdout.take();
+    // The output is a secret, so it is not collected as text; error messages are for the log of the service.
+    let started = Program::at(program).with_children().start(Stdio::piped(), Stdio::inherit());
+    let mut running = started.map_err(failed)?;
+    let pipe = running.stdout.take();
     let (sender, received) = channel();
     spawn(move || sender.send(pipe.map(|mut pipe| Secret::read(&mut pipe))));
-    let ended_well = ended_well(&mut child, deadline).map_err(failed)?;
+    let is_success = is_success(&mut running, deadline).map_err(failed)?;
     // A process that it left behind may still hold the pipe with the key.
     let left = deadline.saturating_duration_since(Instant::now());
-    let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
-    kill_group(&child);
+    let key = if is_success { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
+    running.kill();
     let key = key.ok_or_else(|| Error::KeyProgramFailed { program: program.to_owned() })?;
     key.map_err(failed)
 }
 
-/// Waits for the program, and kills it at the deadline. Returns whether it exited with 0 in time.
-fn ended_well(child: &mut Child, deadline: Instant) -> io::Result<bool> {
+/// Whether the program exits with 0 before the deadline.
+fn is_success(running: &mut Running, deadline: Instant) -> io::Result<bool> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if let Some(status) = wait(child, left, &mut || ())? {
-        return Ok(status.success());
-    }
-    kill_group(child);
-    child.wait()?;
-    Ok(false)
+    Ok(running.wait(left)?.is_some_and(|status| status.success()))
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use files::secret;
 use keyservice::{Access, Login};
 use zeroize::Zeroizing;
 
@@ -72,8 +71,9 @@ impl Vault {
         if !self.is_base64 {
             return Secret::read(&mut text.as_bytes()).map_err(|error| wrong(error.to_string()));
         }
-        let bytes = STANDARD.decode(text.trim_ascii()).map_err(|_| wrong("it is not base64".to_owned()))?;
-        Secret::read(&mut Zeroizing::new(bytes).as_slice()).map_err(|error| wrong(error.to_string()))
+        let bytes = secret::decode_base64(text.trim_ascii().as_bytes());
+        let bytes = bytes.ok_or_else(|| wrong("it is not base64".to_owned()))?;
+        Secret::read(&mut bytes.as_slice()).map_err(|error| wrong(error.to_string()))
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -309,5 +308,5 @@ impl DigestJson {
 
 /// Decodes base64. Invalid text stands for itself, so that it still distinguishes one digest from another.
 fn decode(text: &str) -> Vec<u8> {
-    STANDARD.decode(text).unwrap_or_else(|_| text.as_bytes().to_vec())
+    BASE64.decode(text.as_bytes()).unwrap_or_else(|_| text.as_bytes().to_vec())
 }

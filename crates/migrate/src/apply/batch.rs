@@ -10,7 +10,7 @@ use std::{
 
 use binlog::{Value, value::WholeDoubles};
 
-use crate::{NotWritable, moved_table::MovedTable, key::Key, settings::BatchLimits, value};
+use crate::{NotWritable, key::Key, moved_table::MovedTable, settings::BatchLimits, value};
 
 /// The newest image of each changed row of a table; `None` for a row that is gone.
 pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;

@@ -4,8 +4,8 @@ use std::{thread::sleep, time::Duration};
 
 use server::{Connection, error_code};
 
-use super::batch::{Images, ChangeBatch};
-use crate::{Error, Server, Side, moved_table::MovedTable, link, position::Position, state};
+use super::batch::{ChangeBatch, Images};
+use crate::{Error, Server, Side, link, moved_table::MovedTable, position::Position, state};
 
 /// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;

@@ -9,8 +9,8 @@ mod filter;
 mod identity;
 mod options;
 mod read;
-mod tablespaces;
 mod structure;
+mod tablespaces;
 
 pub use self::{
     compare::{Difference, differences},

@@ -11,8 +11,8 @@ use super::{
     Catalog, Code, Column, Filter, ForeignKey, Schema, Table, TableName,
     identity::{IndexPart, identity},
     options::{option, options, tokens},
-    tablespaces::TablespaceEncryption,
     structure::Collector,
+    tablespaces::TablespaceEncryption,
 };
 
 /// Values of `type` that are base tables.

@@ -68,8 +68,7 @@ impl<'m> Jobs<'m> {
             let Some((table, after, rows)) = self.claim() else {
                 let done = self.shared.wait(|state| {
                     let all = state.chunk_maps.iter().all(|map| map.is_complete());
-                    let some =
-                        state.chunk_maps.iter().any(|map| map.waiting().is_some()) || self.has_unclaimed(state);
+                    let some = state.chunk_maps.iter().any(|map| map.waiting().is_some()) || self.has_unclaimed(state);
                     (all || some).then_some(all)
                 })?;
                 if done {

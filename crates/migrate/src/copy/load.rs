@@ -5,14 +5,7 @@ use std::{thread::sleep, time::Duration};
 use server::{Connection, Executed, error_code};
 
 use super::read::ChunkRows;
-use crate::{
-    Error, Server, Side,
-    apply::write::collided,
-    chunk_map::Copied,
-    link,
-    shared::Shared,
-    state,
-};
+use crate::{Error, Server, Side, apply::write::collided, chunk_map::Copied, link, shared::Shared, state};
 
 /// Attempts at a transaction that collides with the applied changes.
 const TRIES: u32 = 20;

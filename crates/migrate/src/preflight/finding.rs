@@ -1,6 +1,7 @@
 //! What a check found, how much it matters, and what to do.
 
-use serde::Serialize;
+use findings::Action;
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 use server::dialect::setting::setting;
 
 use super::ServerFacts;
@@ -9,7 +10,7 @@ use crate::Side;
 /// What a finding does to a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum Effect {
     /// It cannot begin.
     Block,
     /// It begins only after the user agreed.
@@ -22,7 +23,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What it does to a migration.
-    pub severity: Severity,
+    pub effect: Effect,
     /// Whether something could not be judged, rather than judged to be wrong.
     pub unknown: bool,
     /// The server, table or account that it is about.
@@ -34,32 +35,18 @@ pub struct Finding {
 }
 
 /// What closes a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Remedy {
-    /// A statement to run.
-    Statement {
-        /// On which server.
-        side: Side,
-        /// Its text.
-        text: String,
-    },
-    /// An option of this program.
-    Option {
-        /// The option.
-        text: String,
-    },
-    /// Something else.
-    Advice {
-        /// A sentence.
-        text: String,
-    },
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// What to do.
+    pub action: Action,
+    /// The server that a statement is for.
+    pub side: Option<Side>,
 }
 
 impl Finding {
     pub(super) fn block(object: impl ToString, evidence: impl Into<String>) -> Self {
         Self {
-            severity: Severity::Block,
+            effect: Effect::Block,
             unknown: false,
             object: object.to_string(),
             evidence: evidence.into(),
@@ -68,11 +55,11 @@ impl Finding {
     }
 
     pub(super) fn ask(object: impl ToString, evidence: impl Into<String>) -> Self {
-        Self { severity: Severity::Ask, ..Self::block(object, evidence) }
+        Self { effect: Effect::Ask, ..Self::block(object, evidence) }
     }
 
     pub(super) fn tell(object: impl ToString, evidence: impl Into<String>) -> Self {
-        Self { severity: Severity::Tell, ..Self::block(object, evidence) }
+        Self { effect: Effect::Tell, ..Self::block(object, evidence) }
     }
 
     /// Blocks, because nobody knows.
@@ -81,7 +68,7 @@ impl Finding {
     }
 
     pub(super) fn run(self, side: Side, statement: impl Into<String>) -> Self {
-        Self { remedy: Some(Remedy::Statement { side, text: statement.into() }), ..self }
+        self.close_by(Action::Statement { sql: statement.into() }, Some(side))
     }
 
     /// Sets a global variable of a server, for good if its version can.
@@ -97,10 +84,33 @@ impl Finding {
     }
 
     pub(super) fn option(self, option: impl Into<String>) -> Self {
-        Self { remedy: Some(Remedy::Option { text: option.into() }), ..self }
+        self.close_by(Action::Option { option: option.into() }, None)
     }
 
     pub(super) fn advice(self, sentence: impl Into<String>) -> Self {
-        Self { remedy: Some(Remedy::Advice { text: sentence.into() }), ..self }
+        self.close_by(Action::Advice { text: sentence.into() }, None)
+    }
+
+    fn close_by(self, action: Action, side: Option<Side>) -> Self {
+        Self { remedy: Some(Remedy { action, side }), ..self }
+    }
+}
+
+/// In JSON every remedy has a `text`, whatever its `kind`.
+impl Serialize for Remedy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kind = match &self.action {
+            Action::Statement { .. } => "statement",
+            Action::Option { .. } => "option",
+            _ => "advice",
+        };
+        let mut remedy = serializer.serialize_struct("Remedy", 3)?;
+        remedy.serialize_field("kind", kind)?;
+        match &self.side {
+            Some(side) => remedy.serialize_field("side", side)?,
+            None => remedy.skip_field("side")?,
+        }
+        remedy.serialize_field("text", &self.action.to_string())?;
+        remedy.end()
     }
 }

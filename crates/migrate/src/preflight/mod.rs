@@ -4,11 +4,11 @@
 //! and a line in [`CHECKS`].
 
 mod checks;
+mod copy_method;
 mod facts;
 mod finding;
 mod grants;
 mod json;
-mod copy_method;
 mod link;
 mod pairs;
 #[cfg(test)]
@@ -16,11 +16,11 @@ pub(crate) mod testing;
 
 pub use self::{
     checks::CHECKS,
+    copy_method::{CopyMethod, copy_method},
     facts::{Facts, Request, ServerFacts, Tables},
-    finding::{Finding, Remedy, Severity},
+    finding::{Effect, Finding, Remedy},
     grants::{Grant, quoted_account, required},
     json::{JsonColumn, JsonScalars},
-    copy_method::{CopyMethod, copy_method},
     link::{Link, Transport, Verification},
     pairs::{Support, logs_cascades},
 };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use server::{Grants, Identity, ServerVersion, VersionHints, tls::TlsVersion};
 
-use super::{Facts, Finding, Link, Request, ServerFacts, Severity, Tables, Transport, Verification};
+use super::{Effect, Facts, Finding, Link, Request, ServerFacts, Tables, Transport, Verification};
 use crate::{
     Side,
     catalog::{Catalog, Column, Filter, ForeignKey, Identity as Key, Schema, Table},
@@ -139,23 +139,20 @@ pub(crate) fn with_tables(change: impl FnOnce(&mut Tables)) -> Facts {
     facts
 }
 
-/// The findings of a check, by severity, object and evidence in one text.
-pub(crate) fn found(check: &super::Check, facts: &Facts) -> Vec<(Severity, String)> {
+/// The findings of a check, by effect, object and evidence in one text.
+pub(crate) fn found(check: &super::Check, facts: &Facts) -> Vec<(Effect, String)> {
     let findings = match check.judge {
         super::Judge::Servers(judge) => judge(facts),
         super::Judge::Tables(judge) => judge(facts, facts.tables.as_ref().unwrap()),
     };
-    findings
-        .iter()
-        .map(|Finding { severity, object, evidence, .. }| (*severity, format!("{object}: {evidence}")))
-        .collect()
+    findings.iter().map(|Finding { effect, object, evidence, .. }| (*effect, format!("{object}: {evidence}"))).collect()
 }
 
-/// Asserts the severity of the only finding, and a part of its text.
+/// Asserts the effect of the only finding, and a part of its text.
 #[track_caller]
-pub(crate) fn finds(check: &super::Check, facts: &Facts, severity: Severity, part: &str) {
+pub(crate) fn finds(check: &super::Check, facts: &Facts, effect: Effect, part: &str) {
     let found = found(check, facts);
     let [(seen, text)] = found.as_slice() else { panic!("{}: {found:?}", check.id) };
-    assert_eq!(*seen, severity, "{text}");
+    assert_eq!(*seen, effect, "{text}");
     assert!(text.contains(part), "{text}");
 }

@@ -7,7 +7,7 @@
 
 use server::quote;
 
-use crate::{Column, moved_table::MovedTable, key::Key};
+use crate::{Column, key::Key, moved_table::MovedTable};
 
 /// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one expression
 /// would hash everything twice.

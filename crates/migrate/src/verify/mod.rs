@@ -294,8 +294,8 @@ impl<'m> Verifier<'m> {
         let end = position::log_end(&mut self.source)?;
         let target = read(&mut self.target, Side::Target, range.table, sql)?;
         // What the source's snapshot may have seen has passed the stream.
-        self.shared.wait(|state| state.delivered.has_reached(&end.file, end.position).then_some(()))?;
-        Ok((source, target, Read { touches, source_end: position::shown(&end) }))
+        self.shared.wait(|state| (state.delivered >= end).then_some(()))?;
+        Ok((source, target, Read { touches, source_end: end.to_string() }))
     }
 
     fn count(&mut self, range: &Range<'m>) -> Result<u64, Error> {

@@ -1,7 +1,8 @@
 //! Failures by severity: an entry for each check, with evidence for the first of its artefacts.
 
-use audit::finding::{Evidence, Finding, Severity, Status};
+use audit::finding::{Evidence, Finding, Status};
 use audit::outcome::Outcome;
+use findings::Severity;
 
 use super::remedies::{Part, parts};
 use crate::catalogue;

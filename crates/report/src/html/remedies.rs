@@ -1,8 +1,9 @@
 //! Remedies of a check's failures; commands are separate from advice.
 
 use audit::finding::Finding;
-use audit::remedy::{Action, Step};
+use findings::Step;
 
+use crate::remedy::{Block, Destination, block};
 use crate::text::{Escaped, number};
 
 /// Maximum number of remedies shown for a check.
@@ -60,14 +61,14 @@ fn add_step(parts: &mut Vec<Part>, step: &Step) {
     if let Some(condition) = &step.once {
         push(parts, "", &format!("once {condition}:"));
     }
-    match &step.action {
-        // Consecutive statements form one block.
-        Action::Statement { sql } => push(parts, "SQL", &format!("{};", sql.trim_end_matches(';'))),
-        Action::Command { shell } => push(parts, "shell", shell),
-        Action::OptionFile { group, lines } => push(parts, "option file", &format!("[{group}]\n{}", lines.join("\n"))),
-        Action::Restart => push(parts, "", "restart the server"),
-        Action::Advice { text } | Action::Note { text } => push(parts, "", text),
-    }
+    let Block { destination, lines } = block(&step.action);
+    let label = match destination {
+        Destination::Sql => "SQL",
+        Destination::Shell => "shell",
+        Destination::OptionFile => "option file",
+        Destination::Reader => "",
+    };
+    push(parts, label, &lines.join("\n"));
 }
 
 /// Appends a line to the last block if that has the same label, else starts a new one.
@@ -86,7 +87,7 @@ fn push(parts: &mut Vec<Part>, label: &'static str, text: &str) {
 #[cfg(test)]
 mod tests {
     use audit::finding::Status;
-    use audit::remedy::Remedy;
+    use findings::Remedy;
 
     use super::*;
     use crate::testing::finding;

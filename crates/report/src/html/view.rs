@@ -2,8 +2,9 @@
 
 use askama::Template;
 use audit::coverage::{CoverageState, DataState};
-use audit::finding::{Severity, Status};
+use audit::finding::Status;
 use audit::outcome::{Outcome, Server};
+use findings::Severity;
 
 use super::findings::{SeveritySection, severity_sections};
 use super::map::{Picture, draw};

@@ -50,7 +50,7 @@ pub fn write_luks_table(name: &str, report: &Report, out: &mut dyn Write) -> Res
 }
 
 fn line(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
-    let (severity, code) = (pad(finding.severity.as_str(), SEVERITY), pad(finding.code.as_str(), CODE));
+    let (severity, code) = (pad(finding.severity_text(), SEVERITY), pad(finding.code.as_str(), CODE));
     Ok(writeln!(out, "{severity} {code} {}", visible(&finding.detail))?)
 }
 

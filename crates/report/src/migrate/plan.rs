@@ -5,11 +5,13 @@ use std::io::Write;
 use ::migrate::{
     Side,
     plan::{CheckResult, CheckState, Plan},
-    preflight::{Link, Remedy, Severity, Transport, Verification},
+    preflight::{Effect, Link, Transport, Verification},
 };
 
 use crate::{
-    Error, json, size,
+    Error, json,
+    remedy::{Block, Destination, block},
+    size,
     text::{count, fit_name, number, pad, visible, wrap},
 };
 
@@ -109,8 +111,8 @@ fn checks(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
         some => format!(", {} not judged yet", number(some)),
     };
     writeln!(out, "\nCHECKS    {} passed{not_judged}", number(with(CheckState::Pass)))?;
-    for severity in [Severity::Block, Severity::Ask, Severity::Tell] {
-        let found: Vec<&CheckResult> = plan.checks.iter().filter(|check| check.severity == Some(severity)).collect();
+    for effect in [Effect::Block, Effect::Ask, Effect::Tell] {
+        let found: Vec<&CheckResult> = plan.checks.iter().filter(|check| check.effect == Some(effect)).collect();
         for same in found.chunk_by(|one, next| one.id == next.id) {
             for check in same.iter().take(FINDINGS) {
                 finding(check, out)?;
@@ -124,24 +126,24 @@ fn checks(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn finding(check: &CheckResult, out: &mut dyn Write) -> Result<(), Error> {
-    let word = match (check.result, check.severity) {
+    let word = match (check.result, check.effect) {
         (CheckState::Unknown, _) => "unknown",
-        (_, Some(Severity::Ask)) => "ask",
-        (_, Some(Severity::Tell)) => "tell",
+        (_, Some(Effect::Ask)) => "ask",
+        (_, Some(Effect::Tell)) => "tell",
         _ => "block",
     };
     writeln!(out, "  {word:<8}  {}", check.id)?;
     indented(out, &format!("{}: {}", check.object, check.evidence))?;
-    match &check.remedy {
-        // A statement is copied into a client: it stays one line.
-        Some(Remedy::Statement { side, text }) => {
-            writeln!(out, "            on the {side}:")?;
-            writeln!(out, "            {};", visible(text))?;
-            Ok(())
-        }
-        Some(Remedy::Option { text } | Remedy::Advice { text }) => indented(out, text),
-        None => Ok(()),
+    let Some(remedy) = &check.remedy else { return Ok(()) };
+    if let Some(side) = remedy.side {
+        writeln!(out, "            on the {side}:")?;
     }
+    let Block { destination, lines } = block(&remedy.action);
+    lines.iter().try_for_each(|line| match destination {
+        Destination::Reader => indented(out, line),
+        // It is copied into a client: it stays one line.
+        _ => Ok(writeln!(out, "            {}", visible(line))?),
+    })
 }
 
 fn grants(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
@@ -161,10 +163,10 @@ fn grants(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
 
 fn verdict(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
     let block = |state: CheckState| {
-        let is = |check: &&CheckResult| check.severity == Some(Severity::Block) && check.result == state;
+        let is = |check: &&CheckResult| check.effect == Some(Effect::Block) && check.result == state;
         plan.checks.iter().filter(is).count()
     };
-    let asks = plan.checks.iter().filter(|check| check.severity == Some(Severity::Ask)).count();
+    let asks = plan.checks.iter().filter(|check| check.effect == Some(Effect::Ask)).count();
     let sentence = match (block(CheckState::Found), block(CheckState::Unknown)) {
         (0, 0) if asks > 0 => format!("Nothing blocks this migration; {} to agree to.", count(asks, "point")),
         (0, 0) => "Nothing blocks this migration.".to_owned(),

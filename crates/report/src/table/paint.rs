@@ -1,7 +1,7 @@
 //! Colours and symbols of the terminal table.
 
 use audit::coverage::CoverageState;
-use audit::finding::Severity;
+use findings::Severity;
 
 use crate::RenderOptions;
 

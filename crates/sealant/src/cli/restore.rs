@@ -9,8 +9,8 @@ use ::backup::prove::Prover;
 use ::backup::restore::{BackupSelector, Found, Job, PointInTime, Request, Target, Watch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
-use archive::binlog::BinlogPosition;
 use clap::Args;
+use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use keyring::WritableKeyring;
 use report::{reach_messages, restore_messages, restore_plan_messages, restore_progress, restore_status};
@@ -147,7 +147,7 @@ struct UntilArgs {
     before_gtid: Option<String>,
     /// The same, up to this position of the server's binary log
     #[arg(long, value_name = "FILE:OFFSET", help_heading = "Point in time")]
-    to_position: Option<BinlogPosition>,
+    to_position: Option<LogPosition>,
     /// The same, up to the end of the archive
     #[arg(long, help_heading = "Point in time")]
     to_end: bool,

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ::audit::finding::Severity;
 use ::transfer::codec::level::Compression;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use files::quantity::number;
+use findings::Severity;
 use glob::{Pattern, PatternError};
 use jiff::Timestamp;
 

@@ -12,12 +12,13 @@ use std::{
 
 use files::regular::{self, Links};
 use innodb::{
+    binlog::LogPosition,
     binlog::{MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     server_file,
 };
 
 use super::{
-    Job, Position,
+    Job,
     copy::{Copier, Item, Version},
     ddl_log,
     session::Session,
@@ -113,7 +114,7 @@ impl<'a> LiveServer<'a> {
     pub(super) fn copy_binary_log(
         &self,
         copier: &Copier<'_>,
-        position: &Position,
+        position: &LogPosition,
         before: Option<CopiedLog>,
     ) -> Result<Option<CopiedLog>, Error> {
         let Some(base) = &self.binary_log else { return Ok(None) };
@@ -136,7 +137,7 @@ impl<'a> LiveServer<'a> {
         Ok(Some(CopiedLog { name: position.file.clone(), id, bytes, to }))
     }
 
-    fn write_index(&self, copier: &Copier<'_>, position: &Position, like: &Metadata) -> Result<(), Error> {
+    fn write_index(&self, copier: &Copier<'_>, position: &LogPosition, like: &Metadata) -> Result<(), Error> {
         let Some(base) = &self.binary_log else { return Ok(()) };
         let index = base.with_extension("index");
         let index = Path::new(index.file_name().unwrap_or_default());

@@ -17,11 +17,15 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::{log_copy::LogCopy, server_file::FIRST_OLDER_REDO as REDO_LOG};
+use innodb::{
+    binlog::{CopyPosition, LogPosition},
+    log_copy::LogCopy,
+    server_file::FIRST_OLDER_REDO as REDO_LOG,
+};
 use server::dialect::statement::SHOW_MASTER_STATUS;
 
 use super::{
-    Checkpoint, Followed, Job, Position,
+    Checkpoint, Followed, Job,
     copy::{Copier, Counts, Item, PagesOf},
     ddl_log::{self, ChangedTables},
     live_server::{Copied, LiveServer, THREADS, remove_deleted},
@@ -92,7 +96,7 @@ struct Waits {
     ddl_from: Instant,
     commits_from: Instant,
     copied_again: u64,
-    position: Position,
+    position: CopyPosition,
 }
 
 impl LiveServer<'_> {
@@ -120,7 +124,7 @@ impl LiveServer<'_> {
         let position = self.position()?;
         let changed: Vec<Item> = others.into_iter().filter(|item| !copied.is_unchanged(item)).collect();
         copier.copy_all(&changed, false, THREADS)?;
-        self.copy_binary_log(copier, &position, None)?;
+        self.copy_binary_log(copier, &position.log, None)?;
         self.session.run_with(Privilege::Reload, FLUSH_LOGS)?;
         end.set(self.session.status(log::WRITTEN)?);
         Ok(Waits { ddl_from, commits_from, copied_again, position })
@@ -147,16 +151,16 @@ impl LiveServer<'_> {
         ChangedTables::parse(&text).map_err(|line| Error::DdlLog { path, line })
     }
 
-    fn position(&mut self) -> Result<Position, Error> {
+    fn position(&mut self) -> Result<CopyPosition, Error> {
         if self.binary_log.is_none() {
-            return Ok(Position::default());
+            return Ok(CopyPosition::default());
         }
         let rows = self.session.rows(SHOW_MASTER_STATUS, Privilege::BinlogMonitor)?;
         let file = rows.value(0, "File").ok_or(Error::NoAnswer("binary log"))?.to_owned();
         let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
         let offset = offset.ok_or(Error::NoAnswer("position in the binary log"))?;
         let gtid = self.session.value("SELECT @@gtid_binlog_pos AS gtid", "gtid")?.unwrap_or_default();
-        Ok(Position { file, offset, gtid })
+        Ok(CopyPosition { log: LogPosition { file, offset }, gtid })
     }
 }
 

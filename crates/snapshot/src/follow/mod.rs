@@ -27,6 +27,7 @@ use std::{
     time::Duration,
 };
 
+use innodb::binlog::CopyPosition;
 use innodb::keys::{KeySource, NoKeys};
 
 pub use self::session::Account;
@@ -69,18 +70,7 @@ pub struct Followed {
     /// How long changes of tables other than InnoDB's waited, if they waited separately.
     pub others_waited: Duration,
     /// Position of the last commit in the copy.
-    pub position: Position,
-}
-
-/// A position in the binary log; empty if the server writes none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// File name of the log.
-    pub file: String,
-    /// Offset of its end.
-    pub offset: u64,
-    /// The position as GTIDs.
-    pub gtid: String,
+    pub position: CopyPosition,
 }
 
 /// Keys of the server's keyring, to check MySQL's encrypted pages and encrypted redo log. None by default.

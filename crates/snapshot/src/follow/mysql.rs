@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use innodb::binlog::{CopyPosition, LogPosition};
 use innodb::file_suffix;
 use innodb::server_file::ROCKSDB_DIRECTORIES;
 use innodb::{Lsn, file_name, keys::KeySource};
@@ -28,7 +29,7 @@ use server::dialect::encryption::variable;
 use server::{quote, switch};
 
 use super::{
-    Checkpoint, Followed, Job, Position,
+    Checkpoint, Followed, Job,
     copy::{Copier, Counts, Item, PagesOf},
     live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::End,
@@ -97,7 +98,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
 struct Cut {
     /// LSN at which the redo log ends.
     end: u64,
-    position: Position,
+    position: CopyPosition,
     /// Upper bound of how long commits waited, and changes of tables other than InnoDB's.
     commits_waited: Duration,
     others_waited: Duration,
@@ -127,7 +128,7 @@ impl Cut {
 
 /// One row of `performance_schema.log_status`.
 struct LogStatus {
-    position: Position,
+    position: CopyPosition,
     lsn: u64,
     waited: Duration,
 }
@@ -139,7 +140,7 @@ impl LiveServer<'_> {
         recover_from.wait(&mut self.session, LSN, CHECKPOINT)?;
         // Copy what is there now, so that less remains while others wait.
         let position = self.log_status()?.position;
-        let binary_log = self.copy_binary_log(copier, &position, None)?;
+        let binary_log = self.copy_binary_log(copier, &position.log, None)?;
         let tables = tables_of_other_engines(items);
         let locked_from = Instant::now();
         if !tables.is_empty() {
@@ -181,10 +182,10 @@ impl LiveServer<'_> {
             let changed = items.iter().filter(|item| self.is_other(item) && !copied.is_unchanged(item)).cloned();
             copier.copy_all(&changed.collect::<Vec<_>>(), false, THREADS)?;
             remove_deleted(copier, &items, copied)?;
-            binary_log = self.copy_binary_log(copier, &status.position, binary_log)?;
+            binary_log = self.copy_binary_log(copier, &status.position.log, binary_log)?;
             let after = self.log_status()?;
             waited = waited.max(status.waited).max(after.waited);
-            if after.position.file == status.position.file {
+            if after.position.log.file == status.position.log.file {
                 return Ok(LogStatus { waited, ..status });
             }
         }
@@ -202,12 +203,12 @@ impl LiveServer<'_> {
         let lsn = lsn.ok_or(Error::NoAnswer("position in the redo log"))?;
         let local = local.ok_or(Error::NoAnswer("position in the binary log"))?;
         let text = |name: &str| local[name].as_str().unwrap_or_default().to_owned();
-        let position = Position {
+        let log = LogPosition {
             file: text("binary_log_file"),
             offset: local["binary_log_position"].as_u64().unwrap_or_default(),
-            gtid: text("gtid_executed").replace('\n', ""),
         };
-        if self.binary_log.is_some() && (position.file.is_empty() || position.offset == 0) {
+        let position = CopyPosition { log, gtid: text("gtid_executed").replace('\n', "") };
+        if self.binary_log.is_some() && (position.log.file.is_empty() || position.log.offset == 0) {
             return Err(Error::NoAnswer("position in the binary log"));
         }
         Ok(LogStatus { position, lsn, waited })

@@ -5,9 +5,9 @@ mod options;
 use std::{
     fs,
     io::{self, BufReader},
-    os::unix::process::CommandExt,
     path::{Path, PathBuf, absolute},
-    process::{Command, Stdio},
+    process::Stdio,
+    time::Duration,
 };
 
 use files::regular::{self, Links};
@@ -133,15 +133,17 @@ impl Preparation<'_> {
         let directory = &fs::canonicalize(self.directory).map_err(PrepareFault::io(self.directory))?;
         replace(directory, self.options, user)?;
         let path = &self.path.map_or_else(|| self.program.found(), Path::to_path_buf);
-        let mut command = command(path).map_err(PrepareFault::io(path))?;
-        command.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
+        let mut program = started_elsewhere(path).map_err(PrepareFault::io(path))?;
+        program = program.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
         if let Some((uid, gid)) = user {
-            // Also drops the supplementary groups.
-            command.uid(uid).gid(gid);
+            program = program.user(uid, gid);
         }
-        let mut child = command.spawn().map_err(PrepareFault::io(path))?;
-        let said = child.stderr.take().map(|log| process::last_words(BufReader::new(log))).unwrap_or_default();
-        let status = child.wait().map_err(PrepareFault::io(path))?;
+        let mut running = program.start(Stdio::null(), Stdio::piped()).map_err(PrepareFault::io(path))?;
+        let said = running.stderr.take().map(|log| process::last_error(BufReader::new(log))).unwrap_or_default();
+        // No time limit: it applies a log of any length.
+        let status =
+            running.wait(Duration::MAX).and_then(|status| status.ok_or_else(|| io::ErrorKind::TimedOut.into()));
+        let status = status.map_err(PrepareFault::io(path))?;
         let path = path.to_owned();
         if !status.success() {
             let said = if said.is_empty() { status.to_string() } else { said };
@@ -156,11 +158,10 @@ impl Preparation<'_> {
 
 /// The program, started in a directory without the sender's files, so that relative or searched paths resolve to files
 /// of this host.
-fn command(program: &Path) -> io::Result<Command> {
-    let is_searched = program.components().count() == 1 && !program.is_absolute();
-    let mut command = if is_searched { Command::new(program) } else { Command::new(absolute(program)?) };
-    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    Ok(command)
+fn started_elsewhere(path: &Path) -> io::Result<process::Program<'static>> {
+    let is_searched = path.components().count() == 1 && !path.is_absolute();
+    let path = if is_searched { path.to_owned() } else { absolute(path)? };
+    Ok(process::Program::at(path).directory("/"))
 }
 
 /// The user for the program, which parses input from the sender: never root, and not a user or group that only the

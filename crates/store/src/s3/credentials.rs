@@ -3,9 +3,7 @@
 mod metadata;
 
 use std::{
-    env,
-    ffi::OsStr,
-    fmt, io,
+    env, fmt, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -14,6 +12,7 @@ use std::{
 
 use files::regular::{self, Links};
 use jiff::Timestamp;
+use process::Program;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -184,17 +183,16 @@ fn plain(access_key: &str, secret: &str, token: Option<&str>) -> Result<Credenti
 fn of_program(line: &str) -> Result<Credentials, String> {
     let words = words(line).ok_or("credential_process has a quote that does not end")?;
     let (program, arguments) = words.split_first().ok_or("credential_process names no program")?;
-    let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
     if !Path::new(program).is_absolute() {
         return Err(format!("credential_process: {program} is not an absolute path"));
     }
-    let ended = process::run(Path::new(program), &arguments, None, PROGRAM_LIMIT);
-    let ended = ended.map_err(|error| format!("{program}: {error}"))?;
-    let ended = ended.ok_or_else(|| format!("{program}: did not end within {} s", PROGRAM_LIMIT.as_secs()))?;
-    if ended.code != Some(0) {
-        return Err(format!("{program} failed: {}", ended.error_output()));
+    let output = Program::at(program).args(arguments).limit(PROGRAM_LIMIT).output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    let output = output.ok_or_else(|| format!("{program}: did not end within {} s", PROGRAM_LIMIT.as_secs()))?;
+    if !output.is_success() {
+        return Err(format!("{program} failed: {}", output.error_output()));
     }
-    let output = Zeroizing::new(ended.stdout);
+    let output = Zeroizing::new(output.stdout);
     answer(output.as_bytes()).ok_or_else(|| format!("{program} did not print credentials"))
 }
 

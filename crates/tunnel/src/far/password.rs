@@ -20,7 +20,7 @@ use aws_lc_rs::{
     encoding::{AsDer, PublicKeyX509Der},
     rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
+use data_encoding::BASE64;
 use server::greeting::capability;
 use zeroize::Zeroizing;
 
@@ -71,7 +71,7 @@ impl PasswordKey {
 fn new_key() -> Result<(OaepPrivateDecryptingKey, String), aws_lc_rs::error::Unspecified> {
     let key = PrivateDecryptingKey::generate(KeySize::Rsa2048)?;
     let der: PublicKeyX509Der<'_> = key.public_key().as_der()?;
-    let text = BASE64_STANDARD.encode(der.as_ref());
+    let text = BASE64.encode(der.as_ref());
     let lines: Vec<&str> = text.as_bytes().chunks(64).filter_map(|line| std::str::from_utf8(line).ok()).collect();
     let pem = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"));
     Ok((OaepPrivateDecryptingKey::new(key)?, pem))
@@ -325,7 +325,7 @@ pub(super) mod tests {
 
     pub(crate) fn sealed(pem: &str, password: &[u8], challenge: &[u8]) -> Vec<u8> {
         let text: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
-        let key = PublicEncryptingKey::from_der(&BASE64_STANDARD.decode(text).unwrap()).unwrap();
+        let key = PublicEncryptingKey::from_der(&BASE64.decode(text.as_bytes()).unwrap()).unwrap();
         let key = OaepPublicEncryptingKey::new(key).unwrap();
         let mixed: Vec<u8> = password.iter().zip(challenge.iter().cycle()).map(|(a, b)| a ^ b).collect();
         let mut room = vec![0; key.ciphertext_size()];

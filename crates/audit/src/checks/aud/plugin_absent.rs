@@ -1,14 +1,14 @@
 //! `aud-plugin-absent`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable};
 use crate::facts::sql::{Plugin, SqlFacts};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "aud-plugin-absent",

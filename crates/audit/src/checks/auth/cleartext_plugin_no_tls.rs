@@ -1,13 +1,13 @@
 //! `auth-cleartext-plugin-no-tls`.
 
+use findings::{Remedy, Severity};
 use server::switch::is_on;
 
 use super::{account_evidence, from_here_only, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-cleartext-plugin-no-tls",

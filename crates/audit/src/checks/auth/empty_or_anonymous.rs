@@ -1,14 +1,14 @@
 //! `auth-empty-or-anonymous`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::{account_evidence, by_password, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-empty-or-anonymous",

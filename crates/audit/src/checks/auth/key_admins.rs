@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::{Key, account_evidence, administrators, all_accounts, from_here_only, key_of, logins, spread};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Account, SqlFacts};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-key-admins",

@@ -1,12 +1,13 @@
 //! `auth-root-remote`.
 
+use findings::{Remedy, Severity};
+
 use super::{account_evidence, administrators, all_accounts, from_here_only, key_of, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::Account;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-root-remote",

@@ -1,5 +1,6 @@
 //! `auth-skip-grant-tables`.
 
+use findings::Severity;
 use server::error_code;
 use server::switch::is_on;
 
@@ -8,7 +9,7 @@ use crate::checks::setting::{SERVER_GROUPS, on_command_line, option};
 use crate::facts::host::HostFacts;
 use crate::facts::sql::{QueryOutcome, SqlFacts};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

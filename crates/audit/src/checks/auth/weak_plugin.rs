@@ -1,14 +1,14 @@
 //! `auth-weak-plugin`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::{account_evidence, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Account, SqlFacts};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-weak-plugin",

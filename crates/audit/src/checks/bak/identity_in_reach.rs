@@ -1,5 +1,7 @@
 //! `bak-identity-in-reach`.
 
+use findings::{Remedy, Severity};
+
 use super::history::receipts;
 use super::unseen_root;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -8,9 +10,8 @@ use crate::facts::Seen;
 use crate::facts::backup::BackupReceipt;
 use crate::facts::files::{Content, FileFact, FileFacts};
 use crate::facts::host::Role;
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-identity-in-reach",

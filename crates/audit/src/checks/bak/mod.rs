@@ -1,5 +1,6 @@
 //! Backups and dumps.
 
+use findings::{Remedy, Severity};
 use innodb::tablespace::TablespaceKind;
 
 use crate::access;
@@ -8,8 +9,7 @@ use crate::check::{Context, Ruling};
 use crate::facts::Unseen;
 use crate::facts::files::{Content, FileFacts, Root};
 use crate::facts::host::Role;
-use crate::finding::{Evidence, Grade, Severity};
-use crate::remedy::Remedy;
+use crate::finding::{Evidence, Grade};
 
 checks! {
     CHECKS:

@@ -1,11 +1,12 @@
 //! `bak-never-restored`.
 
+use findings::{Remedy, Severity};
+
 use super::history::{HostBackups, Recorded, for_each_host, receipt_evidence, restores};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-never-restored",

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use findings::Severity;
 use innodb::tablespace::TablespaceKind;
 
 use super::{Part, clear, part_of, quote};
@@ -9,7 +10,7 @@ use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::host::Role;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,7 @@
 //! `bak-set-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::{Part, clear, looked_at, part_of, quote, unseen_root};
 use crate::access;
 use crate::artefact::{Kind, State};
@@ -8,9 +10,8 @@ use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-set-plaintext",

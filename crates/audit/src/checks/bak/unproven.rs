@@ -1,12 +1,13 @@
 //! `bak-unproven`.
 
+use findings::{Remedy, Severity};
+
 use super::history::{HostBackups, for_each_host, receipt_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::backup::BackupReceipt;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-unproven",

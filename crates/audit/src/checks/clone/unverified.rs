@@ -1,11 +1,12 @@
 //! `clone-unverified`.
 
+use findings::Severity;
 use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,7 @@
 //! `ev-config-conflict`.
 
+use findings::Severity;
+
 use super::watched;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -7,7 +9,7 @@ use crate::checks::setting::{SERVER_GROUPS, Set, on_command_line, option, same_v
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

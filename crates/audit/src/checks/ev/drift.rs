@@ -1,10 +1,12 @@
 //! `ev-drift`.
 
+use findings::Severity;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::judging;
 use crate::diff::{Change, Drift};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity, Status};
+use crate::finding::{Evidence, Grade, Status};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::outcome::Outcome;
 

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use findings::Severity;
+
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Finding, Grade, Severity, Status};
+use crate::finding::{Evidence, Finding, Grade, Status};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

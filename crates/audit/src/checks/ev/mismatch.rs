@@ -1,5 +1,6 @@
 //! `ev-mismatch`.
 
+use findings::Severity;
 use server::dialect::encryption::variable;
 use server::dialect::encryption::{Encrypts, switches};
 use server::switch::is_on;
@@ -9,7 +10,7 @@ use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 mod transport;

@@ -1,5 +1,6 @@
 //! `ev-not-persistent`.
 
+use findings::Severity;
 use server::{Capability, tls::TLS_1_2_AND_1_3};
 
 use super::{protects, watched};
@@ -11,7 +12,7 @@ use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 
 pub const CHECK: Check = Check {

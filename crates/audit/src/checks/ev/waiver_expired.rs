@@ -1,8 +1,10 @@
 //! `ev-waiver-expired`.
 
+use findings::Severity;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub const CHECK: Check = Check {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use findings::{Remedy, Severity};
 use server::is_any_address;
 use server::switch::is_on;
 
@@ -11,9 +12,8 @@ use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
 use crate::facts::host::Process;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-bind-all",

@@ -1,5 +1,6 @@
 //! `exp-eol-or-vulnerable`.
 
+use findings::Severity;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use server::Flavor;
@@ -7,7 +8,7 @@ use server::Flavor;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `exp-file-priv`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -8,9 +9,8 @@ use crate::checks::auth::{holders, key_of, logins};
 use crate::checks::setting::nullable;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-file-priv",

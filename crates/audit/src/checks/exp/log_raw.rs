@@ -1,5 +1,6 @@
 //! `exp-log-raw`.
 
+use findings::{Remedy, Severity};
 use server::switch::is_on;
 
 use crate::access;
@@ -8,9 +9,8 @@ use crate::checks::advice::set_variable;
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, start_is_known};
 use crate::facts::host::HostFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-log-raw",

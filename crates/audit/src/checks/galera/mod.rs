@@ -1,5 +1,6 @@
 //! Galera and Percona XtraDB Cluster.
 
+use findings::Remedy;
 use server::{ProviderOptions, option_group, secret_name::LEFT_OUT};
 
 use crate::channel::galera::{Galera, galera};
@@ -10,7 +11,6 @@ use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen};
 use crate::finding::Evidence;
-use crate::remedy::Remedy;
 
 checks! {
     CHECKS:

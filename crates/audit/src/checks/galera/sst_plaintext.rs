@@ -1,5 +1,7 @@
 //! `galera-sst-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::{no_node, node, quote, verify_transfers};
 use crate::channel::galera::Galera;
 use crate::channel::transfer::{Security, transfer};
@@ -7,9 +9,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-plaintext",

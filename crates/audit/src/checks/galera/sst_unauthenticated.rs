@@ -1,10 +1,12 @@
 //! `galera-sst-unauthenticated`.
 
+use findings::Severity;
+
 use super::{no_node, node, quote, sst_plaintext, verify_transfers};
 use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

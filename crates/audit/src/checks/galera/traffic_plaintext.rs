@@ -1,14 +1,15 @@
 //! `galera-traffic-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::{certificates, no_node, node, set_provider_options};
 use crate::channel::galera::Galera;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-traffic-plaintext",

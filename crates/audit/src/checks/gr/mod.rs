@@ -1,10 +1,11 @@
 //! Group Replication.
 
+use findings::Remedy;
+
 use crate::channel::group::{Group, group, members};
 use crate::check::{Context, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::remedy::Remedy;
 use server::dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION};
 
 checks! {

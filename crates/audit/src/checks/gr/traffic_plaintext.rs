@@ -1,13 +1,14 @@
 //! `gr-traffic-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-traffic-plaintext",

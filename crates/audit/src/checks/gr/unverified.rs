@@ -1,14 +1,15 @@
 //! `gr-unverified`.
 
+use findings::{Remedy, Severity};
+
 use super::traffic_plaintext::unseen;
 use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-unverified",

@@ -1,5 +1,6 @@
 //! `host-config-secret`.
 
+use findings::Severity;
 use server::secret_name::is_account_password;
 
 use super::{observed, servers_host};
@@ -7,7 +8,7 @@ use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{HostFacts, OptionEntry, SecretLocation};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `host-coredump`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 use server::option_name;
 
@@ -11,9 +12,8 @@ use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-coredump",

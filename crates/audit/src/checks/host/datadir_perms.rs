@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use findings::{Remedy, Severity};
+
 use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -10,9 +12,8 @@ use crate::checks::advice::word;
 use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-datadir-perms",

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use findings::Severity;
+
 use super::observed;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::host::DiskLayer;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use findings::Severity;
+
 use super::observed;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding, PathOnDisk};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,9 +1,10 @@
 //! `host-luks-damaged`.
 
+use findings::Severity;
+
 use super::luks::{Kind, judge as judge_volumes};
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
-use crate::finding::Severity;
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

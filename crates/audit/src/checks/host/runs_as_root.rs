@@ -1,11 +1,13 @@
 //! `host-runs-as-root`.
 
+use findings::Severity;
+
 use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::Process;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,10 +1,12 @@
 //! `host-swap-plaintext`.
 
+use findings::Severity;
+
 use super::{observed, servers_host};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, Swap};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use findings::Severity;
 use innodb::binlog::BinlogEncryption;
 use innodb::tablespace::Encryption;
 use innodb::verify::Verdict as Proven;
@@ -15,7 +16,7 @@ use crate::facts::host::Role;
 use crate::facts::proof::{Proof, ProofStore, UnsoundFile};
 use crate::facts::register::RegisterFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `key-binlog-age`.
 
+use findings::{Remedy, Severity};
 use innodb::binlog::BinlogEncryption;
 use keyring::KeyName;
 
@@ -9,9 +10,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::encryption::variable;
 use server::dialect::statement::ROTATE_BINLOG_KEY;
 use server::switch::is_on;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use findings::Severity;
 use innodb::binlog::BinlogEncryption;
 use innodb::keys::percona_binary_log_key_name;
 use innodb::verify::Verdict as Proven;
@@ -17,7 +18,7 @@ use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, UnsoundFile};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `key-file-clear`.
 
+use findings::{Remedy, Severity};
 use keyring::StoreSummary;
 
 use super::{
@@ -12,9 +13,8 @@ use crate::checks::setting::nullable;
 use crate::facts::files::FileFact;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
-use crate::remedy::Remedy;
 use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {

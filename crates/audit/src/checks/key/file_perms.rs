@@ -1,15 +1,16 @@
 //! `key-file-perms`.
 
+use findings::{Remedy, Severity};
+
 use super::{can_encrypt, keyring, live_stores};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::host::FileMode;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::key_access::KeyAccess;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-perms",

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use findings::Severity;
+
 use super::key_path;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -9,7 +11,7 @@ use crate::checks::setting::{SERVER_GROUPS, nullable, on_command_line, option};
 use crate::facts::host::{HostFacts, PathOnDisk};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 

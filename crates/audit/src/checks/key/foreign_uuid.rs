@@ -1,11 +1,12 @@
 //! `key-foreign-uuid`.
 
+use findings::{Remedy, Severity};
+
 use super::{nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::statement::ROTATE_MASTER_KEY;
 
 pub(crate) const CHECK: Check = Check {

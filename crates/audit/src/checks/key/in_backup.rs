@@ -1,5 +1,6 @@
 //! `key-in-backup`.
 
+use findings::Severity;
 use innodb::server_file::BACKUP_MARKS;
 
 use super::{holds_keys, is_filled, store_evidence};
@@ -7,7 +8,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,9 +1,11 @@
 //! `key-local-file`.
 
+use findings::Severity;
+
 use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 use server::Capability;
 

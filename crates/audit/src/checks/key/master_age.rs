@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use findings::{Remedy, Severity};
 use innodb::binlog::{Statement, StatementKind};
 use jiff::Timestamp;
 use keyring::KeyName;
@@ -12,9 +13,8 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::register::{RegisterFacts, RegisteredKey};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::statement::ROTATE_MASTER_KEY;
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `key-not-loaded`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::{can_encrypt, keyring};
@@ -8,9 +9,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{beside_datadir, server_user};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::encryption::all_switches;
 use server::switch::is_on;
 

@@ -1,5 +1,6 @@
 //! `key-rotation-pending`.
 
+use findings::{Remedy, Severity};
 use server::switch::is_on;
 
 use super::is_mariadb;
@@ -8,9 +9,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-rotation-pending",

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use findings::Severity;
+
 use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
 use server::dialect::key_store::MARIADB_PASSWORD;
 

@@ -1,11 +1,12 @@
 //! `key-sql-crypto-ecb`.
 
+use findings::Severity;
 use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,11 +1,13 @@
 //! `key-stale-backup-file`.
 
+use findings::Severity;
+
 use super::{is_mariadb, store_evidence, stores};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `key-vault-weak`.
 
+use findings::{Remedy, Severity};
 use keyring::{StoreSummary, VaultIssue};
 
 use super::{can_encrypt, keyring};
@@ -10,9 +11,8 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `key-version-static`.
 
+use findings::Severity;
 use innodb::tablespace::Encryption;
 
 use super::{is_mariadb, keyring, live_stores};
@@ -9,7 +10,7 @@ use crate::facts::files::Content;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

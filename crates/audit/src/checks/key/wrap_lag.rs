@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use findings::{Remedy, Severity};
+
 use super::{Wrapped, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-wrap-lag",

@@ -1,9 +1,11 @@
 //! `exp-example`: the check that `docs/adding-a-check.md` describes, for the test of the table.
 
+use findings::Severity;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

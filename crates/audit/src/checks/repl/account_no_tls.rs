@@ -1,5 +1,7 @@
 //! `repl-account-no-tls`.
 
+use findings::Severity;
+
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::auth::{from_here_only, holders, key_of, logins};
@@ -7,7 +9,7 @@ use crate::checks::tls::require;
 use crate::checks::tls::user_not_required::asks_nothing;
 use crate::facts::Seen;
 use crate::facts::sql::Account;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,13 +1,14 @@
 //! `repl-channel-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::change;
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-plaintext",

@@ -1,11 +1,13 @@
 //! `repl-channel-unverified`.
 
+use findings::Severity;
+
 use super::channel_plaintext::{quote, verified_tls};
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

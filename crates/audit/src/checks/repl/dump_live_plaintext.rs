@@ -1,10 +1,12 @@
 //! `repl-dump-live-plaintext`.
 
+use findings::Severity;
+
 use crate::channel::client::{Connection, connections, networking_off};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,7 +1,8 @@
 //! Replication: channels, accounts that may replicate, connected replicas.
 
+use findings::Remedy;
+
 use crate::facts::sql::SqlFacts;
-use crate::remedy::Remedy;
 use server::dialect::statement::{ReplicationTerms, replication_terms};
 use server::quote;
 

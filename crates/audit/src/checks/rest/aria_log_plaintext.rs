@@ -1,11 +1,13 @@
 //! `rest-aria-log-plaintext`.
 
+use findings::Severity;
+
 use super::{Terms, all_seen, data_seen, is_system_schema, judge_all};
 use crate::access;
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

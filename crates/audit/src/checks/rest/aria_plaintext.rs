@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use findings::{Remedy, Severity};
 use server::dialect::encryption::variable;
 use server::quote;
 
@@ -14,9 +15,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub const CHECK: Check = Check {
     id: "rest-aria-plaintext",

@@ -1,5 +1,6 @@
 //! `rest-binlog-plaintext`.
 
+use findings::{Remedy, Severity};
 use innodb::server_file;
 use server::Capability;
 
@@ -10,9 +11,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{path_of_ca, set_at_start, set_variable};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
 use server::dialect::encryption::variable;
 use server::dialect::statement::FLUSH_BINARY_LOGS;

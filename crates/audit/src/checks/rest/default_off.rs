@@ -1,5 +1,6 @@
 //! `rest-default-off`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::first_variable;
@@ -8,9 +9,8 @@ use crate::checks::advice::set_variable;
 use crate::checks::gr::while_out;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
 use server::dialect::encryption::variable;
 use server::switch::is_switched_on;

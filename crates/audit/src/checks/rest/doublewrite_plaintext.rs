@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use findings::Severity;
 use innodb::SpaceId;
 
 use super::{all_seen, covered_by_disk, listed, unread, unwalked, with_evidence};
@@ -9,7 +10,7 @@ use crate::access;
 use crate::artefact::{Artefact, Kind, State, byte_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub const CHECK: Check = Check {

@@ -1,12 +1,14 @@
 //! `rest-encryption-threads-zero`.
 
+use findings::Severity;
+
 use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 use server::Capability;
 use server::dialect::encryption::variable;

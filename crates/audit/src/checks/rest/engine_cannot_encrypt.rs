@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use findings::{Remedy, Severity};
+
 use super::{
     all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, is_system_schema, sees_all_tables, unread,
     unwalked, with_evidence,
@@ -12,9 +14,8 @@ use crate::checks::advice::set_variable;
 use crate::checks::key::can_encrypt;
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::Flavor;
 use server::dialect::encryption::table_option;
 use server::quote;

@@ -1,5 +1,6 @@
 //! `rest-export-key-file`.
 
+use findings::{Remedy, Severity};
 use innodb::file_suffix;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
@@ -11,9 +12,8 @@ use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-export-key-file",

@@ -1,10 +1,12 @@
 //! `rest-external-path`.
 
+use findings::Severity;
+
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `rest-fts-plaintext`.
 
+use findings::{Remedy, Severity};
 use innodb::server_file::full_text_table_id;
 use server::Capability;
 
@@ -8,9 +9,7 @@ use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub const CHECK: Check = Check {
     id: "rest-fts-plaintext",

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use findings::{Remedy, Severity};
 use innodb::server_file::GALERA_CACHE;
 use server::{ProviderOptions, switch::is_on};
 
@@ -13,9 +14,8 @@ use crate::checks::galera::set_provider_options;
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-galera-gcache-plaintext",

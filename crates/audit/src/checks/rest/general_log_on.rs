@@ -1,5 +1,7 @@
 //! `rest-general-log-on`.
 
+use findings::{Remedy, Severity};
+
 use super::{disk_layer, disk_only, with_evidence};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -8,9 +10,8 @@ use crate::checks::setting::{SERVER_GROUPS, option};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::Capability;
 
 pub(crate) const CHECK: Check = Check {

@@ -1,14 +1,13 @@
 //! `rest-general-plaintext`.
 
+use findings::{Remedy, Severity};
 use innodb::file_suffix;
 
 use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::Capability;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;

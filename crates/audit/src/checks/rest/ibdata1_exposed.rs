@@ -6,6 +6,7 @@ use server::quote;
 use server::switch::is_switched_on;
 use std::collections::BTreeSet;
 
+use findings::{Remedy, Severity};
 use innodb::file_name::decoded;
 use innodb::tablespace::TablespaceScan;
 
@@ -17,9 +18,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-ibdata1-exposed",

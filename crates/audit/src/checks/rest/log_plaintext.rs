@@ -1,5 +1,7 @@
 //! `rest-log-plaintext`.
 
+use findings::Severity;
+
 use super::{clear_file, with_evidence};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -8,7 +10,7 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `rest-log-table-csv`.
 
+use findings::{Remedy, Severity};
 use innodb::file_suffix;
 
 use super::{clear_file, unwalked};
@@ -10,9 +11,8 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-log-table-csv",

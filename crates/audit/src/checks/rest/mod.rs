@@ -5,6 +5,7 @@ use server::{
     dialect::encryption::{Encrypts, switches},
 };
 
+use findings::{Remedy, Severity};
 use server::dialect::catalog::is_system_schema;
 use server::dialect::encryption::variable;
 use server::switch::is_switched_on;
@@ -17,8 +18,7 @@ use crate::facts::files::{FileFact, FileFacts};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
-use crate::remedy::Remedy;
+use crate::finding::{Evidence, Grade};
 
 checks! {
     CHECKS:

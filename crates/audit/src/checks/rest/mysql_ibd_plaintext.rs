@@ -1,12 +1,12 @@
 //! `rest-mysql-ibd-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::{Terms, judge_all, mariadb, not_listed, or_none_of_it, written_by_mysql_8};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use innodb::server_file::DICTIONARY;
 use server::Capability;
 use server::dialect::statement::ENCRYPT_DICTIONARY;

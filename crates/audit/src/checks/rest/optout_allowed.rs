@@ -1,10 +1,12 @@
 //! `rest-optout-allowed`.
 
+use findings::Severity;
+
 use super::listed;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
 use server::Capability;
 

@@ -1,5 +1,6 @@
 //! `rest-orphan-file`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::fts_plaintext::is_auxiliary;
@@ -8,9 +9,8 @@ use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-orphan-file",

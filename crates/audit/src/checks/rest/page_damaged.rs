@@ -1,5 +1,6 @@
 //! `rest-page-damaged`.
 
+use findings::Severity;
 use innodb::file_kind::report_name;
 use innodb::verify::Verdict as Proven;
 
@@ -11,7 +12,7 @@ use crate::facts::files::FileFact;
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, UnsoundFile};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `rest-page-plaintext`.
 
+use findings::{Remedy, Severity};
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
@@ -9,9 +10,8 @@ use crate::artefact::{Artefact, DeclaredEncryption, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub const CHECK: Check = Check {
     id: "rest-page-plaintext",

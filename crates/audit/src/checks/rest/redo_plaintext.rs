@@ -1,5 +1,6 @@
 //! `rest-redo-plaintext`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 use server::dialect::encryption::variable;
 use server::dialect::encryption::{Encrypts, switches};
@@ -13,9 +14,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub const CHECK: Check = Check {
     id: "rest-redo-plaintext",

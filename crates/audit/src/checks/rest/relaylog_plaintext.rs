@@ -1,5 +1,6 @@
 //! `rest-relaylog-plaintext`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::binlog_plaintext::{by_switch, switch_on};
@@ -13,9 +14,7 @@ use crate::facts::Seen;
 use crate::facts::files::FileFacts;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::dialect::encryption::Encrypts;
 use server::dialect::statement::FLUSH_RELAY_LOGS;
 

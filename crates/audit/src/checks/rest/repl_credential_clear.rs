@@ -1,5 +1,7 @@
 //! `rest-repl-credential-clear`.
 
+use findings::{Remedy, Severity};
+
 use super::{data_seen, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
@@ -8,9 +10,8 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use innodb::server_file;
 use server::Capability;
 use server::dialect::statement::ENCRYPT_DICTIONARY;

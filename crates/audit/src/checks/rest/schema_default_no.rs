@@ -1,12 +1,13 @@
 //! `rest-schema-default-no`.
 
+use findings::{Remedy, Severity};
+
 use super::{has_grant, hidden_tables, is_system_schema, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::{Row, SqlFacts};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::Capability;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;

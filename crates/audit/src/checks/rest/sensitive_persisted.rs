@@ -1,5 +1,6 @@
 //! `rest-sensitive-persisted`.
 
+use findings::Severity;
 use server::Capability;
 
 use crate::access;
@@ -7,7 +8,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

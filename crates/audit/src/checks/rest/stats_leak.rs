@@ -1,5 +1,6 @@
 //! `rest-stats-leak`.
 
+use findings::{Remedy, Severity};
 use innodb::server_file::DICTIONARY;
 use server::Capability;
 use server::dialect::statement::ENCRYPT_DICTIONARY;
@@ -10,9 +11,8 @@ use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-stats-leak",

@@ -1,5 +1,6 @@
 //! `rest-table-plaintext`.
 
+use findings::{Remedy, Severity};
 use innodb::file_suffix;
 use innodb::server_file::full_text_table_id;
 
@@ -10,9 +11,7 @@ use crate::check::{Check, Context, Verdict};
 use crate::checks::advice::{set_variable, word};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::Capability;
 use server::Flavor;
 use server::dialect::encryption::variable;

@@ -1,5 +1,6 @@
 //! `rest-temp-plaintext`.
 
+use findings::{Remedy, Severity};
 use server::dialect::encryption::Encrypts;
 use server::switch::is_switched_on;
 
@@ -10,9 +11,8 @@ use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",

@@ -1,5 +1,6 @@
 //! `rest-tmpfile-spill`.
 
+use findings::{Remedy, Severity};
 use server::dialect::encryption::{Encrypts, switches};
 use server::switch::is_switched_on;
 
@@ -11,9 +12,8 @@ use crate::facts::files::{FileFacts, UnlinkedFile};
 use crate::facts::host::{DiskLayer, PathOnDisk, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",

@@ -1,5 +1,7 @@
 //! `rest-undo-plaintext`.
 
+use findings::{Remedy, Severity};
+
 use super::{
     Terms, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
     written_by_mysql_8,
@@ -15,9 +17,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub const CHECK: Check = Check {
     id: "rest-undo-plaintext",

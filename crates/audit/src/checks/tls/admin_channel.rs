@@ -1,5 +1,6 @@
 //! `tls-admin-channel`.
 
+use findings::{Remedy, Severity};
 use server::{Capability, dialect::statement::RELOAD_ADMIN_TLS};
 
 use super::certificates::path_of;
@@ -8,9 +9,8 @@ use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::ADMIN_PORT;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-admin-channel",

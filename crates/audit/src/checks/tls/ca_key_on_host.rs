@@ -1,12 +1,14 @@
 //! `tls-ca-key-on-host`.
 
+use findings::Severity;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::bak::{looked_at, unseen_root};
 use crate::facts::Seen;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

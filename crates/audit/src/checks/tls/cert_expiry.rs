@@ -1,5 +1,6 @@
 //! `tls-cert-expiry`.
 
+use findings::{Remedy, Severity};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -11,9 +12,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::MAIN_PORT;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-expiry",

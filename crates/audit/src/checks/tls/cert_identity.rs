@@ -1,12 +1,12 @@
 //! `tls-cert-identity`.
 
+use findings::{Remedy, Severity};
+
 use super::certificates::{Found, of_server};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-identity",

@@ -1,5 +1,6 @@
 //! `tls-cert-stale`.
 
+use findings::{Remedy, Severity};
 use jiff::Timestamp;
 use pki::Certificate;
 
@@ -14,9 +15,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-stale",

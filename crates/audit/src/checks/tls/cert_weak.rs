@@ -1,5 +1,6 @@
 //! `tls-cert-weak`.
 
+use findings::{Remedy, Severity};
 use pki::Certificate;
 
 use super::certificates::{self, Found, Use, of_server};
@@ -7,10 +8,8 @@ use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::wire::MAIN_PORT;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::policy::Policy;
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-weak",

@@ -1,5 +1,6 @@
 //! `tls-chain-untrusted`.
 
+use findings::{Remedy, Severity};
 use pki::Certificate;
 
 use super::certificates::{describe, named_certificates, path_of};
@@ -8,9 +9,8 @@ use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-chain-untrusted",

@@ -1,5 +1,6 @@
 //! `tls-cipher-weak`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 use server::dialect::setting::reload_tls;
 use server::probe::VersionProbe;
@@ -14,9 +15,8 @@ use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cipher-weak",

@@ -1,5 +1,6 @@
 //! `tls-client-config-weak`.
 
+use findings::Severity;
 use server::{Capability, option_group};
 use server::{option_name, switch::option_is_on};
 
@@ -8,7 +9,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::OptionEntry;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use findings::Severity;
+
 use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,13 +1,14 @@
 //! `tls-disabled`.
 
+use findings::{Remedy, Severity};
+
 use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 use server::Capability;
 use server::dialect::setting::reload_tls;
 

@@ -1,14 +1,15 @@
 //! `tls-key-perms`.
 
+use findings::{Remedy, Severity};
+
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
 use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-key-perms",

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use findings::Severity;
+
 use crate::channel::client::{Connection, connections, networking_off};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {

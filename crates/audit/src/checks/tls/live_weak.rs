@@ -1,12 +1,13 @@
 //! `tls-live-weak`.
 
+use findings::Severity;
 use server::tls::{TlsVersion, suites::is_weak_openssl};
 
 use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -2,6 +2,7 @@
 
 mod certificates;
 
+use findings::Remedy;
 use server::Capability;
 use server::dialect::{setting::reload_tls, statement::RELOAD_ADMIN_TLS};
 use server::probe::{Acceptance, VersionProbe};
@@ -13,7 +14,6 @@ use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
-use crate::remedy::Remedy;
 
 checks! {
     CHECKS:

@@ -1,5 +1,6 @@
 //! `tls-no-13`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 
@@ -9,9 +10,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-no-13",

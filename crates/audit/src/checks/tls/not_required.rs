@@ -1,14 +1,14 @@
 //! `tls-not-required`.
 
+use findings::{Remedy, Severity};
+
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::MAIN_PORT;
-use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-not-required",

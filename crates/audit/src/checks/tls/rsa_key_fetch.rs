@@ -1,5 +1,6 @@
 //! `tls-rsa-key-fetch`.
 
+use findings::Severity;
 use server::Capability;
 use server::{option_name, switch::option_is_on};
 
@@ -7,7 +8,7 @@ use crate::channel::replica::channels;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::host::OptionEntry;
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {

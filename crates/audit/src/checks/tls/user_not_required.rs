@@ -1,12 +1,14 @@
 //! `tls-user-not-required`.
 
+use findings::Severity;
+
 use super::require;
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::auth::{from_here_only, logins};
 use crate::facts::Seen;
 use crate::facts::sql::Account;
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {

@@ -1,5 +1,6 @@
 //! `tls-version-old`.
 
+use findings::{Remedy, Severity};
 use server::Capability;
 use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 
@@ -11,9 +12,8 @@ use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Grade, Severity};
+use crate::finding::Grade;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-version-old",

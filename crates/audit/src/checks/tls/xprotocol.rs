@@ -1,5 +1,6 @@
 //! `tls-xprotocol`.
 
+use findings::{Remedy, Severity};
 use server::{Capability, DEFAULT_X_PORT, is_any_address};
 
 use crate::channel::client::{networking_off, seen_at};
@@ -7,9 +8,8 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::X_PORT;
 use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade, Severity};
+use crate::finding::{Evidence, Grade};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
-use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::binlog::FIRST_EVENT;
+use innodb::binlog::FIRST_EVENT;
 use innodb::binlog::MAGIC_CLEAR;
 use replication::status::ChannelStatus;
 use server::{

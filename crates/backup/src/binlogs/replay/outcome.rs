@@ -27,14 +27,14 @@ fn has(gtids: &str, gtid: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use archive::binlog::BinlogPosition;
+    use innodb::binlog::LogPosition;
 
     use super::*;
     use crate::binlogs::Transaction;
 
     fn reach(last: &str, next: &str) -> Reach {
         let transaction = |gtid: &str| Transaction { gtid: gtid.to_owned(), ..Transaction::default() };
-        let end = BinlogPosition { file: "binlog.000001".to_owned(), offset: 8 };
+        let end = LogPosition { file: "binlog.000001".to_owned(), offset: 8 };
         Reach { last: Some(transaction(last)), next: Some(transaction(next)), transactions: 1, end }
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use archive::binlog::{BinlogPosition, FIRST_EVENT};
 use binlog::{Body, EventHeader, Fault, HEADER_BYTES, Limits, LogFile, replica};
 use files::ReadAt;
+use innodb::binlog::{FIRST_EVENT, LogPosition};
 use verify::Keys;
 
 use crate::{Error, binlogs::transaction::is_of_log, prove::binary_log};
@@ -13,19 +13,19 @@ use crate::{Error, binlogs::transaction::is_of_log, prove::binary_log};
 ///
 /// # Errors
 /// [`Error::Unreachable`] if it has no binary log, or if that is damaged.
-pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<BinlogPosition, Error> {
+pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<LogPosition, Error> {
     let found = binary_log::find(datadir)?
         .ok_or_else(|| Error::unreachable("the backup knows no position, and has no binary log in its directory"))?;
     let path = datadir.join(&found.newest);
     let reader = files::Reader::open(&path).map_err(Error::io(&path, "cannot be read"))?;
     let end = end_of(&found.newest, &reader, keys)?;
-    Ok(BinlogPosition { file: found.newest, offset: end })
+    Ok(LogPosition { file: found.newest, offset: end })
 }
 
 /// Behind the last whole transaction of a log. One that is cut off is removed by the server's recovery.
 fn end_of(name: &str, reader: &impl ReadAt, keys: &Keys) -> Result<u64, Error> {
     let mut log = LogFile::open(reader, keys, Limits::default())?;
-    let start = replica::Start::Position(replica::LogPosition { file: name.to_owned(), position: FIRST_EVENT });
+    let start = replica::Start::Position(LogPosition { file: name.to_owned(), offset: FIRST_EVENT });
     let mut progress = replica::Progress::new(&start);
     let mut end = FIRST_EVENT;
     loop {

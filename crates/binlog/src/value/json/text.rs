@@ -2,7 +2,7 @@
 //!
 //! Source: `wrapper_to_string` in `json_dom.cc` of MySQL.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use data_encoding::BASE64;
 
 use super::{
     document::{Container, MAX_DEPTH, Node, WHAT, WholeDoubles},
@@ -180,7 +180,7 @@ fn time(bytes: &[u8]) -> Result<Time, Fault> {
 fn in_lines(bytes: &[u8]) -> String {
     /// Bytes of a line of 76 characters.
     const LINE_BYTES: usize = 57;
-    let lines: Vec<String> = bytes.chunks(LINE_BYTES).map(|line| STANDARD.encode(line)).collect();
+    let lines: Vec<String> = bytes.chunks(LINE_BYTES).map(|line| BASE64.encode(line)).collect();
     lines.join("\n")
 }
 

@@ -50,6 +50,6 @@ mod tests {
             definer: "root@localhost".to_owned(),
         };
         let facts = with_tables(|tables| tables.source.code = vec![trigger("a"), trigger("b")]);
-        finds(&CHECK, &facts, Severity::Tell, "source: 2 triggers: not yet");
+        finds(&CHECK, &facts, Effect::Tell, "source: 2 triggers: not yet");
     }
 }

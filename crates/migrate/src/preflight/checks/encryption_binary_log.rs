@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn a_clear_log_of_encrypted_tables_is_refused() {
         let mut facts = with(Side::Target, "binlog_encryption", "OFF");
-        finds(&CHECK, &facts, Severity::Block, "in clear");
+        finds(&CHECK, &facts, Effect::Block, "in clear");
         facts.target.variables.insert("log_bin".to_owned(), "OFF".to_owned());
         assert_eq!(found(&CHECK, &facts), []);
     }

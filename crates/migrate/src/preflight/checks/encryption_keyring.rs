@@ -32,8 +32,8 @@ mod tests {
 
     #[test]
     fn a_target_that_cannot_encrypt_is_refused() {
-        finds(&CHECK, &with_tables(|tables| tables.target_keyring = Some(false)), Severity::Block, "no active keyring");
-        finds(&CHECK, &with_tables(|tables| tables.target_keyring = None), Severity::Block, "nothing says");
+        finds(&CHECK, &with_tables(|tables| tables.target_keyring = Some(false)), Effect::Block, "no active keyring");
+        finds(&CHECK, &with_tables(|tables| tables.target_keyring = None), Effect::Block, "nothing says");
         let mut clear = with_tables(|tables| {
             tables.target_keyring = Some(false);
             tables.source.tables.iter_mut().for_each(|table| table.encrypted = false);

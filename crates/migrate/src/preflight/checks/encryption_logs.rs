@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_target_that_encrypts_less_is_refused() {
         let facts = with(Side::Target, "innodb_redo_log_encrypt", "OFF");
-        finds(&CHECK, &facts, Severity::Block, "the redo log is not encrypted");
+        finds(&CHECK, &facts, Effect::Block, "the redo log is not encrypted");
         assert_eq!(found(&CHECK, &with(Side::Source, "innodb_redo_log_encrypt", "OFF")), []);
     }
 }

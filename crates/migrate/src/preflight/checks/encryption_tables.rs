@@ -37,6 +37,6 @@ mod tests {
         let facts = with_tables(|tables| {
             tables.source.tables.iter_mut().for_each(|table| table.engine = "Aria".to_owned());
         });
-        finds(&CHECK, &facts, Severity::Block, "shop.orders: it is encrypted at the source");
+        finds(&CHECK, &facts, Effect::Block, "shop.orders: it is encrypted at the source");
     }
 }

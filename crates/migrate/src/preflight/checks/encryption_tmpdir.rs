@@ -30,6 +30,6 @@ mod tests {
     #[test]
     fn the_slower_order_is_told() {
         let facts = with_tables(|tables| tables.source.tables.iter_mut().for_each(|table| table.bytes = 11 << 30));
-        finds(&CHECK, &facts, Severity::Tell, "indexes are created before the rows");
+        finds(&CHECK, &facts, Effect::Tell, "indexes are created before the rows");
     }
 }

@@ -27,6 +27,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use findings::Action;
     use server::Grants;
 
     use super::*;
@@ -40,7 +41,7 @@ mod tests {
         let statements: Vec<String> = judge(&facts)
             .into_iter()
             .map(|finding| match finding.remedy {
-                Some(Remedy::Statement { text, .. }) if finding.unknown => text,
+                Some(Remedy { action: Action::Statement { sql }, .. }) if finding.unknown => sql,
                 other => panic!("{other:?}"),
             })
             .collect();

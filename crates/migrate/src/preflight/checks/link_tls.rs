@@ -38,11 +38,11 @@ mod tests {
         let suite = String::new();
         facts.target.link.transport =
             Transport::Tls { version: TlsVersion::Tls12, suite, verified: Verification::Identity };
-        finds(&CHECK, &facts, Severity::Block, "target: the link uses TLSv1.2");
+        finds(&CHECK, &facts, Effect::Block, "target: the link uses TLSv1.2");
         facts.request.min_tls = TlsVersion::Tls12;
         assert_eq!(found(&CHECK, &facts), []);
         facts.source.link.transport = Transport::Clear;
-        finds(&CHECK, &facts, Severity::Block, "source: the link is not encrypted");
+        finds(&CHECK, &facts, Effect::Block, "source: the link is not encrypted");
         facts.source.link.transport = Transport::Socket;
         assert_eq!(found(&CHECK, &facts), []);
     }

@@ -35,8 +35,8 @@ mod tests {
         let mut facts = facts();
         let suite = String::new();
         facts.source.link.transport = Transport::Tls { version: TlsVersion::Tls13, suite, verified: Verification::No };
-        finds(&CHECK, &facts, Severity::Block, "source: its certificate is not verified");
+        finds(&CHECK, &facts, Effect::Block, "source: its certificate is not verified");
         facts.request.unverified_source = true;
-        finds(&CHECK, &facts, Severity::Ask, "source: its certificate is not verified");
+        finds(&CHECK, &facts, Effect::Ask, "source: its certificate is not verified");
     }
 }

@@ -25,6 +25,6 @@ mod tests {
     #[test]
     fn filters_are_refused() {
         let facts = with_tables(|tables| tables.log_filters = vec![("binlog-ignore-db".to_owned(), "shop".to_owned())]);
-        finds(&CHECK, &facts, Severity::Block, "binlog-ignore-db is shop");
+        finds(&CHECK, &facts, Effect::Block, "binlog-ignore-db is shop");
     }
 }

@@ -28,6 +28,6 @@ mod tests {
 
     #[test]
     fn a_source_without_gtids_is_told() {
-        finds(&CHECK, &with(Side::Source, "gtid_mode", "OFF"), Severity::Tell, "gtid_mode is OFF");
+        finds(&CHECK, &with(Side::Source, "gtid_mode", "OFF"), Effect::Tell, "gtid_mode is OFF");
     }
 }

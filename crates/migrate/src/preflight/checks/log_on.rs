@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn a_source_without_log_is_refused() {
-        finds(&CHECK, &with(Side::Source, "log_bin", "OFF"), Severity::Block, "no binary log");
-        finds(&CHECK, &with(Side::Source, "server_id", "0"), Severity::Block, "server_id 0");
+        finds(&CHECK, &with(Side::Source, "log_bin", "OFF"), Effect::Block, "no binary log");
+        finds(&CHECK, &with(Side::Source, "server_id", "0"), Effect::Block, "server_id 0");
     }
 }

@@ -30,7 +30,7 @@ mod tests {
         let mut facts = with(Side::Source, "binlog_order_commits", "OFF");
         assert_eq!(found(&CHECK, &facts), []);
         facts.source.variables.insert("gtid_mode".to_owned(), "OFF".to_owned());
-        finds(&CHECK, &facts, Severity::Block, "binlog_order_commits is OFF");
+        finds(&CHECK, &facts, Effect::Block, "binlog_order_commits is OFF");
         facts.source.variables.insert("binlog_order_commits".to_owned(), "ON".to_owned());
         assert_eq!(found(&CHECK, &facts), []);
     }

@@ -25,6 +25,6 @@ mod tests {
 
     #[test]
     fn prepared_transactions_are_refused() {
-        finds(&CHECK, &with_tables(|tables| tables.prepared = 2), Severity::Block, "2 prepared transactions");
+        finds(&CHECK, &with_tables(|tables| tables.prepared = 2), Effect::Block, "2 prepared transactions");
     }
 }

@@ -31,6 +31,6 @@ mod tests {
         let mut facts = with(Side::Source, "log_replica_updates", "OFF");
         assert_eq!(found(&CHECK, &facts), []);
         facts.tables.as_mut().unwrap().source_replicates = true;
-        finds(&CHECK, &facts, Severity::Block, "log_replica_updates is OFF");
+        finds(&CHECK, &facts, Effect::Block, "log_replica_updates is OFF");
     }
 }

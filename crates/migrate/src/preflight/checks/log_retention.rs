@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_short_retention_is_told() {
-        finds(&CHECK, &with(Side::Source, "binlog_expire_logs_seconds", "3600"), Severity::Tell, "3600 s");
+        finds(&CHECK, &with(Side::Source, "binlog_expire_logs_seconds", "3600"), Effect::Tell, "3600 s");
         assert_eq!(found(&CHECK, &with(Side::Source, "binlog_expire_logs_seconds", "0")), []);
     }
 }

@@ -25,17 +25,21 @@ fn judge(facts: &Facts) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use findings::Action;
     use server::{ServerVersion, VersionHints};
 
     use super::*;
-    use crate::preflight::testing::{finds, with};
+    use crate::preflight::{
+        Remedy,
+        testing::{finds, with},
+    };
 
     #[test]
     fn statements_and_parts_of_rows_are_refused() {
         for (name, value) in
             [("binlog_format", "MIXED"), ("binlog_row_image", "MINIMAL"), ("binlog_row_value_options", "PARTIAL_JSON")]
         {
-            finds(&CHECK, &with(Side::Source, name, value), Severity::Block, value);
+            finds(&CHECK, &with(Side::Source, name, value), Effect::Block, value);
         }
     }
 
@@ -45,6 +49,6 @@ mod tests {
         facts.source.identity.version = ServerVersion::parse("5.7.22", VersionHints::default()).unwrap();
         let [finding] = judge(&facts).try_into().unwrap();
         let text = "SET GLOBAL binlog_format = 'ROW' at the source, and binlog_format = ROW in its option file";
-        assert_eq!(finding.remedy, Some(crate::preflight::Remedy::Advice { text: text.to_owned() }));
+        assert_eq!(finding.remedy, Some(Remedy { action: Action::Advice { text: text.to_owned() }, side: None }));
     }
 }

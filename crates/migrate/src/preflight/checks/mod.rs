@@ -89,7 +89,7 @@ mod prelude {
     pub(super) use server::quote;
 
     #[cfg(test)]
-    pub(super) use crate::preflight::Severity;
+    pub(super) use crate::preflight::Effect;
     pub(super) use crate::{
         Side,
         catalog::Table,

@@ -45,11 +45,11 @@ mod tests {
     fn other_pairs_are_named() {
         assert_eq!(found(&CHECK, &pair("8.0.36", "9.7.4", "")), []);
         let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
-        finds(&CHECK, &mariadb, Severity::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
+        finds(&CHECK, &mariadb, Effect::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
         assert_eq!(found(&CHECK, &pair("5.7.22", "8.0.33", "")), []);
-        finds(&CHECK, &pair("5.7.21", "9.7.4", ""), Severity::Block, "not yet");
-        finds(&CHECK, &pair("5.7.22", "5.7.44", ""), Severity::Block, "not yet");
-        finds(&CHECK, &pair("9.7.4", "8.0.36", ""), Severity::Block, "older series");
-        finds(&CHECK, &pair("8.0.36", "8.0.36", "Percona Server (GPL)"), Severity::Block, "not yet");
+        finds(&CHECK, &pair("5.7.21", "9.7.4", ""), Effect::Block, "not yet");
+        finds(&CHECK, &pair("5.7.22", "5.7.44", ""), Effect::Block, "not yet");
+        finds(&CHECK, &pair("9.7.4", "8.0.36", ""), Effect::Block, "older series");
+        finds(&CHECK, &pair("8.0.36", "8.0.36", "Percona Server (GPL)"), Effect::Block, "not yet");
     }
 }

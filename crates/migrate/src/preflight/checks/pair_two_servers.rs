@@ -25,6 +25,6 @@ mod tests {
     fn a_server_is_not_migrated_into_itself() {
         let mut facts = facts();
         facts.target.identity.server_uuid.clone_from(&facts.source.identity.server_uuid);
-        finds(&CHECK, &facts, Severity::Block, "same server as source.example:3306");
+        finds(&CHECK, &facts, Effect::Block, "same server as source.example:3306");
     }
 }

@@ -66,8 +66,8 @@ mod tests {
 
     #[test]
     fn other_settings_are_told() {
-        finds(&CHECK, &with(Side::Source, "sql_mode", "ANSI"), Severity::Tell, "sql_mode is '', and 'ANSI'");
+        finds(&CHECK, &with(Side::Source, "sql_mode", "ANSI"), Effect::Tell, "sql_mode is '', and 'ANSI'");
         let old = with(Side::Source, "sql_mode", "NO_ZERO_DATE,NO_AUTO_CREATE_USER");
-        finds(&CHECK, &old, Severity::Tell, "and 'NO_ZERO_DATE' at the source");
+        finds(&CHECK, &old, Effect::Tell, "and 'NO_ZERO_DATE' at the source");
     }
 }

@@ -35,8 +35,8 @@ mod tests {
             with_tables(|tables| tables.source.tables.iter_mut().for_each(|table| table.columns.push(column.clone())))
         };
         let generated = with(crate::catalog::Column { generated: true, ..column("vat") });
-        finds(&CHECK, &generated, Severity::Tell, "1 generated");
+        finds(&CHECK, &generated, Effect::Tell, "1 generated");
         let invisible = with(crate::catalog::Column { invisible: true, ..column("hidden") });
-        finds(&CHECK, &invisible, Severity::Tell, "1 invisible");
+        finds(&CHECK, &invisible, Effect::Tell, "1 invisible");
     }
 }

@@ -26,6 +26,6 @@ mod tests {
         let facts = with_tables(|tables| {
             tables.source.tables.iter_mut().for_each(|table| table.engine = "MyISAM".to_owned());
         });
-        finds(&CHECK, &facts, Severity::Block, "shop.orders: its engine is MyISAM");
+        finds(&CHECK, &facts, Effect::Block, "shop.orders: its engine is MyISAM");
     }
 }

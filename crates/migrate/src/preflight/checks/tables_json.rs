@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn what_text_cannot_hold_is_refused() {
-        finds(&CHECK, &having(JsonScalars::Found("DECIMAL".to_owned())), Severity::Block, "column doc has a DECIMAL");
-        finds(&CHECK, &having(JsonScalars::Unknown), Severity::Ask, "column doc was not read in time");
-        finds(&CHECK, &having(JsonScalars::NotListed), Severity::Ask, "column doc cannot be searched");
+        finds(&CHECK, &having(JsonScalars::Found("DECIMAL".to_owned())), Effect::Block, "column doc has a DECIMAL");
+        finds(&CHECK, &having(JsonScalars::Unknown), Effect::Ask, "column doc was not read in time");
+        finds(&CHECK, &having(JsonScalars::NotListed), Effect::Ask, "column doc cannot be searched");
     }
 }

@@ -36,6 +36,6 @@ mod tests {
         let mut facts = with_tables(|tables| tables.source.tables[0].columns.push(json));
         assert_eq!(found(&CHECK, &facts), []);
         facts.tables.as_mut().unwrap().target_rounds_json = true;
-        finds(&CHECK, &facts, Severity::Ask, "numbers with a fraction");
+        finds(&CHECK, &facts, Effect::Ask, "numbers with a fraction");
     }
 }

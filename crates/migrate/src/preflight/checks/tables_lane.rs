@@ -37,9 +37,9 @@ mod tests {
         let opaque = with_tables(|tables| {
             tables.source.tables.iter_mut().for_each(|table| table.identity.as_mut().unwrap().comparable = false);
         });
-        finds(&CHECK, &opaque, Severity::Block, "shop.orders: only the server can compare its key (method touch)");
+        finds(&CHECK, &opaque, Effect::Block, "shop.orders: only the server can compare its key (method touch)");
         let keyless = with_tables(|tables| tables.source.tables.iter_mut().for_each(|table| table.identity = None));
-        finds(&CHECK, &keyless, Severity::Block, "shop.orders: it has no key");
+        finds(&CHECK, &keyless, Effect::Block, "shop.orders: it has no key");
     }
 
     #[test]

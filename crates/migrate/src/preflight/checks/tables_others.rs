@@ -26,6 +26,6 @@ mod tests {
     fn sequences_are_refused() {
         let sequence = ("SEQUENCE".to_owned(), ("shop".to_owned(), "numbers".to_owned()));
         let facts = with_tables(|tables| tables.source.others = vec![sequence]);
-        finds(&CHECK, &facts, Severity::Block, "shop.numbers: a sequence is not yet supported");
+        finds(&CHECK, &facts, Effect::Block, "shop.numbers: a sequence is not yet supported");
     }
 }

@@ -29,6 +29,6 @@ mod tests {
     #[test]
     fn a_parent_that_is_left_out_is_named() {
         let facts = with_tables(|tables| tables.source.foreign_keys = vec![cascade("orders", "customers")]);
-        finds(&CHECK, &facts, Severity::Block, "references shop.customers");
+        finds(&CHECK, &facts, Effect::Block, "references shop.customers");
     }
 }

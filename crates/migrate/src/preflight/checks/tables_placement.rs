@@ -32,8 +32,8 @@ mod tests {
 
     #[test]
     fn places_are_refused() {
-        finds(&CHECK, &placed("/*!50100 TABLESPACE `ts` */"), Severity::Block, "tablespace ts");
-        finds(&CHECK, &placed("DATA DIRECTORY='/srv/'"), Severity::Block, "directory /srv/");
+        finds(&CHECK, &placed("/*!50100 TABLESPACE `ts` */"), Effect::Block, "tablespace ts");
+        finds(&CHECK, &placed("DATA DIRECTORY='/srv/'"), Effect::Block, "directory /srv/");
         assert_eq!(found(&CHECK, &placed("/*!50100 TABLESPACE `innodb_file_per_table` */")), []);
         assert_eq!(found(&CHECK, &placed("")), []);
     }

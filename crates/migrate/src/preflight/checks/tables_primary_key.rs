@@ -35,6 +35,6 @@ mod tests {
         for table in &mut facts.tables.as_mut().unwrap().source.tables {
             table.identity.as_mut().unwrap().index = "whole".to_owned();
         }
-        finds(&CHECK, &facts, Severity::Block, "shop.orders: it has no primary key");
+        finds(&CHECK, &facts, Effect::Block, "shop.orders: it has no primary key");
     }
 }

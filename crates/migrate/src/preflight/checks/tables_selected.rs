@@ -29,7 +29,7 @@ mod tests {
     fn what_does_not_exist_is_named() {
         let mut named = facts();
         named.request.filter.schemas = vec!["shop".to_owned(), "shpo".to_owned()];
-        finds(&CHECK, &named, Severity::Block, "shpo: the source has no such schema");
-        finds(&CHECK, &with_tables(|tables| tables.source.tables.clear()), Severity::Block, "no tables");
+        finds(&CHECK, &named, Effect::Block, "shpo: the source has no such schema");
+        finds(&CHECK, &with_tables(|tables| tables.source.tables.clear()), Effect::Block, "no tables");
     }
 }

@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn tables_of_the_same_name_are_refused() {
         let facts = with_tables(|tables| tables.target.tables = vec![table("orders"), table("other")]);
-        finds(&CHECK, &facts, Severity::Block, "shop.orders: the target has a table");
+        finds(&CHECK, &facts, Effect::Block, "shop.orders: the target has a table");
         assert_eq!(found(&CHECK, &with_tables(|tables| tables.target.tables = vec![table("other")])), []);
     }
 }

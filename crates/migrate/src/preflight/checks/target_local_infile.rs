@@ -27,6 +27,6 @@ mod tests {
 
     #[test]
     fn a_target_that_refuses_rows_is_refused() {
-        finds(&CHECK, &with(Side::Target, "local_infile", "OFF"), Severity::Block, "local_infile is OFF");
+        finds(&CHECK, &with(Side::Target, "local_infile", "OFF"), Effect::Block, "local_infile is OFF");
     }
 }

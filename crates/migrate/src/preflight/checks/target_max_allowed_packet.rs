@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn a_smaller_limit_is_refused() {
-        finds(&CHECK, &with(Side::Target, "max_allowed_packet", "1048576"), Severity::Block, "is 1048576");
+        finds(&CHECK, &with(Side::Target, "max_allowed_packet", "1048576"), Effect::Block, "is 1048576");
         assert_eq!(found(&CHECK, &with(Side::Source, "max_allowed_packet", "1048576")), []);
     }
 }

@@ -26,6 +26,6 @@ mod tests {
 
     #[test]
     fn another_treatment_is_refused() {
-        finds(&CHECK, &with(Side::Target, "lower_case_table_names", "1"), Severity::Block, "is 1, and 0");
+        finds(&CHECK, &with(Side::Target, "lower_case_table_names", "1"), Effect::Block, "is 1, and 0");
     }
 }

@@ -24,6 +24,6 @@ mod tests {
 
     #[test]
     fn a_replica_is_refused() {
-        finds(&CHECK, &with_tables(|tables| tables.target_replicates = true), Severity::Block, "another server");
+        finds(&CHECK, &with_tables(|tables| tables.target_replicates = true), Effect::Block, "another server");
     }
 }

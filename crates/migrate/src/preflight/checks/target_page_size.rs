@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn smaller_pages_are_refused() {
-        finds(&CHECK, &with(Side::Target, "innodb_page_size", "4096"), Severity::Block, "4096");
+        finds(&CHECK, &with(Side::Target, "innodb_page_size", "4096"), Effect::Block, "4096");
         assert_eq!(found(&CHECK, &with(Side::Target, "innodb_page_size", "65536")), []);
     }
 }

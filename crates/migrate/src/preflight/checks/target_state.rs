@@ -25,6 +25,6 @@ mod tests {
 
     #[test]
     fn a_second_migration_is_refused() {
-        finds(&CHECK, &with_tables(|tables| tables.state_exists = true), Severity::Block, "_sealant");
+        finds(&CHECK, &with_tables(|tables| tables.state_exists = true), Effect::Block, "_sealant");
     }
 }

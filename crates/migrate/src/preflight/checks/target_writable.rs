@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn a_read_only_target_is_refused() {
         for name in ["read_only", "super_read_only", "innodb_read_only"] {
-            finds(&CHECK, &with(Side::Target, name, "ON"), Severity::Block, name);
+            finds(&CHECK, &with(Side::Target, name, "ON"), Effect::Block, name);
         }
     }
 }

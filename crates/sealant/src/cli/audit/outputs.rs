@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ::audit::finding::Severity;
 use ::audit::outcome::Outcome;
 use clap::{Args, ValueEnum};
+use findings::Severity;
 use report::{Format, RenderOptions, write_fixes, write_waivers};
 
 use crate::output::file;

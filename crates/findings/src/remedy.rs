@@ -1,8 +1,8 @@
-//! Remedies of findings, in steps that programs can distinguish: statements, shell commands, lines of an option file, a
-//! restart, and advice for the administrator.
+//! Remedies of findings, in steps that programs can distinguish: statements, shell commands, options, lines of an option
+//! file, a restart, and advice for the administrator.
 //!
-//! Checks build a [`Remedy`]; a finding contains [`Step`]s. Both have the same text, which is the `remediation` of the
-//! JSON output.
+//! A check builds a [`Remedy`]; a finding of `audit` contains its [`Step`]s, one of `migrate` a single [`Action`]. A
+//! remedy and its steps have the same text.
 
 use std::fmt;
 
@@ -50,6 +50,11 @@ pub enum Action {
     Command {
         /// The command.
         shell: String,
+    },
+    /// An option of the command that reported the finding.
+    Option {
+        /// The option, with a placeholder for its value: `--source-tls-ca FILE`.
+        option: String,
     },
     /// Lines for the server's option file.
     OptionFile {
@@ -211,7 +216,7 @@ impl Step {
     /// Whether it can be pasted into a shell or client.
     #[must_use]
     pub const fn is_command(&self) -> bool {
-        !matches!(self.action, Action::Advice { .. } | Action::Note { .. })
+        !matches!(self.action, Action::Option { .. } | Action::Advice { .. } | Action::Note { .. })
     }
 }
 
@@ -220,11 +225,19 @@ impl fmt::Display for Step {
         if let Some(condition) = &self.once {
             write!(f, "once {condition}: ")?;
         }
-        match &self.action {
-            Action::Statement { sql: text } | Action::Command { shell: text } => f.write_str(text),
-            Action::Advice { text } | Action::Note { text } => f.write_str(text),
-            Action::OptionFile { group, lines } => write!(f, "{} under [{group}] of the option file", listed(lines)),
-            Action::Restart => f.write_str("restart"),
+        self.action.fmt(f)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Statement { sql: text } | Self::Command { shell: text } | Self::Option { option: text } => {
+                f.write_str(text)
+            }
+            Self::Advice { text } | Self::Note { text } => f.write_str(text),
+            Self::OptionFile { group, lines } => write!(f, "{} under [{group}] of the option file", listed(lines)),
+            Self::Restart => f.write_str("restart"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 /// `UUID:SEQNO` and, in MariaDB, a domain id. It is validated because it is passed on in the
 /// server's protocol unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct GaleraState {
     /// `UUID:SEQNO` as text.
     state: String,
     domain: Option<u32>,
@@ -13,7 +13,7 @@ pub struct Position {
 
 const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
-impl Position {
+impl GaleraState {
     /// Parses `UUID:SEQNO` or `UUID:SEQNO DOMAIN`; `None` if the text has another form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -34,7 +34,7 @@ impl Position {
     }
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for GaleraState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.state)?;
         self.domain.map_or(Ok(()), |domain| write!(f, " {domain}"))
@@ -49,7 +49,7 @@ mod tests {
     fn other_texts_are_no_positions() {
         const UUID: &str = "1b2f8a4e-c0de-11f0-9c2d-0242ac120002";
         for good in [format!("{UUID}:514"), format!("{UUID}:-1 0"), format!("{UUID}:9223372036854775807 4294967295")] {
-            assert_eq!(Position::parse(&format!(" {good}\n")).unwrap().to_string(), good);
+            assert_eq!(GaleraState::parse(&format!(" {good}\n")).unwrap().to_string(), good);
         }
         let bad = [
             String::new(),
@@ -63,7 +63,7 @@ mod tests {
             format!("{}:5", UUID.replace('-', "")),
         ];
         for bad in bad {
-            assert_eq!(Position::parse(&bad), None, "{bad}");
+            assert_eq!(GaleraState::parse(&bad), None, "{bad}");
         }
     }
 }
