@@ -13,7 +13,7 @@ use server::{
     dialect::{
         innodb::{Dictionary, dictionary},
         key_store::{ActiveKeyStore, PLUGIN_QUERY},
-        statement::replica_status,
+        statement::{replica_status, show_variable},
     },
     switch,
 };
@@ -157,7 +157,7 @@ impl<'l> Session<'l> {
     /// # Errors
     /// [`Error::Server`].
     pub(crate) fn variable(&mut self, name: &str) -> Result<Option<String>, Error> {
-        let rows = self.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
+        let rows = self.query(&show_variable(name))?;
         Ok(rows.value(0, "Value").filter(|value| !value.is_empty()).map(str::to_owned))
     }
 

@@ -23,6 +23,7 @@ mod mysql;
 mod percona;
 pub mod setting;
 pub mod statement;
+pub mod variable;
 
 /// Statements that give an account what an audit needs at least, in the syntax of `GRANT`. Queries that [`Query::needs`]
 /// more see less than everything, which their readers report as unknown.

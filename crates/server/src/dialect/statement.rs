@@ -75,6 +75,39 @@ pub fn show_variables(names: &[&str]) -> String {
     format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "))
 }
 
+/// Shows one global variable: `Variable_name`, `Value`. The result is empty if the server has none of this name.
+#[must_use]
+pub fn show_variable(name: &str) -> String {
+    format!("SHOW GLOBAL VARIABLES LIKE '{name}'")
+}
+
+/// Deletes all binary logs that are older than this one.
+#[must_use]
+pub fn purge_binary_logs(first_kept: &str) -> String {
+    format!("PURGE BINARY LOGS TO {}", quote::text_in_any_mode(first_kept))
+}
+
+/// Makes TLS (`SSL`) or a client certificate (`X509`) a condition for an account, whose name is quoted.
+#[must_use]
+pub fn require_tls(version: &ServerVersion, account: &str, condition: &str) -> String {
+    if version.can(Capability::AlterUser) {
+        format!("ALTER USER {account} REQUIRE {condition}")
+    } else {
+        format!("GRANT USAGE ON *.* TO {account} REQUIRE {condition}")
+    }
+}
+
+/// Gives an account, whose name is quoted, another password.
+#[must_use]
+pub fn set_password(version: &ServerVersion, account: &str, password: &str) -> String {
+    let password = quote::text(password);
+    if version.can(Capability::AlterUser) {
+        format!("ALTER USER {account} IDENTIFIED BY {password}")
+    } else {
+        format!("SET PASSWORD FOR {account} = PASSWORD({password})")
+    }
+}
+
 /// The column of [`replica_status`] with the name of the channel.
 #[must_use]
 pub fn channel_column(version: &ServerVersion) -> &'static str {
@@ -135,6 +168,22 @@ mod tests {
         assert_eq!(replica_status(&version("9.7.4")), "SHOW REPLICA STATUS");
         assert_eq!(replica_status(&version("8.0.21")), "SHOW SLAVE STATUS");
         assert_eq!(replica_status(&version("10.11.19-MariaDB")), "SHOW ALL SLAVES STATUS");
+    }
+
+    #[test]
+    fn accounts_of_old_servers_are_changed_by_other_statements() {
+        let both =
+            |text| (require_tls(&version(text), "'a'@'b'", "SSL"), set_password(&version(text), "'a'@'b'", "c'd"));
+        let (tls, password) = both("9.7.4");
+        assert_eq!(
+            (tls.as_str(), password.as_str()),
+            ("ALTER USER 'a'@'b' REQUIRE SSL", "ALTER USER 'a'@'b' IDENTIFIED BY 'c''d'")
+        );
+        let (tls, password) = both("5.6.51");
+        assert_eq!(
+            (tls.as_str(), password.as_str()),
+            ("GRANT USAGE ON *.* TO 'a'@'b' REQUIRE SSL", "SET PASSWORD FOR 'a'@'b' = PASSWORD('c''d')")
+        );
     }
 
     #[test]
