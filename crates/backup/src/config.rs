@@ -117,6 +117,14 @@ pub enum PageStorage {
     AsIs,
 }
 
+impl PageStorage {
+    /// Whether pages are decrypted.
+    #[must_use]
+    pub fn are_opened(self) -> bool {
+        self == Self::Open
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {

@@ -50,7 +50,7 @@ pub struct RunReport<'r> {
     stood_still_ms: f64,
     lock_ms: Option<f64>,
     ddl_waited_ms: Option<f64>,
-    limited_by: run::Limit,
+    limited_by: run::Bottleneck,
     phases: RunPhases,
     seconds: f64,
 }

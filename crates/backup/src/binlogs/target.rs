@@ -6,10 +6,10 @@ use agefile::Identity;
 use archive::{binlog::BinlogPosition, names::Number};
 use innodb::server_file::log_order;
 use jiff::Timestamp;
-use replication::gtid::{mariadb, mysql};
 
 use super::{
     events::Range,
+    gtids,
     history::History,
     transaction::{Scanner, Transaction},
 };
@@ -97,7 +97,7 @@ impl Target {
             Until::Position(position) if order(&self.from) > order(position) => {
                 Err(self.newer(format!("it ends at {}:{}", self.from.file, self.from.offset)))
             }
-            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if has_gtid(&self.gtid, gtid) => {
+            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if gtids::contains(&self.gtid, gtid) => {
                 Err(self.newer(format!("it has {gtid}")))
             }
             _ => Ok(()),
@@ -222,14 +222,6 @@ fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && one.eq_ignore_ascii_case(other)
 }
 
-/// Whether a transaction is among those of a position of MySQL or MariaDB. What cannot be parsed is not.
-fn has_gtid(position: &str, gtid: &str) -> bool {
-    let in_set =
-        |set: mysql::GtidSet| gtid.parse::<mysql::GtidSet>().is_ok_and(|one| !one.is_empty() && one.is_subset_of(&set));
-    let in_domain = |last: mariadb::GtidPosition| gtid.parse().is_ok_and(|one| last.includes(one));
-    position.parse().is_ok_and(in_set) || position.parse().is_ok_and(in_domain)
-}
-
 /// Sort key of positions.
 fn order(position: &BinlogPosition) -> ((usize, &str), u64) {
     (log_order(&position.file), position.offset)
@@ -286,19 +278,6 @@ mod tests {
     fn a_transaction_of_the_future_does_not_end_the_search_unseen() {
         let error = searched(20, &[10, 4_000_000_000, 11, 12, 13, 30]).unwrap_err().to_string();
         assert!(error.contains("0-1-1") && error.contains("followed by earlier ones"), "{error}");
-    }
-
-    #[test]
-    fn gtids_of_a_backup_are_those_of_its_position() {
-        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
-        let mysql = format!("{UUID}:1-5:8,{UUID}:red:1-3");
-        let has = |gtid: &str| has_gtid(&mysql, gtid);
-        assert!(
-            has(&format!("{UUID}:5")) && has(&format!("{}:8", UUID.to_uppercase())) && has(&format!("{UUID}:red:3"))
-        );
-        assert!(!has(&format!("{UUID}:6")) && !has(&format!("{UUID}:blue:1")) && !has("") && !has("x"));
-        assert!(has_gtid("0-1-9,3-2-4", "0-7-9") && has_gtid("0-1-9,3-2-4", "3-2-1"));
-        assert!(!has_gtid("0-1-9", "0-1-10") && !has_gtid("0-1-9", "1-1-1") && !has_gtid("", "0-1-1"));
     }
 
     #[test]

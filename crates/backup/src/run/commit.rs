@@ -25,8 +25,8 @@ use verify::Keys;
 use super::{
     Phases, RunProgress, Source,
     files::Files,
-    judgement::Judged,
     packs::{Packs, Parts, StoredPacks},
+    page_proofs::PageProofs,
 };
 use crate::{
     Config, Error, Repository,
@@ -57,7 +57,7 @@ pub(super) struct Commit<'c> {
 
 /// Results that go into the receipt.
 pub(super) struct Summary<'p> {
-    pub(super) judged: Judged,
+    pub(super) proofs: PageProofs,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) unproven_recipients: Vec<String>,
     pub(super) progress: &'p RunProgress,
@@ -82,7 +82,7 @@ impl Commit<'_> {
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
         let object = self.put_manifest(&draft, &manifest)?;
         let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose()?;
-        let states = files.states(&summary.judged.sound);
+        let states = files.states(&summary.proofs.sound);
         let receipt = self.receipt(&manifest, (object, keys), used, summary);
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
@@ -175,7 +175,7 @@ impl Commit<'_> {
         summary: Summary<'_>,
     ) -> Receipt {
         use std::sync::atomic::Ordering::Relaxed;
-        let Summary { judged: Judged { mut pages, findings, .. }, progress, unproven_recipients, .. } = summary;
+        let Summary { proofs: PageProofs { mut pages, findings, .. }, progress, unproven_recipients, .. } = summary;
         let changed = progress.changed_bytes.load(Relaxed);
         pages.changed = pages_of(manifest, &packs);
         Receipt {

@@ -91,11 +91,11 @@ impl Files {
         self.files.iter().flatten().count() as u64
     }
 
-    /// The state of each file, to be stored. `judged` has the files whose pages were all sound, and the lowest LSN
+    /// The state of each file, to be stored. `sound` has the files whose pages were all sound, and the lowest LSN
     /// among the pages that each one's key decrypted.
-    pub(super) fn states(&self, judged: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
+    pub(super) fn states(&self, sound: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
         let state = |(number, file): (usize, &Option<FilePlan>)| {
-            let (state, opened_from) = (file.as_ref()?.state, judged.get(&number));
+            let (state, opened_from) = (file.as_ref()?.state, sound.get(&number));
             Some(FileState { sound: opened_from.is_some(), opened_from: *opened_from.unwrap_or(&0), ..state })
         };
         self.files.iter().enumerate().map(state).collect()

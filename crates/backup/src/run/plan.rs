@@ -3,7 +3,7 @@
 use archive::{manifest::LeftOut, names::Number};
 use snapshot::{DataDir, Estimate};
 
-use super::{Full, Predecessor, Scope, options};
+use super::{FullReason, Scope, predecessor::Predecessor, source::options};
 use crate::{Config, Error, Repository, selection, state::State};
 
 /// What a run would back up.
@@ -14,7 +14,7 @@ pub struct RunPlan {
     /// Number of the backup that it would build on.
     pub base: Option<Number>,
     /// Why it would be a full backup.
-    pub full: Option<Full>,
+    pub full: Option<FullReason>,
     /// Number of files, directories and links.
     pub entries: u64,
     /// Length of all files, in bytes.
