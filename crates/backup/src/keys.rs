@@ -3,7 +3,7 @@
 use archive::Manifest;
 use innodb::keys::KeySource;
 
-use crate::{heads::Logs, run::key_check};
+use crate::{heads::RedoKeys, run::key_check};
 
 /// Result of a test of keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct KeyCheck {
 #[must_use]
 pub fn check(manifest: &Manifest, keys: &dyn KeySource) -> KeyCheck {
     let heads = || manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
-    let logs = Logs::new(heads());
+    let logs = RedoKeys::new(heads());
     let mut check_result = KeyCheck::default();
     for (path, head) in heads() {
         check_result.needed = check_result.needed.saturating_add(1);

@@ -28,8 +28,8 @@ pub use self::{
     archiver::{Archived, Mode, Note, archive},
     chain::Archive,
     replay::{Replayed, Replayer},
-    report::{ArchivedReport, ArchivesReport, Near},
-    target::{Reach, Target, Until},
+    report::{ArchivedReport, ArchivesReport, TimeFilter},
+    target::{ReplayRange, ResolvedTarget, Until},
     transaction::Transaction,
 };
 pub(crate) use self::{

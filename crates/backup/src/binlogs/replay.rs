@@ -26,7 +26,7 @@ use self::{
 use super::{
     events::{LogEvent, Range},
     history::History,
-    target::Reach,
+    target::ResolvedTarget,
     transaction::{Scanner, Transaction},
 };
 use crate::{
@@ -47,7 +47,7 @@ pub struct Replayer<'r> {
     /// Time of the backup's copy.
     pub time: Timestamp,
     /// Transactions to replay.
-    pub reach: &'r Reach,
+    pub reach: &'r ResolvedTarget,
     /// Keys of the directory's files.
     pub keys: &'r Keys,
     /// The server program and its settings.

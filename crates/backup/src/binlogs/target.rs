@@ -32,7 +32,7 @@ pub enum Until {
 
 /// Range of a replay.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct ReplayRange {
     /// Number of the backup.
     pub backup: Number,
     /// The position of the backup.
@@ -47,7 +47,7 @@ pub struct Target {
 
 /// A target, resolved in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct ResolvedTarget {
     /// The last transaction to replay; `None` if there is none.
     pub last: Option<Transaction>,
     /// The first transaction not to replay; `None` at the end of the archive.
@@ -58,12 +58,17 @@ pub struct Reach {
     pub end: BinlogPosition,
 }
 
-impl Target {
+impl ReplayRange {
     /// Finds the last transaction to replay.
     ///
     /// # Errors
     /// [`Error::Unreachable`] if logs are missing, or the target is not in the archive; [`Error::NewerBackup`].
-    pub fn find(&self, repository: &Repository, history: &History, identities: &[Identity]) -> Result<Reach, Error> {
+    pub fn find(
+        &self,
+        repository: &Repository,
+        history: &History,
+        identities: &[Identity],
+    ) -> Result<ResolvedTarget, Error> {
         self.check_order()?;
         let mut scanner = Scanner::new();
         let mut search = Search::new(self);
@@ -133,8 +138,8 @@ const LOOKAHEAD: u64 = 100;
 
 /// The search for the last transaction to replay.
 struct Search<'t> {
-    target: &'t Target,
-    reach: Reach,
+    target: &'t ReplayRange,
+    reach: ResolvedTarget,
     is_found: bool,
     /// Transactions after the first one that is left out, and how many of them are not later than the target.
     ahead: u64,
@@ -142,14 +147,14 @@ struct Search<'t> {
 }
 
 impl<'t> Search<'t> {
-    fn new(target: &'t Target) -> Self {
-        let reach = Reach { last: None, next: None, transactions: 0, end: target.from.clone() };
+    fn new(target: &'t ReplayRange) -> Self {
+        let reach = ResolvedTarget { last: None, next: None, transactions: 0, end: target.from.clone() };
         Self { target, reach, is_found: false, ahead: 0, earlier: 0 }
     }
 
     /// Takes the next transaction; `is_before`: it begins before the position of the backup.
     fn take(&mut self, transaction: Transaction, is_before: bool) -> Result<ControlFlow<()>, Error> {
-        let Target { from, until, .. } = self.target;
+        let ReplayRange { from, until, .. } = self.target;
         if is_before {
             if transaction.end > from.offset {
                 let reason = format!("the backup ends inside a transaction, at {}:{}", from.file, from.offset);
@@ -179,7 +184,7 @@ impl<'t> Search<'t> {
     }
 
     /// The result; `archived`: where the archive ends.
-    fn end(self, archived: Option<&BinlogPosition>) -> Result<Reach, Error> {
+    fn end(self, archived: Option<&BinlogPosition>) -> Result<ResolvedTarget, Error> {
         self.check_clock()?;
         let reach = self.reach;
         match &self.target.until {
@@ -227,7 +232,7 @@ fn order(position: &BinlogPosition) -> ((usize, &str), u64) {
     (log_order(&position.file), position.offset)
 }
 
-fn ends(reach: &Reach) -> String {
+fn ends(reach: &ResolvedTarget) -> String {
     let last = reach.last.as_ref().and_then(|last| last.committed);
     last.map_or_else(String::new, |last| format!(", with a transaction of {last}"))
 }
@@ -243,9 +248,9 @@ mod tests {
     }
 
     /// A target by time, and transactions of these times after the backup.
-    fn searched(until: i64, times: &[i64]) -> Result<Reach, Error> {
+    fn searched(until: i64, times: &[i64]) -> Result<ResolvedTarget, Error> {
         let from = BinlogPosition { file: "b.000001".to_owned(), offset: 100 };
-        let target = Target { backup: 1, from, gtid: String::new(), time: at(0), until: Until::Time(at(until)) };
+        let target = ReplayRange { backup: 1, from, gtid: String::new(), time: at(0), until: Until::Time(at(until)) };
         let mut search = Search::new(&target);
         for (number, time) in (0_u64..).zip(times) {
             let (start, end) = (100 + number * 10, 110 + number * 10);

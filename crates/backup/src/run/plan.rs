@@ -1,6 +1,6 @@
 //! Plans a run without carrying it out.
 
-use archive::{manifest::LeftOut, names::Number};
+use archive::{manifest::ExcludedFile, names::Number};
 use snapshot::{DataDir, Estimate};
 
 use super::{FullReason, Scope, predecessor::Predecessor, source::options};
@@ -20,7 +20,7 @@ pub struct RunPlan {
     /// Length of all files, in bytes.
     pub bytes: u64,
     /// Files that would be left out.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedFile>,
     /// How the copy would be taken, and what it costs the server.
     pub copy: Estimate,
 }

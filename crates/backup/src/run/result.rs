@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use archive::{
     Digest,
-    manifest::{LeftOut, Position},
+    manifest::{ExcludedFile, Position},
     names::Number,
     receipt::{self, Receipt},
 };
@@ -26,7 +26,7 @@ pub struct Backup {
     /// Why it does not build on one.
     pub full: Option<FullReason>,
     /// Files that were left out.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedFile>,
     /// Position of the backup in the binary log, if known.
     pub position: Option<Position>,
     /// Number of files.
