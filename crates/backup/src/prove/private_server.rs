@@ -21,7 +21,7 @@ use super::{
     Prover, RecoveredGtids, memory,
     program::{KEYRING, prepare},
 };
-use crate::{Error, temporary_directory::remove_stale};
+use crate::{Error, binlogs::gtids, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit of the shutdown, in which the server writes out what it recovered.
@@ -191,15 +191,9 @@ impl PrivateServer {
     /// Compares the recovered GTIDs with those of a backup's position. MySQL 8.0 counts a transaction in the position
     /// before it adds it to the GTID set, so more GTIDs are allowed.
     pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, Error> {
-        let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
-        let literal: String = expected.chars().filter(|character| valid(*character)).collect();
-        let is_whole = if flavor.is_mysql_like() {
-            format!("SELECT GTID_SUBSET('{literal}', @@GLOBAL.gtid_executed)")
-        } else {
-            format!("SELECT @@GLOBAL.gtid_binlog_pos = '{literal}'")
-        };
-        let is_whole = self.value(&is_whole)? == "1";
-        Ok(RecoveredGtids { gtid: self.gtids(flavor)?, expected: expected.to_owned(), is_whole })
+        let gtid = self.gtids(flavor)?;
+        let is_whole = gtids::includes(&gtid, expected);
+        Ok(RecoveredGtids { gtid, expected: expected.to_owned(), is_whole })
     }
 
     /// The server's executed GTIDs; empty if there are none.
