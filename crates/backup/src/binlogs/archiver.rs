@@ -19,6 +19,7 @@ use archive::{
     receipt::{NAMESPACE, fingerprint},
     sshsig::{self, AllowedSigners, SigningKey},
 };
+use files::Backoff;
 use innodb::binlog::{FIRST_EVENT, LogPosition};
 use jiff::Timestamp;
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
@@ -41,8 +42,8 @@ use crate::{
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Maximum time between two receipts while events arrive.
 const RECEIPT_EVERY: Duration = Duration::from_secs(60);
-/// First and longest pause between attempts to reach the server or the store.
-const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// Pauses between attempts to reach the server or the store.
+const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 /// Time between two looks at a server that still applies transactions.
 const APPLIER_POLL: Duration = Duration::from_secs(1);
 /// How long a server whose applier is not seen to run may have nothing new: a group's applier is not seen.
@@ -139,7 +140,7 @@ pub fn archive(
     archiver.put_pending_receipt(Attempt::Again)?;
     archiver.begin(&source, &directory)?;
     let until = (mode == Mode::Once).then(|| source.end.clone());
-    let mut pauses = Pauses::default();
+    let mut pauses = PAUSES;
     while !archiver.is_stopped() {
         let before = archiver.archived.segments;
         archiver.state.archive.drop_partial_transactions();
@@ -152,7 +153,7 @@ pub fn archive(
         if mode == Mode::Once || !is_passing(&failed) {
             return Err(failed);
         }
-        pauses = if archiver.archived.segments > before { Pauses::default() } else { pauses };
+        pauses = if archiver.archived.segments > before { PAUSES } else { pauses };
         archiver.pause(&mut pauses, &failed);
     }
     archiver.write_receipt()?;
@@ -470,7 +471,7 @@ impl Archiver<'_> {
 
     /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
     fn patiently<T>(&self, work: impl Fn() -> Result<T, Error>, meanwhile: impl Fn()) -> Result<T, Error> {
-        let mut pauses = Pauses::default();
+        let mut pauses = PAUSES;
         loop {
             match work() {
                 Err(error) if self.mode == Mode::Follow && is_passing(&error) && !self.is_stopped() => {
@@ -562,8 +563,8 @@ impl Archiver<'_> {
     }
 
     /// Waits before another attempt.
-    fn pause(&self, pauses: &mut Pauses, error: &Error) {
-        let pause = pauses.next();
+    fn pause(&self, pauses: &mut Backoff, error: &Error) {
+        let pause = pauses.next().unwrap_or_default();
         (self.note)(&Note::Retry(error, pause));
         self.sleep(pause);
     }
@@ -643,23 +644,6 @@ fn gtid(before: &str, replica: &Replica, is_mariadb: bool) -> String {
     let mut set: GtidSet = before.parse().unwrap_or_default();
     set.add(&replica.progress().mysql);
     set.to_string()
-}
-
-/// The next pause; each is twice as long as the one before.
-struct Pauses(Duration);
-
-impl Default for Pauses {
-    fn default() -> Self {
-        Self(PAUSES[0])
-    }
-}
-
-impl Pauses {
-    fn next(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = pause.saturating_mul(2).min(PAUSES[1]);
-        pause
-    }
 }
 
 #[cfg(test)]
