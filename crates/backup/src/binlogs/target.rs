@@ -6,7 +6,7 @@ use agefile::Identity;
 use archive::names::Number;
 use innodb::binlog::LogPosition;
 use jiff::Timestamp;
-use replication::gtid::{mariadb, mysql};
+use replication::gtid::Executed;
 
 use super::{
     events::Range,
@@ -217,10 +217,8 @@ fn is_same(one: &str, other: &str) -> bool {
 
 /// Whether a transaction is among those of a position of MySQL or MariaDB. What cannot be parsed is not.
 fn has_gtid(position: &str, gtid: &str) -> bool {
-    let in_set =
-        |set: mysql::GtidSet| gtid.parse::<mysql::GtidSet>().is_ok_and(|one| !one.is_empty() && one.is_subset_of(&set));
-    let in_domain = |last: mariadb::GtidPosition| gtid.parse().is_ok_and(|one| last.includes(one));
-    position.parse().is_ok_and(in_set) || position.parse().is_ok_and(in_domain)
+    let (Ok(executed), Ok(gtid)) = (position.parse::<Executed>(), gtid.parse::<Executed>()) else { return false };
+    !gtid.is_empty() && executed.includes(&gtid)
 }
 
 fn ends(reach: &Reach) -> String {
