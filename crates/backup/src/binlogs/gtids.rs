@@ -47,22 +47,6 @@ pub(super) fn after(before: &str, replica: &Replica, is_mariadb: bool) -> String
     set.to_string()
 }
 
-/// Whether a transaction is among those of a set or position. What cannot be parsed is not.
-pub(super) fn contains(executed: &str, gtid: &str) -> bool {
-    let in_set = |set: GtidSet| gtid.parse::<GtidSet>().is_ok_and(|one| !one.is_empty() && one.is_subset_of(&set));
-    let in_domain = |last: GtidPosition| gtid.parse().is_ok_and(|one| last.includes(one));
-    executed.parse().is_ok_and(in_set) || executed.parse().is_ok_and(in_domain)
-}
-
-/// Whether a server that has executed the one has executed the other. What cannot be parsed, it has not.
-pub(crate) fn includes(executed: &str, expected: &str) -> bool {
-    let in_set = |set: GtidSet| expected.parse::<GtidSet>().is_ok_and(|expected| expected.is_subset_of(&set));
-    let in_position = |last: GtidPosition| {
-        expected.parse::<GtidPosition>().is_ok_and(|expected| expected.first_beyond(&last).is_none())
-    };
-    executed.parse().is_ok_and(in_set) || executed.parse().is_ok_and(in_position)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,25 +62,5 @@ mod tests {
         assert!(continues("0-1-9,2-1-4", "0-1-9,2-1-4"));
         assert!(continues("0-1-9,2-1-4", "0-7-10"), "a domain may be removed");
         assert!(!continues("0-1-9", "0-1-3") && !continues("0-1-9", "") && !continues("0-1-9", "5-1-1"));
-    }
-
-    #[test]
-    fn gtids_of_a_backup_are_those_of_its_position() {
-        let mysql = format!("{UUID}:1-5:8,{UUID}:red:1-3");
-        let has = |gtid: &str| contains(&mysql, gtid);
-        assert!(
-            has(&format!("{UUID}:5")) && has(&format!("{}:8", UUID.to_uppercase())) && has(&format!("{UUID}:red:3"))
-        );
-        assert!(!has(&format!("{UUID}:6")) && !has(&format!("{UUID}:blue:1")) && !has("") && !has("x"));
-        assert!(contains("0-1-9,3-2-4", "0-7-9") && contains("0-1-9,3-2-4", "3-2-1"));
-        assert!(!contains("0-1-9", "0-1-10") && !contains("0-1-9", "1-1-1") && !contains("", "0-1-1"));
-    }
-
-    #[test]
-    fn a_recovered_server_has_the_gtids_of_its_backup_or_more() {
-        let (five, six) = (format!("{UUID}:1-5"), format!("{UUID}:1-6"));
-        assert!(includes(&six, &five) && includes(&five, &five) && !includes(&five, &six));
-        assert!(includes("1-1-4,0-1-9", "0-1-9,1-1-4") && includes("0-1-10", "0-1-9") && includes("0-1-1", ""));
-        assert!(!includes("0-1-9", "0-1-9,1-1-4") && !includes("", "0-1-1") && !includes(&five, "0-1-1"));
     }
 }

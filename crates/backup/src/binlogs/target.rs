@@ -6,10 +6,10 @@ use agefile::Identity;
 use archive::names::Number;
 use innodb::binlog::LogPosition;
 use jiff::Timestamp;
+use replication::gtid::Executed;
 
 use super::{
     events::Range,
-    gtids,
     history::History,
     transaction::{Scanner, Transaction},
 };
@@ -100,7 +100,7 @@ impl ReplayRange {
         match &self.until {
             Until::Time(time) if self.time > *time => Err(self.newer(format!("it was taken at {:.0}", self.time))),
             Until::Position(position) if self.from > *position => Err(self.newer(format!("it ends at {}", self.from))),
-            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if gtids::contains(&self.gtid, gtid) => {
+            Until::Gtid(gtid) | Until::BeforeGtid(gtid) if has_gtid(&self.gtid, gtid) => {
                 Err(self.newer(format!("it has {gtid}")))
             }
             _ => Ok(()),
@@ -218,6 +218,12 @@ impl<'t> Search<'t> {
 /// Whether two texts are the same GTID: the digits of a UUID are written in both cases.
 fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && one.eq_ignore_ascii_case(other)
+}
+
+/// Whether a transaction is among those of a position of MySQL or MariaDB. What cannot be parsed is not.
+fn has_gtid(position: &str, gtid: &str) -> bool {
+    let (Ok(executed), Ok(gtid)) = (position.parse::<Executed>(), gtid.parse::<Executed>()) else { return false };
+    !gtid.is_empty() && executed.includes(&gtid)
 }
 
 fn ends(reach: &ResolvedTarget) -> String {

@@ -12,16 +12,18 @@ use std::{
 
 use archive::Digest;
 use process::{EndSignal, Program, Running, Unguarded};
+use replication::gtid::Executed;
 use rustix::process::{Signal, geteuid};
 use server::{
-    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program, quote,
+    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, dialect::gtid,
+    program, quote,
 };
 
 use super::{
     Prover, RecoveredGtids, memory,
     program::{KEYRING, prepare},
 };
-use crate::{Error, binlogs::gtids, temporary_directory::remove_stale};
+use crate::{Error, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit of the shutdown, in which the server writes out what it recovered.
@@ -192,25 +194,21 @@ impl PrivateServer {
     /// before it adds it to the GTID set, so more GTIDs are allowed.
     pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, Error> {
         let gtid = self.gtids(flavor)?;
-        let is_whole = gtids::includes(&gtid, expected);
+        let is_whole = match (gtid.parse::<Executed>(), expected.parse()) {
+            (Ok(recovered), Ok(expected)) => recovered.includes(&expected),
+            _ => false,
+        };
         Ok(RecoveredGtids { gtid, expected: expected.to_owned(), is_whole })
     }
 
     /// The server's executed GTIDs; empty if there are none.
     pub(crate) fn gtids(&mut self, flavor: Flavor) -> Result<String, Error> {
-        self.value(if flavor.is_mysql_like() {
-            "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')"
-        } else {
-            "SELECT @@GLOBAL.gtid_binlog_pos"
-        })
+        self.value(gtid::logged(flavor))
     }
 
     /// The GTIDs that it has executed, with those that MariaDB has as a replica.
     pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, Error> {
-        if flavor.is_mysql_like() {
-            return self.gtids(flavor);
-        }
-        self.value("SELECT CONCAT_WS(',', @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos)")
+        self.value(gtid::executed(flavor))
     }
 
     /// Scheduled events of MySQL that are disabled because a replica has them, by their quoted names.

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use archive::{manifest::Position, sshsig::SigningKey};
+use archive::sshsig::SigningKey;
+use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use snapshot::{Keep, SnapshotCopy, SnapshotGuard, follow};
 
@@ -28,9 +29,8 @@ pub fn take(config: &Config) -> Result<SourceCopy, Error> {
 }
 
 /// Position of a copy in the binary log, if its provider reads it.
-pub(super) fn position(copy: &SnapshotCopy) -> Option<Position> {
-    let follow::Position { file, offset, gtid } = copy.followed()?.position.clone();
-    Some(Position { file, offset, gtid })
+pub(super) fn position(copy: &SnapshotCopy) -> Option<CopyPosition> {
+    Some(copy.followed()?.position.clone())
 }
 
 /// How the copy is taken.
@@ -53,5 +53,5 @@ pub(super) struct Source {
     /// Time of the copy.
     pub(super) instant: Timestamp,
     /// Position of the binary log at that time, if it was read.
-    pub(super) position: Option<Position>,
+    pub(super) position: Option<CopyPosition>,
 }

@@ -2,7 +2,7 @@
 
 use server::{
     Capability, Flavor, Rows,
-    dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs},
+    dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs_to},
     error_code::NO_BINARY_LOGGING,
     quote, switch,
 };
@@ -183,7 +183,7 @@ pub(super) fn purge(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
     let Some(first) = logs.first_kept() else {
         return Ok(Outcome::Failed { reason: "the newest binary log is not encrypted yet".to_owned() });
     };
-    let sql = purge_binary_logs(first);
+    let sql = purge_binary_logs_to(first);
     executed.push(sql.clone());
     session.change(&sql)?;
     Ok(if BinaryLogs::list(session)?.any_unwanted() {

@@ -12,10 +12,12 @@ use crate::{
     version::{Flavor, ServerVersion},
 };
 
+pub mod backup_lock;
 pub mod capability;
 pub mod catalog;
 pub mod directory;
 pub mod encryption;
+pub mod gtid;
 pub mod innodb;
 pub mod key_store;
 mod mariadb;

@@ -14,7 +14,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
 use server::dialect::encryption::Encrypts;
-use server::dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs};
+use server::dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs_to};
 use server::dialect::variable;
 use server::switch::is_switched_on;
 
@@ -107,7 +107,7 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     };
     let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "the first encrypted log".to_owned());
     let flush = Remedy::statement(FLUSH_BINARY_LOGS);
-    let purge = Remedy::statement(purge_binary_logs(&first));
+    let purge = Remedy::statement(purge_binary_logs_to(&first));
     let purge = for_members(sql, purge.once("every replica has read the clear ones"));
     match on {
         Some(on) => on.and(flush).and(purge),

@@ -16,6 +16,7 @@ use archive::{
     binlog::{Gap, Predecessor, Segment},
     sshsig::SigningKey,
 };
+use files::Backoff;
 use innodb::binlog::LogPosition;
 use snapshot::{Provider, ProviderChoice, follow::Account};
 
@@ -30,8 +31,8 @@ use crate::{Config, Error, Repository, repository::Attempt};
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Maximum time between two receipts while events arrive.
 const RECEIPT_EVERY: Duration = Duration::from_secs(60);
-/// First and longest pause between attempts to reach the server or the store.
-const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+/// Pauses between attempts to reach the server or the store.
+const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 /// Time between two looks at a server that still applies transactions.
 const APPLIER_POLL: Duration = Duration::from_secs(1);
 /// How long a server whose applier is not seen to run may have nothing new: a group's applier is not seen.
@@ -158,7 +159,7 @@ impl Archiver<'_> {
     /// Archives until the end is reached or a stop is requested.
     fn run(&mut self, source: &Source) -> Result<(), Error> {
         let until = (self.mode == Mode::Once).then(|| source.end.clone());
-        let mut pauses = Pauses::default();
+        let mut pauses = PAUSES;
         while !self.is_stopped() {
             let before = self.archived.segments;
             self.state.archive.drop_partial_transactions();
@@ -171,7 +172,7 @@ impl Archiver<'_> {
             if self.mode == Mode::Once || !is_transient(&failed) {
                 return Err(failed);
             }
-            pauses = if self.archived.segments > before { Pauses::default() } else { pauses };
+            pauses = if self.archived.segments > before { PAUSES } else { pauses };
             self.pause(&mut pauses, &failed);
         }
         Ok(())
@@ -196,7 +197,7 @@ impl Archiver<'_> {
 
     /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
     fn retry<T>(&self, work: impl Fn() -> Result<T, Error>, meanwhile: impl Fn()) -> Result<T, Error> {
-        let mut pauses = Pauses::default();
+        let mut pauses = PAUSES;
         loop {
             match work() {
                 Err(error) if self.mode == Mode::Follow && is_transient(&error) && !self.is_stopped() => {
@@ -209,8 +210,8 @@ impl Archiver<'_> {
     }
 
     /// Waits before another attempt.
-    fn pause(&self, pauses: &mut Pauses, error: &Error) {
-        let pause = pauses.next();
+    fn pause(&self, pauses: &mut Backoff, error: &Error) {
+        let pause = pauses.next().unwrap_or_default();
         (self.note)(&Note::Retry(error, pause));
         self.sleep(pause);
     }
@@ -231,22 +232,5 @@ const fn is_transient(error: &Error) -> bool {
         Error::Binlog(error) => matches!(error, ::binlog::Error::Server(_)),
         Error::ServerClosed => true,
         _ => false,
-    }
-}
-
-/// The next pause; each is twice as long as the one before.
-struct Pauses(Duration);
-
-impl Default for Pauses {
-    fn default() -> Self {
-        Self(PAUSES[0])
-    }
-}
-
-impl Pauses {
-    fn next(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = pause.saturating_mul(2).min(PAUSES[1]);
-        pause
     }
 }
