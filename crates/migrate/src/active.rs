@@ -8,7 +8,7 @@ use std::{
 };
 
 use binlog::value::WholeDoubles;
-use server::{Connection, error_code, quote};
+use server::{Connection, quote};
 
 use crate::{
     Error, Event, Phase, Progress, Side, Table, Work,

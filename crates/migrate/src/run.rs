@@ -3,9 +3,10 @@
 use std::{convert::Infallible, thread, time::Duration};
 
 use crate::{
-    Divergence, Error, Phase, Progress, Side, Work,
+    Error, Event, Phase, Side, Work,
     active::{Active, with_stream},
     catalog::{Creation, Filter, create, read},
+    chunk_map::ChunkMap,
     copy,
     definitions::{self, Compare},
     link,
@@ -23,37 +24,6 @@ const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
 /// Pause between rounds of comparing what has changed.
 const ROUND: Duration = Duration::from_secs(10);
-
-/// What a run reports.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Event {
-    /// Each second.
-    Progress(Progress),
-    /// A phase begins.
-    Phase(Phase),
-    /// A connection was lost; the run resumes.
-    Resumed {
-        /// What had failed.
-        why: String,
-    },
-    /// Every row of a table is copied.
-    Table {
-        /// `schema.table`.
-        name: String,
-        /// Rows that were copied.
-        rows: u64,
-        /// Bytes of these rows, as texts.
-        bytes: u64,
-    },
-    /// A row differs.
-    Divergence(Divergence),
-    /// A step of the cut-over was done.
-    Step {
-        /// Its name.
-        name: &'static str,
-    },
-}
 
 /// What was compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,7 +114,7 @@ fn follow(
 }
 
 fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-    if active.shared.lock().chunk_maps.iter().all(chunk_map::ChunkMap::is_complete) {
+    if active.shared.lock().chunk_maps.iter().all(ChunkMap::is_complete) {
         return Ok(());
     }
     active.skip_old_changes(events)?;
@@ -161,14 +131,14 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
 /// [`Error::Divergence`].
 pub(crate) fn verify_changed(
     active: &mut Active<'_>,
-    hot: OnChange,
+    on_change: OnChange,
     events: &mut dyn FnMut(Event),
 ) -> Result<Verified, Error> {
     let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     let chunks = active.unverified();
     active.work_on(Work::Compare);
-    let outcome = verify::compare(settings, shared, tables, chunks, hot, &mut || active.heartbeat(events))?;
-    note_compared(active, hot, &outcome)?;
+    let outcome = verify::compare(settings, shared, tables, chunks, on_change, &mut || active.heartbeat(events))?;
+    note_compared(active, on_change, &outcome)?;
     if outcome.divergences.is_empty() {
         return Ok(Verified { chunks: outcome.chunks, rows: outcome.rows, open: outcome.open });
     }
@@ -177,8 +147,8 @@ pub(crate) fn verify_changed(
 }
 
 /// Keeps what was compared for the proof. Rounds while it follows are too many.
-fn note_compared(active: &mut Active<'_>, hot: OnChange, outcome: &verify::Outcome) -> Result<(), Error> {
-    if hot == OnChange::Split && outcome.divergences.is_empty() {
+fn note_compared(active: &mut Active<'_>, on_change: OnChange, outcome: &verify::Outcome) -> Result<(), Error> {
+    if on_change == OnChange::Split && outcome.divergences.is_empty() {
         active
             .note("compared", &format!("{} rows equal, {} ranges changed all the time", outcome.rows, outcome.open))?;
     }

@@ -1,21 +1,7 @@
 //! What differs between the tables of two servers.
 
 use super::{Catalog, Structure, TableName};
-
-/// An attribute that both ends have, or one of them, with different values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The table.
-    pub table: TableName,
-    /// Its part, such as ``column id``; empty for the whole table.
-    pub object: String,
-    /// The attribute; empty if one end lacks the object.
-    pub attribute: String,
-    /// The value at the source; `None` if it lacks the object.
-    pub source: Option<String>,
-    /// The value at the target.
-    pub target: Option<String>,
-}
+use crate::difference::Difference;
 
 /// The differences of the source's tables from those of the same names at the target. Tables that only the target has
 /// are none.

@@ -10,11 +10,11 @@ use server::{
 };
 
 use super::{
-    Catalog, Difference, Filter, Table, differences,
+    Catalog, Filter, Table, differences,
     options::{option, options, tokens},
     read,
 };
-use crate::{Error, Side};
+use crate::{Error, Side, difference::Difference};
 
 /// How the tables are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod structure;
 mod tablespaces;
 
 pub use self::{
-    compare::{Difference, differences},
+    compare::differences,
     create::{Creation, create},
     filter::Filter,
     options::placement,

@@ -18,7 +18,7 @@ use self::{
     load::Loader,
     read::{ChunkRows, Reader},
 };
-use crate::{Error, settings::Settings, shared::Shared};
+use crate::{Error, moved_table::MovedTable, settings::Settings, shared::Shared};
 
 const POLL: Duration = Duration::from_millis(100);
 const QUEUE_POLL: Duration = Duration::from_millis(5);

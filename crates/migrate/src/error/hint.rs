@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use server::error_code;
 
-use crate::{Error, STATE_SCHEMA, Side, preflight::ALLOW_LOCAL_INFILE};
+use crate::{Error, STATE_SCHEMA, Side};
+
+/// Permits `LOAD DATA LOCAL` at the target.
+pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
 /// Options of a single connection that have the name of a side before their own here.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];

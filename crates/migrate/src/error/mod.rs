@@ -2,9 +2,14 @@
 
 mod hint;
 
+pub(crate) use self::hint::ALLOW_LOCAL_INFILE;
+
 use thiserror::Error;
 
-use crate::{NotWritable, Side, catalog::Difference};
+use crate::{
+    NotWritable, Side,
+    difference::{Difference, Divergence, described},
+};
 
 /// Why a migration, or a step of one, could not be done.
 #[derive(Debug, Error)]
@@ -253,28 +258,6 @@ pub enum Error {
     Stopped,
 }
 
-/// A row that differs between the ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Divergence {
-    /// `schema.table`.
-    pub table: String,
-    /// The row's key, as literals.
-    pub key: String,
-    /// How it differs.
-    pub kind: DivergenceKind,
-}
-
-/// How a row differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DivergenceKind {
-    /// At the source only.
-    Missing,
-    /// At the target only.
-    Extra,
-    /// At both, with other values.
-    Different,
-}
-
 impl Error {
     /// An error of a server, by its end.
     pub(crate) fn at(side: Side) -> impl Fn(server::Error) -> Self {
@@ -294,20 +277,4 @@ impl Error {
     pub(crate) fn is_collision(&self) -> bool {
         matches!(self, Self::Server { error, .. } if error.is_collision())
     }
-}
-
-/// The first difference, and how many more there are.
-fn described(differences: &[Difference]) -> String {
-    let Some(first) = differences.first() else { return "its tables differ".to_owned() };
-    let place = format!("{}.{} {}", first.table.0, first.table.1, first.object);
-    let what = match (&first.source, &first.target) {
-        (Some(source), Some(target)) => format!("{} is '{target}' and not '{source}'", first.attribute),
-        (_, None) => "is missing".to_owned(),
-        (None, _) => "is not in the source".to_owned(),
-    };
-    let more = match differences.len().saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" ({more} more differences)"),
-    };
-    format!("{} {what}{more}", place.trim_end())
 }

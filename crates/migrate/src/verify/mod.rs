@@ -76,9 +76,9 @@ struct Range<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnChange {
     /// It is divided, down to single rows.
-    Divide,
+    Split,
     /// It is left for later.
-    Leave,
+    Defer,
 }
 
 /// Result of comparing chunks.
@@ -103,13 +103,13 @@ pub(crate) fn compare(
     shared: &Shared,
     tables: &[MovedTable],
     chunks: Vec<(usize, Chunk<Key>)>,
-    hot: OnChange,
+    on_change: OnChange,
     watch: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<Outcome, Error> {
     let queue = Mutex::new(chunks.into_iter());
     let total = Mutex::new(Outcome::default());
     let work = || {
-        let mut verifier = Verifier::open(settings, shared, tables, hot)?;
+        let mut verifier = Verifier::open(settings, shared, tables, on_change)?;
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((number, chunk)) = next else { break };
@@ -146,14 +146,19 @@ struct Verifier<'m> {
     tables: &'m [MovedTable],
     source: Connection,
     target: Connection,
-    hot: OnChange,
+    on_change: OnChange,
     outcome: Outcome,
 }
 
 impl<'m> Verifier<'m> {
-    fn open(settings: &Settings, shared: &'m Shared, tables: &'m [MovedTable], hot: OnChange) -> Result<Self, Error> {
+    fn open(
+        settings: &Settings,
+        shared: &'m Shared,
+        tables: &'m [MovedTable],
+        on_change: OnChange,
+    ) -> Result<Self, Error> {
         let (source, target) = (shared.source(&settings.source)?, link::target(&settings.target)?);
-        Ok(Self { shared, tables, source, target, hot, outcome: Outcome::default() })
+        Ok(Self { shared, tables, source, target, on_change, outcome: Outcome::default() })
     }
 
     /// Compares a chunk. If it did not change meanwhile, it is watched from then on.
@@ -171,7 +176,7 @@ impl<'m> Verifier<'m> {
                 Compared::Touched => self.shared.sleep(PAUSE)?,
             }
         }
-        match self.hot {
+        match self.on_change {
             OnChange::Split => self.divide(range),
             OnChange::Defer => {
                 self.outcome.open = self.outcome.open.saturating_add(1);

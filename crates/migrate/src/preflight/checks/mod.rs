@@ -39,7 +39,7 @@ mod target_page_size;
 mod target_state;
 mod target_writable;
 
-pub(crate) use self::{log_rows::ROW_SETTINGS, target_local_infile::ALLOW_LOCAL_INFILE};
+pub(crate) use self::log_rows::ROW_SETTINGS;
 use super::Check;
 
 /// Every check.

@@ -1,6 +1,7 @@
 //! The target accepts rows in the format in which they are sent.
 
 use super::prelude::*;
+use crate::error::ALLOW_LOCAL_INFILE;
 
 pub(super) const CHECK: Check = Check {
     id: "target.local-infile",
@@ -8,9 +9,6 @@ pub(super) const CHECK: Check = Check {
     title: "the target accepts LOAD DATA LOCAL",
     judge: Judge::Servers(judge),
 };
-
-/// The target is of a version that has `SET PERSIST`.
-pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
 fn judge(facts: &Facts) -> Vec<Finding> {
     if facts.target.is_on("local_infile") {

@@ -1,0 +1,34 @@
+//! What a caller hears of a migration while it runs.
+
+use crate::{difference::Divergence, progress::Progress, state::Phase};
+
+/// What a run reports.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Each second.
+    Progress(Progress),
+    /// A phase begins.
+    Phase(Phase),
+    /// A connection was lost; the run resumes.
+    Resumed {
+        /// What had failed.
+        why: String,
+    },
+    /// Every row of a table is copied.
+    Table {
+        /// `schema.table`.
+        name: String,
+        /// Rows that were copied.
+        rows: u64,
+        /// Bytes of these rows, as texts.
+        bytes: u64,
+    },
+    /// A row differs.
+    Divergence(Divergence),
+    /// A step of the cut-over was done.
+    Step {
+        /// Its name.
+        name: &'static str,
+    },
+}
