@@ -9,11 +9,10 @@ use jiff::Timestamp;
 
 use super::{
     events::Range,
-    gtids,
     history::History,
     transaction::{Scanner, Transaction},
 };
-use crate::{Error, Repository};
+use crate::{Error, Repository, gtids};
 
 /// End of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]

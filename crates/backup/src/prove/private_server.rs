@@ -21,7 +21,7 @@ use super::{
     Prover, RecoveredGtids, memory,
     program::{KEYRING, prepare},
 };
-use crate::{Error, binlogs::gtids, temporary_directory::remove_stale};
+use crate::{Error, gtids, temporary_directory::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit of the shutdown, in which the server writes out what it recovered.

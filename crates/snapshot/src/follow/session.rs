@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use server::dialect::capability::{Capability, dotted_version};
 
 use crate::Error;
-use crate::provider::{Provider, ProviderChoice};
+use crate::choice::{Provider, ProviderChoice};
 
 /// How to connect to the server.
 #[derive(Clone, Debug)]
@@ -177,15 +177,6 @@ impl Session {
         value.and_then(|value| value.parse().ok()).ok_or(Error::NoAnswer(name))
     }
 }
-
-/// [`PRIVILEGES`](super::PRIVILEGES), to build constant texts with.
-macro_rules! follow_privileges {
-    () => {
-        "MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, \
-         and SELECT and LOCK TABLES on tables that are not InnoDB's"
-    };
-}
-pub(crate) use follow_privileges;
 
 /// Privilege that a statement needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
