@@ -22,7 +22,7 @@ use self::{back_end::AvailableKeys, uses::KeyNeeds};
 pub use self::{
     back_end::{BackEnd, Storage},
     entries::{KeyEntry, KeyUse},
-    uses::{EncryptedFileKind, Uses},
+    uses::{EncryptedFileKind, KeyUsage},
 };
 use crate::{Error, LockWait, Session, StatementLog, keyring::LOST, rotate::data_files};
 
