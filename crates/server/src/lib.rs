@@ -15,6 +15,7 @@
 
 mod account;
 mod auth;
+pub mod auth_plugin;
 pub mod auto_cnf;
 mod bytes;
 pub mod connect;
@@ -40,6 +41,7 @@ mod socket;
 pub mod sql;
 pub mod switch;
 pub mod tls;
+mod url;
 mod version;
 
 pub use account::Account;

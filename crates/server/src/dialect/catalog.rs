@@ -93,9 +93,10 @@ pub fn create_schema(version: &ServerVersion, schema: &str, charset: &str, colla
     format!("CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET {charset} COLLATE {collation}{default}")
 }
 
+/// As bytes: MySQL before 8.0 and MariaDB compare names of schemas in any case, and `SYS` is a user's.
 macro_rules! user_schemas {
     ($column:literal) => {
-        concat!($column, " NOT IN ", system_schemas!())
+        concat!("CAST(", $column, " AS BINARY) NOT IN ", system_schemas!())
     };
 }
 
