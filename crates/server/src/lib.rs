@@ -35,6 +35,7 @@ mod privileges;
 pub mod probe;
 pub mod program;
 pub mod quote;
+pub mod release_line;
 mod secret;
 pub mod secret_name;
 mod socket;
