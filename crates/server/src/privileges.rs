@@ -27,9 +27,10 @@ struct Grant {
 }
 
 impl Grants {
-    /// Reads the grants of a session's account and of its active roles: `SHOW GRANTS` of both families lists these, too.
-    /// `USING` would only name other roles. Source: `Sql_cmd_show_grants` of MySQL, `mysql_show_grants` of MariaDB; seen
-    /// on MySQL 8.0 and 9.7 and MariaDB 10.11.
+    /// Reads the grants of a session's account and of its active roles: `SHOW GRANTS` of both families lists these,
+    /// too.
+    /// `USING` would only name other roles. Source: `Sql_cmd_show_grants` of MySQL, `mysql_show_grants` of MariaDB;
+    /// seen on MySQL 8.0 and 9.7 and MariaDB 10.11.
     ///
     /// # Errors
     /// Those of [`Connection::query`].

@@ -70,8 +70,8 @@ pub const RELEASE_LINES: [ReleaseLine; 40] = [
     mariadb(12, 1, (2026, 2, 13)),
 ];
 
-/// Servers of the compatibility matrix, in its order: the name, and how tests call the build that they run or whose files
-/// they read; `None` if there is none, so that everything about it is from documents.
+/// Servers of the compatibility matrix, in its order: the name, and how tests call the build that they run or whose
+/// files they read; `None` if there is none, so that everything about it is from documents.
 pub const TESTED_SERVERS: [(&str, Option<&str>); 11] = [
     ("MySQL 5.6", Some("Kind::MySql56")),
     ("MySQL 5.7", Some("Kind::MySql57")),

@@ -1,7 +1,7 @@
 //! Many rows at once: results as they arrive, statements of bytes, and `LOAD DATA LOCAL`.
 //!
-//! [`Connection::query`] is for a few rows of text. Here values stay bytes, nothing is collected, and what is sent is not
-//! copied.
+//! [`Connection::query`] is for a few rows of text. Here values stay bytes, nothing is collected, and what is sent is
+//! not copied.
 //!
 //! Source: MySQL's "Text Resultset", "LOCAL INFILE Request", "OK_Packet".
 
@@ -63,8 +63,8 @@ impl Connection {
         }
     }
 
-    /// Executes `LOAD DATA LOCAL INFILE 'sealant-rows' …` ([`LOCAL_NAME`]) and sends `data` as the content of that file.
-    /// Needs [`Options::bulk_load`](super::Options::bulk_load).
+    /// Executes `LOAD DATA LOCAL INFILE 'sealant-rows' …` ([`LOCAL_NAME`]) and sends `data` as the content of that
+    /// file. Needs [`Options::bulk_load`](super::Options::bulk_load).
     ///
     /// # Errors
     /// [`Error`], as [`Self::query`]; [`Error::LocalInfileRefused`] if the server asks for another file.

@@ -103,8 +103,8 @@ impl Error {
     fn login_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AccessDenied { .. } => {
-                "check user, password (--password-file, --defaults-file, or -p to be asked) and the host the account is for; \
-                 MariaDB gives this error also when it requires TLS"
+                "check user, password (--password-file, --defaults-file, or -p to be asked) and the host the account \
+                 is for; MariaDB gives this error also when it requires TLS"
             }
             Self::PluginUnsupported { .. } => "use an account with a password plug-in",
             Self::LocalInfileRefused => "an honest server never asks this of an audit; check whom you connect to",
@@ -126,8 +126,8 @@ impl UnverifiedPeer {
             "pass the CA that issued the server's certificate with --tls-ca"
         };
         format!(
-            "{safe}; or, if `openssl x509 -noout -fingerprint -sha256` shows the same of the server's certificate on its \
-             host, pass --tls-fingerprint {}",
+            "{safe}; or, if `openssl x509 -noout -fingerprint -sha256` shows the same of the server's certificate on \
+             its host, pass --tls-fingerprint {}",
             self.fingerprint
         )
     }
