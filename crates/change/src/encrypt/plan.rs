@@ -17,7 +17,7 @@ pub struct EncryptPlan {
     pub server: String,
     /// Version of the server.
     pub version: String,
-    /// Unique identity of the server: the argument of [`Control::begin`].
+    /// Unique identity of the server: the argument of [`Control::begin`](crate::Control::begin).
     pub identity: String,
     /// Steps in order.
     pub steps: Vec<Step<Action>>,
