@@ -5,18 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Servers of the list, and their names in tests.
-const SERVERS: [(&str, &str); 9] = [
-    ("MySQL 5.6", "Kind::MySql56"),
-    ("MySQL 5.7", "Kind::MySql57"),
-    ("MySQL 8.0", "Kind::MySql80"),
-    ("MySQL 9.7", "Kind::MySql97"),
-    ("Percona Server 5.7", "percona57"),
-    ("Percona Server 8.0", "percona80"),
-    ("MariaDB 10.11", "Kind::MariaDb1011"),
-    ("MariaDB 11.4", "Kind::MariaDb114"),
-    ("MariaDB 11.8", "Kind::MariaDb118"),
-];
+use server::release_line::TESTED_SERVERS;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -71,7 +60,8 @@ fn each_server_marked_as_tested_occurs_in_the_named_test() {
             sources.find(&format!("fn {name}(")).map(|at| &sources[..at]).unwrap_or_else(|| panic!("no test: {line}"));
         let attributes: Vec<&str> = head.lines().rev().take_while(|line| line.starts_with("#[")).collect();
         assert_eq!(attributes, ["#[test]"], "{line}");
-        let wanted = SERVERS.iter().find(|(known, _)| *known == server).unwrap_or_else(|| panic!("{line}")).1;
+        let known = TESTED_SERVERS.iter().find(|(known, _)| *known == server);
+        let wanted = known.and_then(|(_, name)| *name).unwrap_or_else(|| panic!("{line}"));
         assert_eq!(matches!(how, "live" | "refused"), wanted.starts_with("Kind::"), "{line}");
         assert!(
             reaches(&sources, name, wanted, &mut BTreeSet::new()),

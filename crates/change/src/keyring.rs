@@ -34,8 +34,8 @@ pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
 const SHOWN_NAME_BYTES: usize = 64;
 
 /// Remedy if the keyring on disk differs from the running server's.
-pub(crate) const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring back first \
-                               (docs/rotate.md, \"When a keyring is lost\")";
+pub(crate) const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring \
+                               back first (docs/rotate.md, \"When a keyring is lost\")";
 
 /// Names of the keys that a running MySQL has in memory, truncated to 64 bytes. They prove nothing about the file: a
 /// server notices a missing file only at its next start. `None` before 8.0.16, which does not list keys.
@@ -161,11 +161,11 @@ pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Opened
     let report = look(datadir, &keys);
     let encrypted = |file: &&FileResult| file.key.is_some();
     // Other damage to a file is not the keyring's fault.
-    let shut =
+    let is_unopened =
         |file: &&FileResult| matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::Unverifiable);
     let encrypted_files = report.files.iter().filter(encrypted).count() as u64;
-    let shut = report.files.iter().filter(encrypted).filter(shut);
-    let files: Vec<PathBuf> = shut.map(|file| file.path.clone()).collect();
+    let unopened = report.files.iter().filter(encrypted).filter(is_unopened);
+    let files: Vec<PathBuf> = unopened.map(|file| file.path.clone()).collect();
     if !files.is_empty() {
         let opened = encrypted_files.saturating_sub(files.len() as u64);
         return Err(Error::KeyringOpensNotAll {

@@ -9,16 +9,18 @@
 
 mod control;
 pub mod encrypt;
-mod ended;
+
 mod error;
 mod grants;
 pub mod init;
 mod keyring;
 pub mod keys;
 mod log;
-mod online;
 mod option_file;
 pub mod rotate;
+mod run_result;
+mod schema_change_tools;
+mod scratch_schema;
 mod session;
 mod step;
 mod throttle;
@@ -26,12 +28,12 @@ pub mod tls;
 
 pub use crate::{
     control::{Activity, Control, Request, RunState, Runs},
-    ended::Ended,
     error::Error,
     keyring::{KeyStore, Opened, prove},
     log::StatementLog,
+    run_result::RunResult,
     session::{LockWait, Session},
-    step::{Blocks, Outcome, Step, StepReport},
+    step::{ClientImpact, Outcome, Step, StepReport},
     throttle::{Limit, Throttle, Window},
 };
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How a step affects clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Blocks {
+pub enum ClientImpact {
     /// Not at all.
     Nothing,
     /// A short metadata lock, which waits for running transactions on the table.
@@ -14,7 +14,7 @@ pub enum Blocks {
     Writes,
 }
 
-impl Blocks {
+impl ClientImpact {
     /// Human-readable description.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -34,7 +34,7 @@ pub struct Step<Action> {
     /// Human-readable description.
     pub what: String,
     /// How it affects clients.
-    pub blocks: Blocks,
+    pub blocks: ClientImpact,
     /// Bytes that are rewritten.
     pub bytes: u64,
     /// The action.
@@ -45,7 +45,7 @@ pub struct Step<Action> {
 impl<Action> Step<Action> {
     /// A step that does not affect clients and rewrites nothing.
     pub(crate) fn quiet(id: &str, what: &str, action: Action) -> Self {
-        Self { id: id.to_owned(), what: what.to_owned(), blocks: Blocks::Nothing, bytes: 0, action }
+        Self { id: id.to_owned(), what: what.to_owned(), blocks: ClientImpact::Nothing, bytes: 0, action }
     }
 
     /// A report of the step and its outcome.
@@ -90,7 +90,7 @@ pub struct StepReport {
     /// [`Step::what`].
     pub what: String,
     /// [`Step::blocks`].
-    pub blocks: Blocks,
+    pub blocks: ClientImpact,
     /// [`Step::bytes`].
     pub bytes: u64,
     /// Its statements.

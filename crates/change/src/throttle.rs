@@ -40,7 +40,7 @@ pub struct Throttle {
 impl Throttle {
     /// Why a step of duration `takes` must not start now, if so.
     pub(crate) fn reason(&self, session: &mut Session<'_>, takes: Duration) -> Result<Option<String>, Error> {
-        if let Some(why) = self.window.and_then(|window| window.shut(Zoned::now().time(), takes)) {
+        if let Some(why) = self.window.and_then(|window| window.closed_reason(Zoned::now().time(), takes)) {
             return Ok(Some(why));
         }
         for limit in &self.limits {
@@ -102,7 +102,7 @@ fn exceeds(lag: Lag, max: Duration) -> Option<String> {
 impl Window {
     /// Why a step of duration `takes` must not start now. A step longer than the whole window may start in the first
     /// tenth of it.
-    fn shut(self, now: Time, takes: Duration) -> Option<String> {
+    fn closed_reason(self, now: Time, takes: Duration) -> Option<String> {
         let (from, to) = (seconds(self.from), seconds(self.to));
         let whole = (to + DAY - from) % DAY;
         let since = (seconds(now) + DAY - from) % DAY;
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_window_may_go_over_midnight() {
         let night: Window = "23:00-01:30".parse().unwrap();
-        let open = |time| night.shut(time, Duration::ZERO).is_none();
+        let open = |time| night.closed_reason(time, Duration::ZERO).is_none();
         assert!(open(at(23, 0)) && open(at(0, 10)) && open(at(1, 29)));
         assert!(!open(at(1, 30)) && !open(at(12, 0)) && !open(at(22, 59)));
         assert_eq!(night.to_string(), "23:00-01:30");
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_any_more_waits_for_the_next() {
         let window: Window = "01:00-02:00".parse().unwrap();
-        assert_eq!(window.shut(at(1, 30), Duration::from_secs(1800)), None);
-        assert!(window.shut(at(1, 31), Duration::from_secs(1800)).unwrap().contains("1800 s"));
+        assert_eq!(window.closed_reason(at(1, 30), Duration::from_secs(1800)), None);
+        assert!(window.closed_reason(at(1, 31), Duration::from_secs(1800)).unwrap().contains("1800 s"));
         let longer_than_all = Duration::from_secs(7200);
-        assert_eq!(window.shut(at(1, 5), longer_than_all), None);
-        assert!(window.shut(at(1, 30), longer_than_all).is_some());
+        assert_eq!(window.closed_reason(at(1, 5), longer_than_all), None);
+        assert!(window.closed_reason(at(1, 30), longer_than_all).is_some());
     }
 
     #[test]

@@ -189,17 +189,18 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Connect { source: server::Error::TlsTooOld { .. }, .. } => {
-                "the replication link would be as weak: run the source on a build with OpenSSL, as all of MySQL are from \
-                 5.7.28 on, with TLSv1.2 in its tls_version"
+                "the replication link would be as weak: run the source on a build with OpenSSL, as all of MySQL are \
+                 from 5.7.28 on, with TLSv1.2 in its tls_version"
             }
             Self::Connect { source, .. } => return source.fixed_hint(),
             Self::NoNewServer { has_uuid: true, .. } => {
-                "remove auto.cnf before the first start: two servers must not share a uuid; start it with a server_id of its \
-                 own, and give its --socket"
+                "remove auto.cnf before the first start: two servers must not share a uuid; start it with a server_id \
+                 of its own, and give its --socket"
             }
             Self::NoNewServer { .. } => "start it with a server_id of its own, and give its --socket",
             Self::NoPosition { .. } => {
-                "the source has to write a binary log with GTIDs, and the copy and its server's log_bin have to include it"
+                "the source has to write a binary log with GTIDs, and the copy and its server's log_bin have to \
+                 include it"
             }
             Self::LogBehind { .. } => {
                 "a replica that is to be copied, or set up again, has to run with log_slave_updates"

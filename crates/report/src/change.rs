@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use change::{Activity, Blocks, Outcome, Request, RunState, StepReport, encrypt};
+use change::{Activity, ClientImpact, Outcome, Request, RunState, StepReport, encrypt};
 use jiff::{SpanRound, Timestamp, Unit};
 use verify::size;
 
@@ -56,10 +56,10 @@ fn room(room: Option<encrypt::Room>) -> String {
 
 fn waits(step: &StepReport) -> String {
     match step.blocks {
-        Blocks::Nothing => "no".to_owned(),
-        Blocks::Moment => "a moment".to_owned(),
-        Blocks::Writes if step.bytes < encrypt::ASSUMED_RATE => "writes, < 1 s".to_owned(),
-        Blocks::Writes => format!("writes, ~{} s", step.bytes / encrypt::ASSUMED_RATE),
+        ClientImpact::Nothing => "no".to_owned(),
+        ClientImpact::Moment => "a moment".to_owned(),
+        ClientImpact::Writes if step.bytes < encrypt::ASSUMED_RATE => "writes, < 1 s".to_owned(),
+        ClientImpact::Writes => format!("writes, ~{} s", step.bytes / encrypt::ASSUMED_RATE),
     }
 }
 

@@ -2,25 +2,13 @@
 
 use std::fmt::Write;
 
-use server::dialect::capability::{CAPABILITIES, VersionTriple, dotted_version};
+use server::{
+    dialect::capability::{CAPABILITIES, VersionTriple, dotted_version},
+    release_line::TESTED_SERVERS,
+};
 
 /// Columns: verb, server, method, and the test.
 const LIST: &str = include_str!("compatibility.txt");
-
-/// The servers, in column order.
-const SERVERS: [&str; 11] = [
-    "MySQL 5.6",
-    "MySQL 5.7",
-    "MySQL 8.0",
-    "MySQL 8.4",
-    "MySQL 9.7",
-    "Percona Server 5.7",
-    "Percona Server 8.0",
-    "Percona Server 8.4",
-    "MariaDB 10.11",
-    "MariaDB 11.4",
-    "MariaDB 11.8",
-];
 
 /// An entry of the list.
 struct Line<'t> {
@@ -76,9 +64,10 @@ pub fn render_compatibility() -> String {
          `tests/harness/README.md` describes how to run tests on a build of your own.\n\n",
     );
     // Writing to a `String` cannot fail.
-    let _ = writeln!(text, "| verb | {} |\n|---|{}", SERVERS.join(" | "), "---|".repeat(SERVERS.len()));
+    let servers = TESTED_SERVERS.map(|(server, _)| server);
+    let _ = writeln!(text, "| verb | {} |\n|---|{}", servers.join(" | "), "---|".repeat(servers.len()));
     for verb in verbs() {
-        let cells: Vec<&str> = SERVERS.iter().map(|server| cell(verb, server)).collect();
+        let cells: Vec<&str> = servers.iter().map(|server| cell(verb, server)).collect();
         let _ = writeln!(text, "| `{verb}` | {} |", cells.join(" | "));
     }
     text.push_str(&capabilities());
@@ -106,7 +95,7 @@ mod tests {
     fn every_line_is_of_a_known_server_and_word_and_stands_once() {
         let mut seen = Vec::new();
         for line in lines() {
-            assert!(SERVERS.contains(&line.server), "{}", line.server);
+            assert!(TESTED_SERVERS.iter().any(|(server, _)| *server == line.server), "{}", line.server);
             assert!(["live", "refused", "files", "none"].contains(&line.how), "{}", line.how);
             assert!(!seen.contains(&(line.verb, line.server)), "{} on {} stands twice", line.verb, line.server);
             seen.push((line.verb, line.server));
@@ -122,6 +111,6 @@ mod tests {
         let (text, _) = text.split_once("\n## ").expect("what servers can do follows");
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
         assert_eq!(rows.len(), verbs().len() + 2);
-        assert!(rows.iter().all(|row| row.matches('|').count() == SERVERS.len() + 2), "{text}");
+        assert!(rows.iter().all(|row| row.matches('|').count() == TESTED_SERVERS.len() + 2), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use change::init::{CheckReport, CheckState, Condition, InitReport, Part};
+use change::init::{CheckReport, CheckState, InitReport, Part, Presence};
 
 use crate::{Error, json, text::visible};
 
@@ -36,9 +36,9 @@ pub fn write_init_table(report: &InitReport, out: &mut dyn Write) -> Result<(), 
 
 fn write_part(part: &Part, out: &mut dyn Write) -> Result<(), Error> {
     let condition = match part.condition {
-        Condition::Missing => "to write",
-        Condition::There => "there",
-        Condition::Written => "written",
+        Presence::Missing => "to write",
+        Presence::There => "there",
+        Presence::Written => "written",
     };
     let owner = part.owner.map_or_else(String::new, |(user, group)| format!(" {user}:{group}"));
     let path = part.path.to_string_lossy();

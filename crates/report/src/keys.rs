@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path};
 
-use change::keys::{EncryptedFileKind, KeyEntry, KeysReport, Storage, Uses};
+use change::keys::{EncryptedFileKind, KeyEntry, KeyUsage, KeysReport, Storage};
 use jiff::Timestamp;
 use register::CopyState;
 
@@ -122,7 +122,7 @@ fn copy_state(state: &CopyState) -> String {
 }
 
 /// `12 tablespaces: shop/a.ibd, …`.
-fn used(kind: EncryptedFileKind, uses: &Uses, datadir: &Path) -> String {
+fn used(kind: EncryptedFileKind, uses: &KeyUsage, datadir: &Path) -> String {
     let one = match kind {
         EncryptedFileKind::Tablespace => "tablespace",
         EncryptedFileKind::System => "file of the system tablespace",

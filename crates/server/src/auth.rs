@@ -12,11 +12,11 @@ use mysql_common::auth::plugins::{
 };
 use zeroize::Zeroizing;
 
-use crate::{error::Error, secret::Password};
+use crate::{auth_plugin, error::Error, secret::Password};
 
-/// Privacy of the transport.
+/// Who can read what is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Privacy {
+pub(crate) enum TransportSecurity {
     /// TCP without TLS.
     Clear,
     /// Unix socket.
@@ -31,7 +31,7 @@ pub(crate) enum Privacy {
 #[derive(Debug)]
 pub(crate) struct Login<'a> {
     password: &'a Password,
-    privacy: Privacy,
+    security: TransportSecurity,
     plugin: Plugin,
     challenge: Vec<u8>,
 }
@@ -64,42 +64,42 @@ impl Plugin {
     }
 }
 
-/// Whether the plug-in's first answer reveals nothing, so that it may be sent unasked.
-pub(crate) fn is_challenge_response(plugin: &str) -> bool {
-    matches!(plugin, "mysql_native_password" | "caching_sha2_password" | "client_ed25519" | "parsec")
-}
-
 impl<'a> Login<'a> {
     /// Starts with the plug-in and the challenge that the server sent.
-    pub(crate) fn new(plugin: &str, challenge: &[u8], password: &'a Password, privacy: Privacy) -> Result<Self, Error> {
+    pub(crate) fn new(
+        plugin: &str,
+        challenge: &[u8],
+        password: &'a Password,
+        security: TransportSecurity,
+    ) -> Result<Self, Error> {
         let plugin = match plugin {
-            "mysql_native_password" => Plugin::Native,
-            "caching_sha2_password" => Plugin::CachingSha2,
-            "sha256_password" => Plugin::Sha256,
-            "mysql_clear_password" => Plugin::Clear,
-            "client_ed25519" => Plugin::Ed25519,
-            "parsec" => Plugin::Parsec(Box::default()),
-            "dialog" => Plugin::Dialog { answered: false },
-            "auth_socket" | "unix_socket" => Plugin::Socket,
-            "mysql_old_password" => {
-                return Err(unsupported("mysql_old_password", "its hash from before MySQL 4.1 is broken"));
+            auth_plugin::NATIVE_PASSWORD => Plugin::Native,
+            auth_plugin::CACHING_SHA2_PASSWORD => Plugin::CachingSha2,
+            auth_plugin::SHA256_PASSWORD => Plugin::Sha256,
+            auth_plugin::CLEAR_PASSWORD => Plugin::Clear,
+            auth_plugin::CLIENT_ED25519 => Plugin::Ed25519,
+            auth_plugin::PARSEC => Plugin::Parsec(Box::default()),
+            auth_plugin::DIALOG => Plugin::Dialog { answered: false },
+            auth_plugin::AUTH_SOCKET | auth_plugin::UNIX_SOCKET => Plugin::Socket,
+            auth_plugin::OLD_PASSWORD => {
+                return Err(unsupported(auth_plugin::OLD_PASSWORD, "its hash from before MySQL 4.1 is broken"));
             }
             other => return Err(unsupported(other, "")),
         };
-        Ok(Self { password, privacy, challenge: plugin.challenge(challenge).to_vec(), plugin })
+        Ok(Self { password, security, challenge: plugin.challenge(challenge).to_vec(), plugin })
     }
 
     /// Name of the plug-in.
     pub(crate) fn plugin(&self) -> &'static str {
         match self.plugin {
-            Plugin::Native => "mysql_native_password",
-            Plugin::CachingSha2 => "caching_sha2_password",
-            Plugin::Sha256 => "sha256_password",
-            Plugin::Clear => "mysql_clear_password",
-            Plugin::Ed25519 => "client_ed25519",
-            Plugin::Parsec(_) => "parsec",
-            Plugin::Dialog { .. } => "dialog",
-            Plugin::Socket => "auth_socket",
+            Plugin::Native => auth_plugin::NATIVE_PASSWORD,
+            Plugin::CachingSha2 => auth_plugin::CACHING_SHA2_PASSWORD,
+            Plugin::Sha256 => auth_plugin::SHA256_PASSWORD,
+            Plugin::Clear => auth_plugin::CLEAR_PASSWORD,
+            Plugin::Ed25519 => auth_plugin::CLIENT_ED25519,
+            Plugin::Parsec(_) => auth_plugin::PARSEC,
+            Plugin::Dialog { .. } => auth_plugin::DIALOG,
+            Plugin::Socket => auth_plugin::AUTH_SOCKET,
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Login<'a> {
             }
             Plugin::Sha256 if secret.is_empty() => vec![0],
             // Unlike caching_sha2_password, this server plug-in accepts it only over TLS.
-            Plugin::Sha256 if self.privacy == Privacy::Socket => return Err(self.refused()),
+            Plugin::Sha256 if self.security == TransportSecurity::Socket => return Err(self.refused()),
             Plugin::Sha256 => return self.password_itself(),
             Plugin::Clear => return self.password_itself(),
             Plugin::Ed25519 if secret.is_empty() => Vec::new(),
@@ -157,9 +157,9 @@ impl<'a> Login<'a> {
 
     /// The only function that returns the password itself.
     fn password_itself(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
-        match self.privacy {
-            Privacy::Clear | Privacy::Unverified => Err(self.refused()),
-            Privacy::Socket | Privacy::Tls => Ok(with_nul(self.password.expose())),
+        match self.security {
+            TransportSecurity::Clear | TransportSecurity::Unverified => Err(self.refused()),
+            TransportSecurity::Socket | TransportSecurity::Tls => Ok(with_nul(self.password.expose())),
         }
     }
 
@@ -173,14 +173,14 @@ impl<'a> Login<'a> {
                 *answered = true;
                 Ok(answer)
             }
-            _ => Err(unsupported("dialog", "it asks more than one question")),
+            _ => Err(unsupported(auth_plugin::DIALOG, "it asks more than one question")),
         }
     }
 
     fn refused(&self) -> Error {
         let plugin = self.plugin().to_owned();
-        match self.privacy {
-            Privacy::Unverified => Error::UnverifiedServer { plugin, seen: None },
+        match self.security {
+            TransportSecurity::Unverified => Error::UnverifiedServer { plugin, seen: None },
             _ => Error::ClearPasswordRefused { plugin },
         }
     }
@@ -256,10 +256,10 @@ mod tests {
     fn a_password_never_crosses_plain_tcp() {
         let password = Password::new("secret");
         for plugin in ["mysql_clear_password", "sha256_password", "dialog"] {
-            let mut login = Login::new(plugin, CHALLENGE, &password, Privacy::Clear).unwrap();
+            let mut login = Login::new(plugin, CHALLENGE, &password, TransportSecurity::Clear).unwrap();
             assert!(matches!(login.first(), Err(Error::ClearPasswordRefused { .. })));
         }
-        let mut login = Login::new("caching_sha2_password", CHALLENGE, &password, Privacy::Clear).unwrap();
+        let mut login = Login::new("caching_sha2_password", CHALLENGE, &password, TransportSecurity::Clear).unwrap();
         assert_eq!(login.first().unwrap().len(), 32);
         assert!(login.next(&[3]).unwrap().is_none());
         assert!(matches!(login.next(&[4]), Err(Error::ClearPasswordRefused { .. })));
@@ -269,10 +269,11 @@ mod tests {
     fn a_password_never_goes_to_whoever_answers_with_tls() {
         let password = Password::new("secret");
         for plugin in ["mysql_clear_password", "sha256_password", "dialog"] {
-            let mut login = Login::new(plugin, CHALLENGE, &password, Privacy::Unverified).unwrap();
+            let mut login = Login::new(plugin, CHALLENGE, &password, TransportSecurity::Unverified).unwrap();
             assert!(matches!(login.first(), Err(Error::UnverifiedServer { .. })), "{plugin}");
         }
-        let mut login = Login::new("caching_sha2_password", CHALLENGE, &password, Privacy::Unverified).unwrap();
+        let mut login =
+            Login::new("caching_sha2_password", CHALLENGE, &password, TransportSecurity::Unverified).unwrap();
         assert_eq!(login.first().unwrap().len(), 32);
         assert!(matches!(login.next(&[4]), Err(Error::UnverifiedServer { .. })));
     }
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn a_password_crosses_tls_with_its_nul() {
         let password = Password::new("secret");
-        let mut login = Login::new("mysql_clear_password", b"", &password, Privacy::Tls).unwrap();
+        let mut login = Login::new("mysql_clear_password", b"", &password, TransportSecurity::Tls).unwrap();
         assert_eq!(login.first().unwrap().as_slice(), b"secret\0");
     }
 
@@ -288,7 +289,7 @@ mod tests {
     fn broken_and_unknown_plugins_are_named() {
         let password = Password::new("");
         for name in ["mysql_old_password", "auth_gssapi_client", "\u{fffd}"] {
-            let error = Login::new(name, CHALLENGE, &password, Privacy::Tls).unwrap_err();
+            let error = Login::new(name, CHALLENGE, &password, TransportSecurity::Tls).unwrap_err();
             assert!(matches!(error, Error::PluginUnsupported { plugin, .. } if plugin == name));
         }
     }
@@ -297,7 +298,7 @@ mod tests {
     fn a_challenge_of_wrong_size_is_malformed() {
         let password = Password::new("secret");
         for plugin in ["caching_sha2_password", "client_ed25519", "parsec"] {
-            let mut login = Login::new(plugin, b"short", &password, Privacy::Tls).unwrap();
+            let mut login = Login::new(plugin, b"short", &password, TransportSecurity::Tls).unwrap();
             assert!(matches!(login.first(), Err(Error::Malformed { .. })), "{plugin}");
         }
     }
@@ -309,7 +310,7 @@ mod tests {
         challenge[31] = 0;
         challenge[32] = 0;
         for plugin in ["client_ed25519", "parsec"] {
-            let answer = |sent| Login::new(plugin, sent, &password, Privacy::Tls).unwrap().first().unwrap();
+            let answer = |sent| Login::new(plugin, sent, &password, TransportSecurity::Tls).unwrap().first().unwrap();
             assert_eq!(answer(&challenge[..32]), answer(&challenge), "{plugin}");
         }
     }

@@ -1,7 +1,7 @@
 //! `wsrep_provider_options` of Galera.
 //!
-//! Source: `gu::Config::parse` in Galera's `galerautils/src/gu_config.cpp`. Keys are compared byte by byte, and the last
-//! of two values of one key counts.
+//! Source: `gu::Config::parse` in Galera's `galerautils/src/gu_config.cpp`. Keys are compared byte by byte, and the
+//! last of two values of one key counts.
 
 /// Options of the provider in their order: `a = b; c = d`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,6 +15,7 @@
 
 mod account;
 mod auth;
+pub mod auth_plugin;
 pub mod auto_cnf;
 mod bytes;
 pub mod connect;
@@ -34,12 +35,14 @@ mod privileges;
 pub mod probe;
 pub mod program;
 pub mod quote;
+pub mod release_line;
 mod secret;
 pub mod secret_name;
 mod socket;
 pub mod sql;
 pub mod switch;
 pub mod tls;
+mod url;
 mod version;
 
 pub use account::Account;

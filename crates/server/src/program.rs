@@ -55,8 +55,8 @@ pub const SAFE_SCRIPTS: [&str; 2] = ["mysqld_safe", "mariadbd-safe"];
 /// Prefix of the names of the scripts by which Galera copies the data of a node to another.
 pub const STATE_TRANSFER_SCRIPTS: &str = "wsrep_sst_";
 
-/// Whether a program, by its name or the 15 bytes of it that Linux keeps, is a script that starts the server or transfers
-/// its state.
+/// Whether a program, by its name or the 15 bytes of it that Linux keeps, is a script that starts the server or
+/// transfers its state.
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {
     SAFE_SCRIPTS.iter().any(|script| name.starts_with(script)) || name.starts_with(STATE_TRANSFER_SCRIPTS)

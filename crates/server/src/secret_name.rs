@@ -4,7 +4,7 @@
 
 use crate::option_name;
 
-/// What stands for a secret that was left out.
+/// Text in place of an omitted secret.
 pub const LEFT_OUT: &str = "(left out)";
 
 /// Parts of names whose values are secret.

@@ -1,7 +1,8 @@
 //! Tokens of SQL statements, as servers show them and write them to their logs.
 //!
 //! A clause or name is never looked for in the text itself: a comment or a text may say anything. Code in `/*! … */`
-//! counts as code: where a server does not execute it, its log has `/* … */`. Source: `sql_lex.cc` of MySQL and MariaDB.
+//! counts as code: where a server does not execute it, its log has `/* … */`. Source: `sql_lex.cc` of MySQL and
+//! MariaDB.
 
 /// How a session reads a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

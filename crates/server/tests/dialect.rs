@@ -355,7 +355,7 @@ fn grants_of_active_roles_are_listed() {
 
 #[test]
 fn a_schema_named_like_one_of_the_servers_in_another_case_is_a_users() {
-    for kind in [Kind::MySql80, Kind::MySql97, Kind::MariaDb1011] {
+    for kind in [Kind::MySql57, Kind::MySql80, Kind::MySql97, Kind::MariaDb1011] {
         let Some(server) = common::start(kind, |builder| builder) else { continue };
         server.sql("CREATE DATABASE SYS; CREATE DATABASE MYSQL; CREATE DATABASE users_own").unwrap();
         let schemas = rows(&mut common::root(&server), "schemas");
@@ -363,8 +363,13 @@ fn a_schema_named_like_one_of_the_servers_in_another_case_is_a_users() {
         for system in catalog::SYSTEM_SCHEMAS {
             assert!(names.contains(&system) && catalog::is_system_schema(system), "{kind:?}: {system} of {names:?}");
         }
+        let version = describe(&mut common::root(&server)).unwrap().version;
+        let catalog = common::root(&server).query(catalog::catalog(&version).schemas).unwrap();
+        let listed: Vec<&str> = (0..catalog.rows.len()).filter_map(|row| catalog.value(row, "schema")).collect();
         for users in ["SYS", "MYSQL", "users_own"] {
             assert!(names.contains(&users) && !catalog::is_system_schema(users), "{kind:?}: {users} of {names:?}");
+            assert!(listed.contains(&users), "{kind:?}: {users} of {listed:?}");
         }
+        assert!(!listed.iter().any(|schema| catalog::is_system_schema(schema)), "{kind:?}: {listed:?}");
     }
 }

@@ -89,8 +89,8 @@ pub enum Error {
     NotFlushed,
     /// The server did not stop writing in time.
     #[error(
-        "the server did not stop writing within {seconds} s: a statement or transaction that runs for long keeps it from \
-         flushing its tables, SHOW PROCESSLIST tells which"
+        "the server did not stop writing within {seconds} s: a statement or transaction that runs for long keeps it \
+         from flushing its tables, SHOW PROCESSLIST tells which"
     )]
     NotFlushedInTime {
         /// Time limit in seconds.
@@ -120,12 +120,12 @@ impl Error {
                 Some("the new data is staged beside the old: make room for both, or empty the data directory first")
             }
             Self::Transfer(TransferError::Changed { .. }) => Some(
-                "something wrote this file while the server had stopped writing: it belongs to no server, or to an engine \
-                 that heeds no lock",
+                "something wrote this file while the server had stopped writing: it belongs to no server, or to an \
+                 engine that heeds no lock",
             ),
             Self::Transfer(TransferError::Stalled { .. }) => Some(
-                "the other side's host, its program or the network between hangs; a donor's server gets its lock back now, \
-                 if it was held",
+                "the other side's host, its program or the network between hangs; a donor's server gets its lock back \
+                 now, if it was held",
             ),
             Self::Transfer(TransferError::NotTheReceiver { .. }) => {
                 Some("what answers at this address is not the joiner that asked")

@@ -26,7 +26,7 @@ impl ClearTable {
 
 /// Clear-text tables and tablespaces.
 #[derive(Debug, Default)]
-pub(super) struct Clear {
+pub(super) struct PlaintextTables {
     /// Smallest first.
     pub(super) tables: Vec<ClearTable>,
     /// General tablespaces, among them `mysql`, with their bytes.
@@ -36,7 +36,7 @@ pub(super) struct Clear {
 const TABLES: &str = "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t FROM information_schema.TABLES \
      WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB'";
 
-impl Clear {
+impl PlaintextTables {
     /// Queries the server.
     pub(super) fn query(session: &mut Session<'_>) -> Result<Self, Error> {
         let spaces = session.query(session.dictionary().clear)?;

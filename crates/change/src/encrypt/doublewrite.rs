@@ -4,7 +4,8 @@
 //! (by `FLUSH … FOR EXPORT` and `ALTER`); batches from the flush list (by checkpoints); and batches from the LRU list,
 //! when the buffer pool is too small. Seen on MySQL 9.7; source: MySQL manual, "Doublewrite Buffer".
 
-use super::{redo, scratch_schema::ScratchSchema};
+use super::redo;
+use crate::scratch_schema::ScratchSchema;
 use crate::{Error, Outcome, Session};
 
 pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {

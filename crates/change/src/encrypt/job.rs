@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, atomic::AtomicBool};
 
-use super::{EncryptReport, Options, Progress, ServerAccess, may_begin, plan};
-use crate::{Confirm, Control, Error, Runs, StatementLog};
+use super::{EncryptReport, Options, Progress, ServerAccess, key_proof::prove_keyrings, plan::plan};
+use crate::{Confirm, Control, Error, Runs, Session, StatementLog};
 
 /// Callbacks to the user before and during a run. Their errors are of type `E`.
 pub struct User<'u, E> {
@@ -56,4 +56,13 @@ pub fn carry_out<E: From<Error>>(
     let server = access.target.to_string();
     let control = Control::begin(&runs, &plan.identity, &server, records.log, (user.stop)()?)?;
     Ok(plan.run(access, options, &log, &control, progress)?)
+}
+
+/// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
+///
+/// # Errors
+/// As [`EncryptPlan::run`].
+fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
+    let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
+    prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
 }

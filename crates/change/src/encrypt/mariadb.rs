@@ -22,10 +22,13 @@ use innodb::file_suffix;
 use server::dialect::encryption::variable;
 
 use super::{
-    Action, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, TableMethod, binlogs, clear,
-    method, scratch_schema::ScratchSchema,
+    Action, KeyStores, Leftover, Method, Options, Policy, Progress, TableChange, TableMethod, binlogs, clear, method,
+    scan::Scan,
 };
-use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table};
+use crate::{
+    ClientImpact, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, schema_change_tools::Table,
+    scratch_schema::ScratchSchema,
+};
 
 /// Time limit without progress of the threads.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -179,7 +182,7 @@ fn opted_out(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Ac
     for row in 0..tables.rows.len() {
         let value = |column| tables.value(row, column).unwrap_or_default();
         let bytes = value("bytes").parse().unwrap_or(0);
-        if says_no(value("o")) && super::wanted(options, value("s")) && bytes <= limit {
+        if says_no(value("o")) && options.include_schema(value("s")) && bytes <= limit {
             steps.push(copy(value("s"), value("t"), bytes, table_option(Flavor::MariaDb, true)));
         }
     }
@@ -201,7 +204,7 @@ fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>
     let mut steps = Vec::new();
     for row in 0..tables.rows.len() {
         let value = |column| tables.value(row, column).unwrap_or_default();
-        if super::wanted(options, value("s")) {
+        if options.include_schema(value("s")) {
             steps.push(copy(value("s"), value("t"), value("bytes").parse().unwrap_or(0), "FORCE"));
         }
     }
@@ -230,7 +233,7 @@ pub(super) fn clear_pages(
     }
     let most = options.largest_table_bytes.unwrap_or(u64::MAX);
     let fits = |bytes: u64| bytes <= most && method::estimate(bytes) <= options.lock_budget;
-    let wanted = tables.into_iter().filter(|((schema, _), bytes)| super::wanted(options, schema) && fits(*bytes));
+    let wanted = tables.into_iter().filter(|((schema, _), bytes)| options.include_schema(schema) && fits(*bytes));
     let mut steps: Vec<_> = wanted.map(|((schema, table), bytes)| copy(schema, table, bytes, "FORCE")).collect();
     if !steps.is_empty() {
         // Without this step, the new files would reach the disk only over time.
@@ -257,7 +260,7 @@ fn copy(schema: &str, table: &str, bytes: u64, clause: &str) -> Step<Action> {
     Step {
         id: format!("table {schema}.{table}"),
         what: format!("encrypt the table {schema}.{table} by a copy"),
-        blocks: Blocks::Writes,
+        blocks: ClientImpact::Writes,
         bytes,
         action: Action::Table(TableChange {
             table: Table { schema: schema.to_owned(), name: table.to_owned() },

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Options, clear::ClearTable};
 use crate::{
     Error, Session,
-    online::{Installed, Table, Tool, unsupported_reason},
+    schema_change_tools::{Installed, Table, Tool, unsupported_reason},
 };
 
 /// Assumed speed of the server's copy, in bytes per second: measured on two slow cores.
@@ -42,13 +42,13 @@ pub enum TableMethod {
 }
 
 /// Chooses the method for each table.
-pub(super) struct Chooser<'o> {
+pub(super) struct MethodPlanner<'o> {
     options: &'o Options,
     connect: &'o server::Options,
     tools: Vec<Result<Installed, String>>,
 }
 
-impl<'o> Chooser<'o> {
+impl<'o> MethodPlanner<'o> {
     /// Checks what is installed. A method that cannot be used at all is an error.
     pub(super) fn new(
         session: &Session<'_>,

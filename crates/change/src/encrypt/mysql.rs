@@ -9,13 +9,15 @@ use server::{
 use server::dialect::encryption::{MYSQL_ENCRYPTED, variable};
 
 use super::{
-    Action, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, TableMethod, binlogs,
-    clear::Clear,
+    Action, KeyStores, Leftover, Method, Options, Policy, ServerAccess, TableChange, TableMethod, binlogs,
+    clear::PlaintextTables,
     in_place,
-    method::{Chooser, is_rebuildable},
-    read_only, redo, scratch_schema, undo, wanted,
+    method::{MethodPlanner, is_rebuildable},
+    read_only, redo,
+    scan::Scan,
+    undo,
 };
-use crate::{Blocks, Error, KeyStore, Session, Step, online::Table};
+use crate::{ClientImpact, Error, KeyStore, Session, Step, schema_change_tools::Table, scratch_schema};
 
 pub(super) fn steps(
     session: &mut Session<'_>,
@@ -31,7 +33,7 @@ pub(super) fn steps(
         is_rebuildable(session)?;
     }
     let settings = Settings::query(session)?;
-    let clear = Clear::query(session)?;
+    let clear = PlaintextTables::query(session)?;
     let mut steps = vec![Step::quiet(
         "keyring",
         "prove that the keyring is active, takes new keys, and opens what is encrypted",
@@ -127,10 +129,10 @@ fn default_steps(
     ))?;
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
         // The schema of an interrupted run is gone by then.
-        if wanted(options, schema) && schema != scratch_schema::SCHEMA {
+        if options.include_schema(schema) && schema != scratch_schema::SCHEMA {
             let sql = format!("ALTER SCHEMA {} DEFAULT {MYSQL_ENCRYPTED}", quote::identifier(schema));
             let step = statement(&format!("schema {schema}"), &format!("encrypt new tables of {schema}"), &sql);
-            steps.push(Step { blocks: Blocks::Moment, ..step });
+            steps.push(Step { blocks: ClientImpact::Moment, ..step });
         }
     }
     Ok(steps)
@@ -209,7 +211,11 @@ pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Ste
     Ok(steps)
 }
 
-fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear) -> Result<Vec<Step<Action>>, Error> {
+fn tablespace_steps(
+    session: &mut Session<'_>,
+    options: &Options,
+    clear: &PlaintextTables,
+) -> Result<Vec<Step<Action>>, Error> {
     let mut steps = Vec::new();
     if !options.schemas.is_empty() {
         return Ok(steps);
@@ -220,7 +226,7 @@ fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear)
         if session.can(kind) && !in_place::is_encrypted(session, &datadir, name)? {
             let what = format!("encrypt the tablespace {name} in place");
             let step = Step::quiet(&format!("tablespace {name}"), &what, Action::Tablespace(name.clone()));
-            steps.push(Step { blocks: Blocks::Moment, bytes: *bytes, ..step });
+            steps.push(Step { blocks: ClientImpact::Moment, bytes: *bytes, ..step });
         }
     }
     Ok(steps)
@@ -230,7 +236,7 @@ fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear)
 pub(super) fn misreported(session: &mut Session<'_>, options: &Options) -> Result<Vec<Leftover>, Error> {
     let datadir = options.datadir_of(session);
     let mut leftovers = Vec::new();
-    for (name, _) in Clear::query(session)?.general {
+    for (name, _) in PlaintextTables::query(session)?.general {
         if in_place::is_encrypted(session, &datadir, &name)? {
             leftovers.push(in_place::misreported(&name));
         }
@@ -242,19 +248,19 @@ fn table_steps(
     session: &mut Session<'_>,
     access: &ServerAccess,
     options: &Options,
-    clear: &Clear,
+    clear: &PlaintextTables,
 ) -> Result<Vec<Step<Action>>, Error> {
-    let chooser = Chooser::new(session, options, &access.connect)?;
+    let chooser = MethodPlanner::new(session, options, &access.connect)?;
     let mut steps = Vec::new();
-    for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
+    for table in clear.tables.iter().filter(|table| options.include_schema(&table.schema)) {
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
         // No release supports ALGORITHM=INPLACE or LOCK=NONE for this statement.
         let sql = format!("ALTER TABLE {} {moved}{MYSQL_ENCRYPTED}, LOCK = SHARED", table.quoted());
         let method = chooser.choose(session, table)?;
         let (variant, blocks) = match &method {
-            TableMethod::Copy => ("by a copy".to_owned(), Blocks::Writes),
-            TableMethod::Online(tool) => (format!("by {}", tool.tool.program()), Blocks::Moment),
-            TableMethod::Leave(_) => ("later".to_owned(), Blocks::Nothing),
+            TableMethod::Copy => ("by a copy".to_owned(), ClientImpact::Writes),
+            TableMethod::Online(tool) => (format!("by {}", tool.tool.program()), ClientImpact::Moment),
+            TableMethod::Leave(_) => ("later".to_owned(), ClientImpact::Nothing),
         };
         let name = Table { schema: table.schema.clone(), name: table.table.clone() };
         steps.push(Step {

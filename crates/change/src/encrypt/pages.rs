@@ -5,7 +5,7 @@
 
 use std::{thread::sleep, time::Instant};
 
-use super::scratch_schema::{DIRTY_PAGES, POLL_INTERVAL, ScratchSchema, TIMEOUT};
+use crate::scratch_schema::{DIRTY_PAGES, POLL_INTERVAL, ScratchSchema, TIMEOUT};
 use crate::{Error, Outcome, Session};
 
 pub(super) fn write(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {

@@ -6,10 +6,11 @@ use std::{thread::sleep, time::Instant};
 
 use server::dialect::capability::Capability;
 
-use super::scratch_schema::{POLL_INTERVAL, ScratchSchema, TIMEOUT};
-use crate::{Error, Outcome, Session};
+use crate::{
+    Error, Outcome, Session,
+    scratch_schema::{POLL_INTERVAL, REDO_CAPACITY, ScratchSchema, TIMEOUT},
+};
 
-pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
 /// Minimum capacity of the log.
 const SMALL_BYTES: u64 = 8 << 20;
 /// For MySQL 8.0: several times `innodb_log_buffer_size`, and twice what is written meanwhile. With 8 MiB, 8.0.33
@@ -27,7 +28,7 @@ pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
 
 /// `None` before 8.0.30, when redo files had a fixed size.
 pub(super) fn capacity(session: &mut Session<'_>) -> Result<Option<u64>, Error> {
-    Ok(session.variable(CAPACITY)?.and_then(|text| text.parse().ok()))
+    Ok(session.variable(REDO_CAPACITY)?.and_then(|text| text.parse().ok()))
 }
 
 pub(super) fn cannot_resize() -> Outcome {
@@ -41,10 +42,10 @@ pub(super) fn pass(schema: &mut ScratchSchema<'_, '_>, capacity: u64) -> Result<
     // If the log already has this size, use another one.
     let small = if capacity == small { small * 2 } else { small };
     let before = capacity.to_string();
-    schema.set(CAPACITY, &small.to_string(), &before)?;
+    schema.set(REDO_CAPACITY, &small.to_string(), &before)?;
     let mut resized = wait(schema.session())?;
     schema.fill()?;
-    schema.set(CAPACITY, &before, &before)?;
+    schema.set(REDO_CAPACITY, &before, &before)?;
     resized &= wait(schema.session())?;
     Ok(if resized {
         Outcome::Done

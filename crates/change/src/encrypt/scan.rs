@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use server::{Flavor, ServerVersion, option_group, option_name, switch};
 
 use super::{Action, Leftover, Options, Progress, ServerAccess, leftovers};
-use crate::{Blocks, Error, Step};
+use crate::{ClientImpact, Error, Step};
 
 /// Findings about everything that can be in clear text on disk.
 pub(super) struct Scan {
@@ -111,7 +111,7 @@ impl Scan {
         }
         if redo {
             let what = "replace the redo log files that were written in clear text";
-            steps.push(Step { blocks: Blocks::Moment, ..Step::quiet("renew redo", what, Action::RenewRedo) });
+            steps.push(Step { blocks: ClientImpact::Moment, ..Step::quiet("renew redo", what, Action::RenewRedo) });
         }
         if doublewrite {
             let what = "overwrite the doublewrite files, which hold pages in clear text";

@@ -32,13 +32,13 @@ impl Error {
                 grants.collect::<Vec<_>>().join("; ").into()
             }
             Self::ReadsAtStart { tls_version: Some(_), .. } => format!(
-                "upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then, {AT_START}, with an RSA key that \
-                 `openssl rsa -traditional` has converted if the build is one with yaSSL"
+                "upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then, {AT_START}, with an RSA key \
+                 that `openssl rsa -traditional` has converted if the build is one with yaSSL"
             )
             .into(),
             Self::SetByAccount { variable, .. } => {
-                format!("name the file in the server's option file, RESET PERSIST {variable} (MySQL), and restart it once")
-                    .into()
+                let step = "name the file in the server's option file";
+                format!("{step}, RESET PERSIST {variable} (MySQL), and restart it once").into()
             }
             _ => return self.fixed_hint().map(Cow::Borrowed),
         })
@@ -55,12 +55,12 @@ impl Error {
     const fn hint_of_keys(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoKeyring { .. } => {
-                "make one with `sealant keyring init` (component_keyring_file), or configure a key service, and restart the \
-                 server"
+                "make one with `sealant keyring init` (component_keyring_file), or configure a key service, and \
+                 restart the server"
             }
             Self::NoKeyManagement { .. } => {
-                "make one with `sealant keyring init` (file_key_management), or load another key management plug-in, and \
-                 restart the server"
+                "make one with `sealant keyring init` (file_key_management), or load another key management plug-in, \
+                 and restart the server"
             }
             Self::State { .. } => "name another directory with --state-dir",
             Self::AnotherRun { .. } => "see its state with `sealant encrypt status`",
@@ -76,8 +76,8 @@ impl Error {
             | Self::KeyringBehind { .. } => LOST,
             Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
             Self::KeyringNotAFile { .. } => {
-                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back up \
-                 those with their own tools"
+                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back \
+                 up those with their own tools"
             }
             Self::OtherKeyring { .. } => "leave --keyring out",
             Self::NoSuchKey { .. } => "add a line for it, and restart the server, which reads the file only at startup",
@@ -138,8 +138,8 @@ impl Error {
                  restart the server once; later certificates need no restart"
             }
             Self::NotReplaced { .. } => {
-                "look at the file: only a missing file is replaced, or one that is PEM of the same kind and belongs to the \
-                 server's user or to root"
+                "look at the file: only a missing file is replaced, or one that is PEM of the same kind and belongs to \
+                 the server's user or to root"
             }
             Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it",
             Self::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {

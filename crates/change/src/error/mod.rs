@@ -107,7 +107,11 @@ pub enum Error {
         keyring: String,
     },
     /// The disk has no space for the keyring, and MySQL would truncate it.
-    #[error("{}: {free} bytes are free on its disk and {needed} are needed: MySQL truncates a keyring that it cannot write completely", keyring.display())]
+    #[error(
+        "{}: {free} bytes are free on its disk and {needed} are needed: MySQL truncates a keyring that it cannot write \
+         completely",
+        keyring.display()
+    )]
     NoRoomForKeyring {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -132,7 +136,11 @@ pub enum Error {
         files: Vec<PathBuf>,
     },
     /// The keyring's file is missing or empty although keys existed.
-    #[error("{}: is missing or empty, although there are {}", keyring.display(), evidence(*remembered, *encrypted_files))]
+    #[error(
+        "{}: is missing or empty, although there are {}",
+        keyring.display(),
+        evidence(*remembered, *encrypted_files)
+    )]
     KeyringLost {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -341,7 +349,11 @@ pub enum Error {
         path: PathBuf,
     },
     /// The keyring would be in the data directory.
-    #[error("{}: is inside the data directory {}, beside the files that it protects", keyring.display(), datadir.display())]
+    #[error(
+        "{}: is inside the data directory {}, beside the files that it protects",
+        keyring.display(),
+        datadir.display()
+    )]
     InsideDatadir {
         /// Path of the keyring.
         keyring: PathBuf,

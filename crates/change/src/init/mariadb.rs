@@ -62,7 +62,8 @@ pub(super) fn parts(
     let target = OptionFileTarget::find(host, request)?;
     if target.shared {
         notes.push(format!(
-            "every server of this host that reads the group [{}] of {} gets these keys: name this server's own file with --config",
+            "every server of this host that reads the group [{}] of {} gets these keys: name this server's own file \
+             with --config",
             target.group,
             target.path.display()
         ));

@@ -18,7 +18,7 @@ use server::{Flavor, Options, Target};
 
 pub use self::{
     check::{CHECK_SCHEMA, CheckReport, CheckRequest, CheckState, Item, check},
-    part::{Condition, Part},
+    part::{Part, Presence},
 };
 use self::{
     host::Host,
@@ -118,7 +118,7 @@ impl InitPlan {
             flavor: self.host.flavor.to_string(),
             datadir: self.host.datadir.clone(),
             keyring: self.keyring.clone(),
-            done: parts.iter().all(|part| part.condition != Condition::Missing),
+            done: parts.iter().all(|part| part.condition != Presence::Missing),
             parts,
             notes: self.notes.clone(),
             next: "restart the server, then prove the keyring with `sealant keyring check`".to_owned(),
@@ -131,9 +131,9 @@ impl InitPlan {
     /// [`Error::Write`], or why no keys could be generated.
     pub fn carry_out(mut self) -> Result<InitReport, Error> {
         for (part, action) in &mut self.parts {
-            if part.condition == Condition::Missing {
+            if part.condition == Presence::Missing {
                 written(part, action)?;
-                part.condition = Condition::Written;
+                part.condition = Presence::Written;
             }
         }
         Ok(self.report())

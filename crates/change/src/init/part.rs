@@ -30,13 +30,13 @@ pub struct Part {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether the part exists.
-    pub condition: Condition,
+    pub condition: Presence,
 }
 
 /// Whether a part exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Condition {
+pub enum Presence {
     /// It would be written.
     Missing,
     /// It existed as planned.
@@ -74,16 +74,16 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
 impl Part {
     /// A file with text that is not secret.
     pub(super) fn text(path: PathBuf, what: &str, mode: u32, owner: Option<(u32, u32)>, text: String) -> Self {
-        Self { path, what: what.to_owned(), mode, owner, text: Some(text), condition: Condition::Missing }
+        Self { path, what: what.to_owned(), mode, owner, text: Some(text), condition: Presence::Missing }
     }
 
     /// A file or directory whose content is not shown.
     pub(super) fn secret(path: PathBuf, what: &str, mode: u32, owner: Option<(u32, u32)>) -> Self {
-        Self { path, what: what.to_owned(), mode, owner, text: None, condition: Condition::Missing }
+        Self { path, what: what.to_owned(), mode, owner, text: None, condition: Presence::Missing }
     }
 
     pub(super) fn there(self, there: bool) -> Self {
-        Self { condition: if there { Condition::There } else { Condition::Missing }, ..self }
+        Self { condition: if there { Presence::There } else { Presence::Missing }, ..self }
     }
 }
 

@@ -155,7 +155,8 @@ impl AvailableKeys {
 
 /// Whether the key file is missing or empty.
 fn holds_nothing(error: &Error, file: &Path) -> bool {
-    matches!(error, Error::KeyringFile { path, source: keyring::Error::NotFound | keyring::Error::Empty } if path == file)
+    use keyring::Error::{Empty, NotFound};
+    matches!(error, Error::KeyringFile { path, source: NotFound | Empty } if path == file)
 }
 
 fn without_markers(names: BTreeSet<String>) -> BTreeSet<String> {

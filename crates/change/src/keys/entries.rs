@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{
     back_end::AvailableKeys,
-    uses::{EncryptedFileKind, KeyNeeds, Uses},
+    uses::{EncryptedFileKind, KeyNeeds, KeyUsage},
 };
 use crate::keyring::is_cut_off;
 
@@ -45,7 +45,7 @@ pub struct KeyEntry {
     /// Whether the running server has it in memory; `None` if unknown.
     pub in_memory: Option<bool>,
     /// Files that need it.
-    pub used_by: BTreeMap<EncryptedFileKind, Uses>,
+    pub used_by: BTreeMap<EncryptedFileKind, KeyUsage>,
     /// When the register first saw it.
     pub first_seen: Option<Timestamp>,
     /// When a rotation replaced it.

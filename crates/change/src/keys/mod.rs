@@ -22,15 +22,16 @@ use self::{back_end::AvailableKeys, uses::KeyNeeds};
 pub use self::{
     back_end::{BackEnd, Storage},
     entries::{KeyEntry, KeyUse},
-    uses::{EncryptedFileKind, Uses},
+    uses::{EncryptedFileKind, KeyUsage},
 };
 use crate::{Error, LockWait, Session, StatementLog, keyring::LOST, rotate::data_files};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keys/1";
 
-const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in memory; bring the key back in the service \
-                               (a deleted version with `vault kv undelete`), or re-encrypt its files with another key first";
+const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in memory; bring the key back in the \
+                               service (a deleted version with `vault kv undelete`), or re-encrypt its files with \
+                               another key first";
 
 /// Options.
 #[derive(Clone, Debug, Default)]
@@ -167,7 +168,8 @@ fn remedy(available: &AvailableKeys, tried: bool, keys: &[KeyEntry]) -> Option<S
             "the server runs without its keys: put its keyring back and restart it; its error log says why it has none"
         }
         Some(Storage::External { path: None, .. }) => {
-            "nothing was opened with keys that are in a service: give the configuration of the service, or a copy of the keys in a file, with --keyring"
+            "nothing was opened with keys that are in a service: give the configuration of the service, or a copy \
+             of the keys in a file, with --keyring"
         }
         Some(_) => {
             "run as the server's user or as root; if the file is damaged, do not stop the server, and restore it"

@@ -56,7 +56,7 @@ pub enum EncryptedFileKind {
 
 /// Files of one kind that need a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Uses {
+pub struct KeyUsage {
     /// Number of files.
     pub files: u64,
     /// Number of files that the key does not open.
@@ -71,7 +71,7 @@ pub struct Uses {
 /// Needed keys, by key name and kind of file.
 #[derive(Default)]
 pub(super) struct KeyNeeds {
-    pub(super) by_key: BTreeMap<String, BTreeMap<EncryptedFileKind, Uses>>,
+    pub(super) by_key: BTreeMap<String, BTreeMap<EncryptedFileKind, KeyUsage>>,
     pub(super) files: u64,
     pub(super) unread: Vec<Unread>,
     pub(super) damaged: Vec<Unread>,
@@ -124,7 +124,7 @@ impl KeyNeeds {
         needs
     }
 
-    fn add(&mut self, name: String, file_kind: EncryptedFileKind, path: &Path, shut: bool) -> &mut Uses {
+    fn add(&mut self, name: String, file_kind: EncryptedFileKind, path: &Path, shut: bool) -> &mut KeyUsage {
         let uses = self.by_key.entry(name).or_default().entry(file_kind).or_default();
         uses.files = uses.files.saturating_add(1);
         uses.shut = uses.shut.saturating_add(u64::from(shut));
@@ -157,7 +157,7 @@ impl KeyNeeds {
 
     /// Numbers of files, in the form of the register.
     pub(super) fn counts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
-        let counts = |uses: &BTreeMap<EncryptedFileKind, Uses>| {
+        let counts = |uses: &BTreeMap<EncryptedFileKind, KeyUsage>| {
             uses.iter().map(|(file_kind, uses)| (file_kind.name(), uses.files)).collect()
         };
         self.by_key.iter().map(|(name, uses)| (name.clone(), counts(uses))).collect()

@@ -35,7 +35,7 @@ pub use self::{
     proof::{OldKeyFile, Proof},
     rotation::Rotation,
     run::run,
-    tables::KeptKey,
+    tables::UnrotatedKey,
 };
 use crate::{Error, LockWait, StepReport};
 
@@ -142,7 +142,7 @@ pub struct RotateReport {
     #[serde(rename = "lagging")]
     pub old_key_files: Vec<OldKeyFile>,
     /// Tablespaces and files whose key this server never replaces.
-    pub leftovers: Vec<KeptKey>,
+    pub leftovers: Vec<UnrotatedKey>,
     /// The certificate that was installed after the rotation, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<crate::tls::InstallReport>,
@@ -156,12 +156,12 @@ pub struct Proofs {
     /// Before the rotation.
     pub before: Option<Proof>,
     /// After the rotation.
-    pub after: Option<After>,
+    pub after: Option<RotationProof>,
 }
 
 /// Result of the proof after the rotation.
 #[derive(Clone, Debug, Serialize)]
-pub struct After {
+pub struct RotationProof {
     /// Numbers of files that were proven.
     #[serde(flatten)]
     pub proof: Proof,

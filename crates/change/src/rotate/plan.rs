@@ -11,7 +11,7 @@ use super::{
     rotation_target::RotationTarget,
     tables::{Table, Work},
 };
-use crate::{Blocks, Outcome, Session, StatementLog, Step, StepReport};
+use crate::{ClientImpact, Outcome, Session, StatementLog, Step, StepReport};
 
 /// Action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,14 +94,14 @@ pub(super) fn reports(steps: &[Step<Action>]) -> Vec<StepReport> {
 /// new key.
 pub(super) fn steps(request: &RotateRequest, copies: Option<&Copies>, work: &Work) -> Vec<Step<Action>> {
     let file = copies.map_or_else(|| "FILE".to_owned(), |copies| copies.file.display().to_string());
-    let step = |id: &str, action: Action, blocks: Blocks, what: String| Step {
+    let step = |id: &str, action: Action, blocks: ClientImpact, what: String| Step {
         id: id.to_owned(),
         what,
         blocks,
         bytes: 0,
         action,
     };
-    let quiet = |id: &str, action: Action, what: String| step(id, action, Blocks::Nothing, what);
+    let quiet = |id: &str, action: Action, what: String| step(id, action, ClientImpact::Nothing, what);
     let mut steps = vec![
         quiet("check", Action::Check, "ask the server for its keyring, and check that it can be written".to_owned()),
         quiet(
@@ -113,12 +113,12 @@ pub(super) fn steps(request: &RotateRequest, copies: Option<&Copies>, work: &Wor
     ];
     if request.rotates_master_key() {
         let what = "create a new InnoDB master key and re-wrap every tablespace key";
-        steps.push(step("rotate-master-key", Action::RotateMasterKey, Blocks::Moment, what.to_owned()));
+        steps.push(step("rotate-master-key", Action::RotateMasterKey, ClientImpact::Moment, what.to_owned()));
         steps.push(quiet("backup-master-key", Action::BackUp, format!("back up the keyring as {file}")));
     }
     if request.binlog_key {
         let what = "create a new binary log key and re-wrap every binary and relay log";
-        steps.push(step("rotate-binlog-key", Action::RotateBinlogKey, Blocks::Moment, what.to_owned()));
+        steps.push(step("rotate-binlog-key", Action::RotateBinlogKey, ClientImpact::Moment, what.to_owned()));
         steps.push(quiet("backup-binlog-key", Action::BackUp, format!("back up the keyring as {file}")));
     }
     if !request.rotates_master_key() && !request.binlog_key {
@@ -146,5 +146,5 @@ fn rebuild(table: &Table, key_id: Option<u32>) -> Step<Action> {
         None => format!("give the table {name} a new key by a copy"),
     };
     let action = Action::Rebuild(table.clone(), table.statement(key_id));
-    Step { id: format!("table {name}"), what, blocks: Blocks::Writes, bytes: table.bytes, action }
+    Step { id: format!("table {name}"), what, blocks: ClientImpact::Writes, bytes: table.bytes, action }
 }

@@ -90,15 +90,15 @@ impl FileScan {
     pub(super) fn prove(locations: &[PathBuf], copy: &KeyringCopy) -> Result<Self, Error> {
         let mut seen = Self { files: look(locations, copy)? };
         for pause in files::reread_pauses(REREADS) {
-            let shut: Vec<PathBuf> = seen.shut().map(|file| file.path.clone()).collect();
-            if shut.is_empty() {
+            let unopened: Vec<PathBuf> = seen.unopened().map(|file| file.path.clone()).collect();
+            if unopened.is_empty() {
                 return Ok(seen);
             }
             sleep(pause);
-            seen.rescan(&shut, copy)?;
+            seen.rescan(&unopened, copy)?;
         }
         let encrypted = seen.encrypted().count() as u64;
-        let files: Vec<PathBuf> = seen.shut().map(|file| file.path.clone()).collect();
+        let files: Vec<PathBuf> = seen.unopened().map(|file| file.path.clone()).collect();
         if files.is_empty() {
             return Ok(seen);
         }
@@ -148,7 +148,7 @@ impl FileScan {
         self.files.values().filter(|file| file.key.is_some())
     }
 
-    fn shut(&self) -> impl Iterator<Item = &FileResult> {
+    fn unopened(&self) -> impl Iterator<Item = &FileResult> {
         self.encrypted().filter(|file| is_shut(file))
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use server::{Options, Target};
 
 use super::{Copies, Error, RotateReport, RotateRequest, plan, run};
-use crate::{Confirm, Ended, StatementLog, tls};
+use crate::{Confirm, RunResult, StatementLog, tls};
 
 /// What to replace. Keys are rotated first: the certificate is not touched if that fails.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Rotation {
         log: &Path,
         confirm: Option<Confirm<'_, RotateReport, E>>,
         progress: &dyn Fn(&str),
-    ) -> Result<Ended<RotateReport>, E> {
+    ) -> Result<RunResult<RotateReport>, E> {
         self.check()?;
         let plan = self.plan(target, options)?;
         if let Some(confirm) = confirm {
@@ -67,20 +67,20 @@ impl Rotation {
         options: &Options,
         log: &StatementLog,
         progress: &dyn Fn(&str),
-    ) -> Ended<RotateReport> {
+    ) -> RunResult<RotateReport> {
         let keys = match (&self.keys, &self.copies) {
-            (Some(_), None) => return Ended { report: None, remains: None, result: Err(Error::NoBackup) },
+            (Some(_), None) => return RunResult { report: None, remains: None, result: Err(Error::NoBackup) },
             (Some(request), Some(copies)) => match run(target, options, request, copies, log, progress) {
-                (report, Err(error)) => return Ended { report: Some(report), remains: None, result: Err(error) },
+                (report, Err(error)) => return RunResult { report: Some(report), remains: None, result: Err(error) },
                 (report, Ok(())) => Some(report),
             },
             (None, _) => None,
         };
         let Some(request) = &self.certificate else {
-            return Ended { report: keys, remains: None, result: Ok(()) };
+            return RunResult { report: keys, remains: None, result: Ok(()) };
         };
-        let Ended { report, remains, result } = tls::run(target, options, request, log);
-        Ended { report: together(keys, report), remains, result }
+        let RunResult { report, remains, result } = tls::run(target, options, request, log);
+        RunResult { report: together(keys, report), remains, result }
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Table {
 
 /// Something that keeps its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct KeptKey {
+pub struct UnrotatedKey {
     /// A tablespace, or a kind of file.
     pub artefact: String,
     /// The reason.
@@ -61,7 +61,7 @@ pub(super) struct Work {
     pub(super) tables: Vec<Table>,
     /// Files of these tables, and of those that already use the new key.
     pub(super) files: BTreeSet<PathBuf>,
-    pub(super) leftovers: Vec<KeptKey>,
+    pub(super) leftovers: Vec<UnrotatedKey>,
 }
 
 impl Table {
@@ -153,7 +153,7 @@ impl Work {
     }
 
     fn leave(&mut self, artefact: String, reason: &str, remedy: &str) {
-        self.leftovers.push(KeptKey { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
+        self.leftovers.push(UnrotatedKey { artefact, reason: reason.to_owned(), remedy: remedy.to_owned() });
     }
 
     fn finish(&mut self, sizes: Sizes) {

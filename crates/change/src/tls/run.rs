@@ -14,7 +14,7 @@ use super::{
     certificate_target::CertificateTarget,
     pair_files::{self, Kind, Replacement},
 };
-use crate::{Confirm, Ended, LockWait, Outcome, Session, StatementLog, Step};
+use crate::{Confirm, LockWait, Outcome, RunResult, Session, StatementLog, Step};
 
 /// Action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,12 @@ pub fn plan(
 }
 
 /// Installs the certificate, and proves that the server presents it; otherwise restores everything.
-pub fn run(target: &Target, options: &Options, request: &InstallRequest, log: &StatementLog) -> Ended<InstallReport> {
+pub fn run(
+    target: &Target,
+    options: &Options,
+    request: &InstallRequest,
+    log: &StatementLog,
+) -> RunResult<InstallReport> {
     let (report, ended) = match Installation::new(target, options, request, log) {
         Ok(mut work) => {
             let (report, ended) = work.run();
@@ -51,9 +56,9 @@ pub fn run(target: &Target, options: &Options, request: &InstallRequest, log: &S
     match ended {
         // The certificate is installed, but the backups could not be removed.
         Err(error) if report.as_ref().is_some_and(|report| report.done) => {
-            Ended { report, remains: Some(error), result: Ok(()) }
+            RunResult { report, remains: Some(error), result: Ok(()) }
         }
-        result => Ended { report, remains: None, result },
+        result => RunResult { report, remains: None, result },
     }
 }
 
@@ -67,7 +72,7 @@ pub fn carry_out<E: From<Error>>(
     request: &InstallRequest,
     log: &Path,
     confirm: Option<Confirm<'_, InstallReport, E>>,
-) -> Result<Ended<InstallReport>, E> {
+) -> Result<RunResult<InstallReport>, E> {
     if let Some(confirm) = confirm {
         confirm(&plan(target, options, request, &StatementLog::none(target)?)?)?;
     }

@@ -1,7 +1,7 @@
 //! Many rows at once: results as they arrive, statements of bytes, and `LOAD DATA LOCAL`.
 //!
-//! [`Connection::query`] is for a few rows of text. Here values stay bytes, nothing is collected, and what is sent is not
-//! copied.
+//! [`Connection::query`] is for a few rows of text. Here values stay bytes, nothing is collected, and what is sent is
+//! not copied.
 //!
 //! Source: MySQL's "Text Resultset", "LOCAL INFILE Request", "OK_Packet".
 
@@ -63,8 +63,8 @@ impl Connection {
         }
     }
 
-    /// Executes `LOAD DATA LOCAL INFILE 'sealant-rows' …` ([`LOCAL_NAME`]) and sends `data` as the content of that file.
-    /// Needs [`Options::bulk_load`](super::Options::bulk_load).
+    /// Executes `LOAD DATA LOCAL INFILE 'sealant-rows' …` ([`LOCAL_NAME`]) and sends `data` as the content of that
+    /// file. Needs [`Options::bulk_load`](super::Options::bulk_load).
     ///
     /// # Errors
     /// [`Error`], as [`Self::query`]; [`Error::LocalInfileRefused`] if the server asks for another file.
@@ -78,7 +78,7 @@ impl Connection {
         if self.broken {
             return Err(Error::Lost { phase: Phase::Statement });
         }
-        self.allow(self.patience());
+        self.allow(self.io_timeout());
         // Until the answer is read completely.
         self.broken = true;
         self.send_bulk(&mut 0, &[COM_QUERY], sql)
@@ -99,12 +99,12 @@ impl Connection {
             _ => return executed(&request),
         }
         for piece in data.chunks(PIECE_BYTES) {
-            self.allow(self.patience());
+            self.allow(self.io_timeout());
             self.send_bulk(&mut sequence, &[], piece)?;
         }
         // An empty packet ends the file.
         self.send_bulk(&mut sequence, &[], &[])?;
-        self.allow(self.patience());
+        self.allow(self.io_timeout());
         self.read_executed()
     }
 
@@ -119,7 +119,7 @@ impl Connection {
         };
         let mut packet = Vec::new();
         loop {
-            self.allow(self.patience());
+            self.allow(self.io_timeout());
             self.receive_into(&mut packet)?;
             if is_end(&packet) {
                 return Ok(true);
@@ -148,7 +148,7 @@ impl Connection {
     }
 
     /// Longest wait for a piece of an answer.
-    const fn patience(&self) -> Duration {
+    const fn io_timeout(&self) -> Duration {
         self.statement_timeout.saturating_add(Duration::from_secs(2))
     }
 }

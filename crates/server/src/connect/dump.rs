@@ -25,8 +25,9 @@ pub const FIRST_EVENT: u32 = 4;
 /// Where a server starts to send its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpFrom<'a> {
-    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says. MariaDB also sends
-    /// the events with the statements of rows: without them, positions of the following events would not be known.
+    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says. MariaDB also
+    /// sends the events with the statements of rows: without them, positions of the following events would not be
+    /// known.
     Position {
         /// Name of the log.
         file: &'a str,

@@ -34,9 +34,10 @@ pub(crate) use self::{
     tls::{handshake, unverified_builder},
 };
 use crate::{
-    auth::{self, Login, Privacy},
+    auth::{Login, TransportSecurity},
+    auth_plugin,
     bytes::Bytes,
-    endpoint::Target,
+    endpoint::{Endpoint, Target},
     error::{Error, Phase, UnverifiedPeer},
     greeting::Greeting,
     packet::{self, PacketError},
@@ -145,18 +146,8 @@ impl Connection {
             TlsMode::Off => None,
             _ => Some(client_config(mode, &options.tls, endpoint.host())?),
         };
-        let mut timings = Timings::default();
-
-        let started = Instant::now();
-        let mut socket = Socket::open(endpoint, options.connect_timeout)?;
-        timings.connect = started.elapsed();
+        let (mut socket, greeting, mut timings) = greet(endpoint, options.connect_timeout)?;
         let peer_pid = socket.peer_pid();
-
-        let started = Instant::now();
-        socket.allow(options.connect_timeout);
-        let greeting = packet::read_greeting(&mut socket)?;
-        timings.greeting = started.elapsed();
-
         let capabilities = our_capabilities(&greeting, config.is_some(), options.bulk_load);
         let mut sequence = 1;
         socket.allow(options.connect_timeout);
@@ -184,27 +175,38 @@ impl Connection {
             max_result_bytes: options.max_result_bytes,
             broken: false,
         };
+        connection.prove_account(options, mode, capabilities, sequence)?;
+        Ok(connection)
+    }
+
+    /// Authenticates, and lets the server prove its certificate by the password if nothing else verifies it.
+    fn prove_account(
+        &mut self,
+        options: &Options,
+        mode: TlsMode,
+        capabilities: u32,
+        sequence: u8,
+    ) -> Result<(), Error> {
         let started = Instant::now();
         let empty = Password::new(Vec::new());
         let password = options.password.as_ref().unwrap_or(&empty);
         if mode == TlsMode::VerifyProof && password.is_empty() {
             return Err(Error::ProofMissing { why: "without a password there is nothing to prove it by" });
         }
-        connection.allow(options.connect_timeout);
-        let privacy = connection.privacy(options);
-        let verified = options.tls.verifies(endpoint);
-        connection
-            .authenticate(password, privacy, capabilities, sequence)
-            .and_then(|(login, ok_packet)| match &connection.tls {
+        self.allow(options.connect_timeout);
+        let security = self.security(options);
+        let verified = options.tls.verifies(&self.target.endpoint);
+        self.authenticate(password, security, capabilities, sequence)
+            .and_then(|(login, ok_packet)| match &self.tls {
                 Some(tls) if !verified => {
                     let demanded = mode == TlsMode::VerifyProof;
-                    proof::judge(&ok_packet, &login, &connection.greeting.challenge, tls, demanded)
+                    proof::judge(&ok_packet, &login, &self.greeting.challenge, tls, demanded)
                 }
                 _ => Ok(()),
             })
-            .map_err(|error| connection.with_seen(error))?;
-        connection.timings.login = started.elapsed();
-        Ok(connection)
+            .map_err(|error| self.with_seen(error))?;
+        self.timings.login = started.elapsed();
+        Ok(())
     }
 
     /// Sends a statement and reads its whole result.
@@ -295,14 +297,14 @@ impl Connection {
     fn authenticate<'p>(
         &mut self,
         password: &'p Password,
-        privacy: Privacy,
+        security: TransportSecurity,
         capabilities: u32,
         mut sequence: u8,
     ) -> Result<(Login<'p>, Vec<u8>), Error> {
         // Only a plug-in that reveals nothing is answered before the server asks for it.
         let proposed = self.greeting.auth_plugin.as_str();
-        let plugin = if auth::is_challenge_response(proposed) { proposed } else { "mysql_native_password" };
-        let mut login = Login::new(plugin, &self.greeting.challenge, password, privacy)?;
+        let plugin = if auth_plugin::is_challenge_response(proposed) { proposed } else { auth_plugin::NATIVE_PASSWORD };
+        let mut login = Login::new(plugin, &self.greeting.challenge, password, security)?;
         let first = login.first()?;
         let response = login_request(&self.target.user, capabilities, login.plugin(), &first)?;
         self.send(&mut sequence, &response, Phase::Login)?;
@@ -317,18 +319,18 @@ impl Connection {
                     return Err(packet::server_error(&packet).unwrap_or(Error::Malformed { what: "error packet" }));
                 }
                 Some(0xfe) if bytes.is_empty() => {
-                    return Err(Login::new("mysql_old_password", &[], password, privacy)
+                    return Err(Login::new(auth_plugin::OLD_PASSWORD, &[], password, security)
                         .err()
                         .unwrap_or(Error::Malformed { what: "authentication switch" }));
                 }
                 Some(0xfe) => {
                     let name = bytes.until_nul().ok_or(Error::Malformed { what: "authentication switch" })?;
                     let name = String::from_utf8_lossy(name);
-                    login = Login::new(&name, bytes.rest(), password, privacy)?;
+                    login = Login::new(&name, bytes.rest(), password, security)?;
                     Some(login.first()?)
                 }
                 // MySQL's AuthNextFactor; MariaDB's dialog questions may also begin with 2.
-                Some(2) if login.plugin() != "dialog" => {
+                Some(2) if login.plugin() != auth_plugin::DIALOG => {
                     return Err(Error::PluginUnsupported {
                         plugin: "multi-factor authentication".to_owned(),
                         reason: "an audit can give one factor only",
@@ -346,14 +348,14 @@ impl Connection {
         Err(Error::Malformed { what: "authentication" })
     }
 
-    fn privacy(&self, options: &Options) -> Privacy {
+    fn security(&self, options: &Options) -> TransportSecurity {
         let endpoint = &self.target.endpoint;
         let known = endpoint.is_socket() || options.tls.verifies(endpoint) || options.password_to_unverified;
         match &self.tls {
-            Some(_) if known => Privacy::Tls,
-            Some(_) => Privacy::Unverified,
-            None if endpoint.is_socket() => Privacy::Socket,
-            None => Privacy::Clear,
+            Some(_) if known => TransportSecurity::Tls,
+            Some(_) => TransportSecurity::Unverified,
+            None if endpoint.is_socket() => TransportSecurity::Socket,
+            None => TransportSecurity::Clear,
         }
     }
 
@@ -443,6 +445,19 @@ impl Connection {
     fn allow(&mut self, span: Duration) {
         self.transport.get_mut().socket_mut().allow(span);
     }
+}
+
+/// Opens a socket and reads the server's first packet.
+fn greet(endpoint: &Endpoint, timeout: Duration) -> Result<(Socket, Greeting, Timings), Error> {
+    let mut timings = Timings::default();
+    let started = Instant::now();
+    let mut socket = Socket::open(endpoint, timeout)?;
+    timings.connect = started.elapsed();
+    let started = Instant::now();
+    socket.allow(timeout);
+    let greeting = packet::read_greeting(&mut socket)?;
+    timings.greeting = started.elapsed();
+    Ok((socket, greeting, timings))
 }
 
 /// Whether the connection cannot be used after an error of a statement.

@@ -17,7 +17,7 @@ use crate::{
     socket::Socket,
     tls::{
         TlsVersion, suites,
-        verify::{Demand, Rejection, Verifier},
+        verify::{CertificatePolicy, Rejection, Verifier},
     },
 };
 
@@ -100,13 +100,13 @@ pub struct TlsFacts {
 /// # Errors
 /// [`Error::CaMissing`], [`Error::PemFile`], [`Error::Tls`].
 pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<Arc<ClientConfig>, Error> {
-    let demand = match mode {
-        TlsMode::VerifyCa => Demand::Issuer(authorities(options)?),
-        TlsMode::VerifyIdentity => Demand::IssuerAndName(authorities(options)?, host.to_owned()),
-        TlsMode::Required | TlsMode::VerifyProof | TlsMode::Off => Demand::Key,
+    let policy = match mode {
+        TlsMode::VerifyCa => CertificatePolicy::Issuer(authorities(options)?),
+        TlsMode::VerifyIdentity => CertificatePolicy::IssuerAndName(authorities(options)?, host.to_owned()),
+        TlsMode::Required | TlsMode::VerifyProof | TlsMode::Off => CertificatePolicy::Key,
     };
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = Verifier::new(demand, options.fingerprints.clone(), provider.signature_verification_algorithms);
+    let verifier = Verifier::new(policy, options.fingerprints.clone(), provider.signature_verification_algorithms);
     let builder = judged_by(verifier, &provider, &protocol_versions(&options.versions))?;
     let mut config = match (&options.cert_file, &options.key_file) {
         (None, None) => builder.with_no_client_auth(),
@@ -121,9 +121,9 @@ pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<
 /// A client configuration that uses only this crate's verifier.
 pub(crate) fn unverified_builder(
     provider: &Arc<CryptoProvider>,
-    demand: Demand,
+    policy: CertificatePolicy,
 ) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::client::WantsClientCert>, Error> {
-    let verifier = Verifier::new(demand, Vec::new(), provider.signature_verification_algorithms);
+    let verifier = Verifier::new(policy, Vec::new(), provider.signature_verification_algorithms);
     judged_by(verifier, provider, rustls::DEFAULT_VERSIONS)
 }
 

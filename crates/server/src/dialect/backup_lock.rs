@@ -1,4 +1,4 @@
-//! Statements that hold a server still, in part, while its files are copied.
+//! Locks and positions of a running server while its files are copied.
 //!
 //! Sources: MySQL manual, "LOCK INSTANCE FOR BACKUP Statement", "The log_status Table", "Redo Log"
 //! (`innodb_redo_log_consumer_register`); MariaDB documentation, "BACKUP STAGE".

@@ -21,7 +21,8 @@ macro_rules! system_schemas {
     };
 }
 
-/// Whether a schema, by the name that the server reports, belongs to the server. Servers report the names in lower case;
+/// Whether a schema, by the name that the server reports, belongs to the server. Servers report the names in lower
+/// case;
 /// `SYS` is a schema of a user, where names of schemas differ by case.
 #[must_use]
 pub fn is_system_schema(name: &str) -> bool {
@@ -41,7 +42,8 @@ pub struct Catalog {
     /// `schema`, `table`, `column`, `column_type`, `data_type`, `charset`, `collation`, `nullable`, `default`, `extra`,
     /// `expression`, `srid`, `comment`; in the order of the table.
     pub columns: &'static str,
-    /// Parts of indexes: `schema`, `table`, `index`, `non_unique`, `column` (NULL for an expression), `prefix`, `order`,
+    /// Parts of indexes: `schema`, `table`, `index`, `non_unique`, `column` (NULL for an expression), `prefix`,
+    /// `order`,
     /// `nullable`, `type`, `visible`, `expression`; in the order of the index.
     pub indexes: &'static str,
     /// Columns of foreign keys: `schema`, `table`, `constraint`, `column`, `parent_schema`, `parent_table`,
@@ -64,8 +66,8 @@ pub fn catalog(version: &ServerVersion) -> &'static Catalog {
     }
 }
 
-/// The collation of columns of `utf8mb4` that name none. Texts of definitions omit it before MySQL 8.0, which has another
-/// one.
+/// The collation of columns of `utf8mb4` that name none. Texts of definitions omit it before MySQL 8.0, which has
+/// another one.
 pub const UTF8MB4_COLLATION: &str = "SELECT COLLATION_NAME FROM information_schema.COLLATIONS \
      WHERE CHARACTER_SET_NAME = 'utf8mb4' AND IS_DEFAULT = 'Yes'";
 
@@ -93,9 +95,10 @@ pub fn create_schema(version: &ServerVersion, schema: &str, charset: &str, colla
     format!("CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET {charset} COLLATE {collation}{default}")
 }
 
+/// As bytes: MySQL before 8.0 and MariaDB compare names of schemas in any case, and `SYS` is a user's.
 macro_rules! user_schemas {
     ($column:literal) => {
-        concat!($column, " NOT IN ", system_schemas!())
+        concat!("CAST(", $column, " AS BINARY) NOT IN ", system_schemas!())
     };
 }
 

@@ -1,7 +1,7 @@
 //! Statements about global transaction identifiers, which the families share in name only.
 //!
-//! Sources: MySQL manual, "Global Transaction ID System Variables", "Functions Used with Global Transaction Identifiers";
-//! MariaDB documentation, "Global Transaction ID".
+//! Sources: MySQL manual, "Global Transaction ID System Variables", "Functions Used with Global Transaction
+//! Identifiers"; MariaDB documentation, "Global Transaction ID".
 
 use crate::{quote, version::Flavor};
 

@@ -36,8 +36,8 @@ pub const TEMPORARY_SPACE: &str = "innodb_temporary";
 /// Prefix of the names of undo tablespaces that servers create: MySQL's `innodb_undo_001` has the file `undo_001`.
 pub const UNDO_SPACES: &str = "innodb_undo";
 
-/// Makes MariaDB's encryption threads examine all tablespaces again, by setting a variable to its own value. Seen once on
-/// 10.11: a tablespace remained unencrypted for two minutes while the threads slept.
+/// Makes MariaDB's encryption threads examine all tablespaces again, by setting a variable to its own value. Seen once
+/// on 10.11: a tablespace remained unencrypted for two minutes while the threads slept.
 pub const MARIADB_WAKE_THREADS: &str =
     "SET GLOBAL innodb_encryption_rotate_key_age = @@GLOBAL.innodb_encryption_rotate_key_age";
 /// Number of MariaDB's encryption threads.
@@ -134,6 +134,7 @@ const OLDER_MARIADB: Dictionary = Dictionary {
                 LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
                 WHERE s.NAME <> 'innodb_temporary'",
     files: "SELECT d.PATH AS path, s.SPACE AS space, s.NAME AS name \
-            FROM information_schema.INNODB_SYS_TABLESPACES s JOIN information_schema.INNODB_SYS_DATAFILES d USING (SPACE)",
+            FROM information_schema.INNODB_SYS_TABLESPACES s \
+            JOIN information_schema.INNODB_SYS_DATAFILES d USING (SPACE)",
     ..MYSQL_57
 };

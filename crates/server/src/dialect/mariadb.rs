@@ -14,8 +14,8 @@ macro_rules! encryption_columns {
     () => {
         "CASE WHEN COALESCE(e.ENCRYPTION_SCHEME, 0) = 0 OR e.CURRENT_KEY_VERSION = 0 THEN 'N' \
          WHEN e.MIN_KEY_VERSION = 0 THEN 'P' ELSE 'Y' END AS `encrypted`, \
-         e.ENCRYPTION_SCHEME AS `scheme`, e.CURRENT_KEY_ID AS `key_id`, e.CURRENT_KEY_VERSION AS `current_key_version`, \
-         e.MIN_KEY_VERSION AS `min_key_version`, e.ROTATING_OR_FLUSHING AS `rotating`"
+         e.ENCRYPTION_SCHEME AS `scheme`, e.CURRENT_KEY_ID AS `key_id`, e.CURRENT_KEY_VERSION AS \
+         `current_key_version`, e.MIN_KEY_VERSION AS `min_key_version`, e.ROTATING_OR_FLUSHING AS `rotating`"
     };
 }
 

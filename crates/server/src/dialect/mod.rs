@@ -27,8 +27,8 @@ pub mod setting;
 pub mod statement;
 pub mod variable;
 
-/// Statements that give an account what an audit needs at least, in the syntax of `GRANT`. Queries that [`Query::needs`]
-/// more see less than everything, which their readers report as unknown.
+/// Statements that give an account what an audit needs at least, in the syntax of `GRANT`. Queries that
+/// [`Query::needs`] more see less than everything, which their readers report as unknown.
 pub const AUDIT_GRANTS: [&str; 3] =
     ["PROCESS, REPLICATION CLIENT ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.*"];
 

@@ -67,8 +67,8 @@ pub(super) const ACCOUNT_HOST: Entry = Entry {
 pub(super) const PLUGINS: &str = "SELECT PLUGIN_NAME AS `name`, PLUGIN_STATUS AS `status`, PLUGIN_TYPE AS `type`, \
      PLUGIN_LIBRARY AS `library` FROM information_schema.PLUGINS";
 
-/// Tables of other engines: InnoDB's are judged by their tablespaces. Those in `mysql` are included, since they may contain
-/// data of users.
+/// Tables of other engines: InnoDB's are judged by their tablespaces. Those in `mysql` are included, since they may
+/// contain data of users.
 pub(super) const OTHER_ENGINES: &str = "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, ENGINE AS `engine`, \
      CREATE_OPTIONS AS `create_options`, ROW_FORMAT AS `row_format` FROM information_schema.TABLES \
      WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ENGINE <> 'InnoDB' \
@@ -154,8 +154,8 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry {
         name: "tablespaces",
         sql: "SELECT SPACE AS `space_id`, NAME AS `name`, \
-              CASE NAME WHEN 'mysql' THEN 'Mysql' WHEN 'innodb_temporary' THEN 'Temporary' ELSE SPACE_TYPE END AS `type`, \
-              ENCRYPTION AS `encrypted`, NULL AS `scheme`, NULL AS `key_id`, NULL AS `current_key_version`, \
+              CASE NAME WHEN 'mysql' THEN 'Mysql' WHEN 'innodb_temporary' THEN 'Temporary' ELSE SPACE_TYPE END AS \
+              `type`, ENCRYPTION AS `encrypted`, NULL AS `scheme`, NULL AS `key_id`, NULL AS `current_key_version`, \
               NULL AS `min_key_version`, NULL AS `rotating` FROM information_schema.INNODB_TABLESPACES",
         needs: "PROCESS ON *.*",
         since: (8, 0, 13),
@@ -164,9 +164,10 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry {
         name: "tablespaces",
         sql: "SELECT SPACE AS `space_id`, NAME AS `name`, \
-              CASE NAME WHEN 'mysql' THEN 'Mysql' WHEN 'innodb_temporary' THEN 'Temporary' ELSE SPACE_TYPE END AS `type`, \
-              IF(FLAG & 8192, 'Y', 'N') AS `encrypted`, NULL AS `scheme`, NULL AS `key_id`, NULL AS `current_key_version`, \
-              NULL AS `min_key_version`, NULL AS `rotating` FROM information_schema.INNODB_TABLESPACES",
+              CASE NAME WHEN 'mysql' THEN 'Mysql' WHEN 'innodb_temporary' THEN 'Temporary' ELSE SPACE_TYPE END AS \
+              `type`, IF(FLAG & 8192, 'Y', 'N') AS `encrypted`, NULL AS `scheme`, NULL AS `key_id`, NULL AS \
+              `current_key_version`, NULL AS `min_key_version`, NULL AS `rotating` \
+              FROM information_schema.INNODB_TABLESPACES",
         needs: "PROCESS ON *.*",
         since: (8, 0, 0),
         before: (8, 0, 13),
@@ -174,9 +175,9 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "tablespaces",
-        sql: "SELECT SPACE AS `space_id`, NAME AS `name`, SPACE_TYPE AS `type`, IF(FLAG & 8192, 'Y', 'N') AS `encrypted`, \
-              NULL AS `scheme`, NULL AS `key_id`, NULL AS `current_key_version`, NULL AS `min_key_version`, \
-              NULL AS `rotating` FROM information_schema.INNODB_SYS_TABLESPACES",
+        sql: "SELECT SPACE AS `space_id`, NAME AS `name`, SPACE_TYPE AS `type`, IF(FLAG & 8192, 'Y', 'N') AS \
+              `encrypted`, NULL AS `scheme`, NULL AS `key_id`, NULL AS `current_key_version`, NULL AS \
+              `min_key_version`, NULL AS `rotating` FROM information_schema.INNODB_SYS_TABLESPACES",
         needs: "PROCESS ON *.*",
         since: (5, 7, 0),
         before: (8, 0, 0),
@@ -208,7 +209,8 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "schemas",
-        sql: "SELECT SCHEMA_NAME AS `schema`, DEFAULT_ENCRYPTION AS `default_encryption` FROM information_schema.SCHEMATA",
+        sql: "SELECT SCHEMA_NAME AS `schema`, DEFAULT_ENCRYPTION AS `default_encryption` \
+              FROM information_schema.SCHEMATA",
         needs: "SHOW DATABASES ON *.*",
         filtered: true,
         since: (8, 0, 16),
@@ -233,9 +235,9 @@ pub(super) const QUERIES: &[Entry] = &[
               WHERE PRIVILEGE_TYPE = 'SELECT' \
               AND GRANTEE = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')) \
               UNION ALL (SELECT 1 FROM information_schema.TABLES AS b \
-              LEFT JOIN information_schema.INNODB_TABLESPACES AS s ON s.NAME = CONCAT(b.TABLE_SCHEMA, '/', b.TABLE_NAME) \
-              WHERE b.ENGINE = 'InnoDB' AND b.TABLE_TYPE = 'BASE TABLE' AND b.CREATE_OPTIONS NOT LIKE '%partitioned%' \
-              AND b.TABLE_SCHEMA NOT IN ('mysql', 'sys') AND s.NAME IS NULL) LIMIT 1) AS c \
+              LEFT JOIN information_schema.INNODB_TABLESPACES AS s ON s.NAME = CONCAT(b.TABLE_SCHEMA, '/', \
+              b.TABLE_NAME) WHERE b.ENGINE = 'InnoDB' AND b.TABLE_TYPE = 'BASE TABLE' AND b.CREATE_OPTIONS NOT LIKE \
+              '%partitioned%' AND b.TABLE_SCHEMA NOT IN ('mysql', 'sys') AND s.NAME IS NULL) LIMIT 1) AS c \
               STRAIGHT_JOIN information_schema.INNODB_TABLES AS t WHERE t.SPACE = 0 AND t.NAME LIKE '%/%'",
         needs: "PROCESS ON *.*",
         // The first version with hash joins.
@@ -277,7 +279,8 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry {
         name: "accounts",
         sql: concat!(
-            "SELECT User AS `user`, Host AS `host`, plugin AS `plugin`, ssl_type AS `ssl_type`, account_locked AS `locked`, ",
+            "SELECT User AS `user`, Host AS `host`, plugin AS `plugin`, ssl_type AS `ssl_type`, ",
+            "account_locked AS `locked`, ",
             "IF(COALESCE(authentication_string, '') = '' AND ",
             password_plugins!(),
             ", 'Y', 'N') AS `empty_credential`, ",

@@ -32,8 +32,8 @@ pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 /// Counts the threads that apply changes of another server, also with replication that the account may not see. Needs
 /// PROCESS.
 pub const REPLICATION_THREADS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user'";
-/// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their end. Needs PROCESS; `XA RECOVER`
-/// would need XA_RECOVER_ADMIN.
+/// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their end. Needs PROCESS; `XA
+/// RECOVER` would need XA_RECOVER_ADMIN.
 pub const PREPARED_TRANSACTIONS: &str =
     "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
 

@@ -20,7 +20,7 @@ use crate::{
         record::{Deframer, Message, alert_name},
         server_hello::{self, KeyExchange, ServerHello},
         suites::{self, Strength},
-        verify::Demand,
+        verify::CertificatePolicy,
     },
 };
 
@@ -273,15 +273,10 @@ fn read_answer(socket: &mut Socket, version: TlsVersion) -> Outcome {
     loop {
         match deframer.next_message() {
             Ok(Some(Message::Handshake { kind: 2, body })) => {
-                let Some(hello) = server_hello::parse(&body) else {
-                    return Outcome::Unknown("malformed ServerHello".to_owned());
+                let found = match read_hello(&body, version) {
+                    Ok(found) => found,
+                    Err(outcome) => return outcome,
                 };
-                if hello.version != version.wire() {
-                    let other = TlsVersion::from_wire(hello.version)
-                        .map_or_else(|| format!("{:#06x}", hello.version), |v| v.to_string());
-                    return Outcome::Refused { reason: format!("server chose {other}"), by_version: true };
-                }
-                let found = Answer { hello, chain: Vec::new(), key_exchange: None };
                 if version == TlsVersion::Tls13 {
                     // The following messages are encrypted.
                     return Outcome::Accepted(found);
@@ -329,6 +324,19 @@ fn read_answer(socket: &mut Socket, version: TlsVersion) -> Outcome {
     }
 }
 
+/// Reads a ServerHello; an error if it is damaged or of another version.
+fn read_hello(body: &[u8], version: TlsVersion) -> Result<Answer, Outcome> {
+    let Some(hello) = server_hello::parse(body) else {
+        return Err(Outcome::Unknown("malformed ServerHello".to_owned()));
+    };
+    if hello.version != version.wire() {
+        let other =
+            TlsVersion::from_wire(hello.version).map_or_else(|| format!("{:#06x}", hello.version), |v| v.to_string());
+        return Err(Outcome::Refused { reason: format!("server chose {other}"), by_version: true });
+    }
+    Ok(Answer { hello, chain: Vec::new(), key_exchange: None })
+}
+
 /// MySQL 5.6 answers a hello that it cannot use with an error packet in clear text.
 fn not_tls(bytes: &[u8]) -> Outcome {
     match bytes.get(4..).and_then(packet::server_error) {
@@ -344,8 +352,9 @@ fn chain_of_tls13(connector: &mut dyn Connector, budget: &mut Budget) -> Result<
     }
     let mut socket = connector.open().map_err(|error| error.to_string())?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config =
-        unverified_builder(&provider, Demand::Nothing).map_err(|error| error.to_string())?.with_no_client_auth();
+    let config = unverified_builder(&provider, CertificatePolicy::Nothing)
+        .map_err(|error| error.to_string())?
+        .with_no_client_auth();
     let mut client =
         ClientConnection::new(Arc::new(config), server_name("localhost")).map_err(|error| error.to_string())?;
     let mut result = Ok(());

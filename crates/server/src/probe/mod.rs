@@ -137,7 +137,7 @@ pub struct SuiteSeen {
 pub enum Acceptance {
     /// The server continued the handshake.
     Accepted,
-    /// The server refused; the text names the alert, or says that it closed the connection.
+    /// The server refused; the text names the alert, or the end of the connection.
     Refused(String),
     /// Unknown, with the reason.
     Unknown(String),

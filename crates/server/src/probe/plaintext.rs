@@ -5,7 +5,8 @@ use zeroize::Zeroizing;
 
 use super::{ProbeLimits, classic::greet};
 use crate::{
-    auth::{Login, Privacy, is_challenge_response},
+    auth::{Login, TransportSecurity},
+    auth_plugin,
     bytes::Bytes,
     connect::login_request,
     endpoint::Endpoint,
@@ -56,18 +57,18 @@ fn try_login(endpoint: &Endpoint, user: &str, password: Option<&Password>, limit
     let empty = Password::new(Vec::new());
     let password = password.unwrap_or(&empty);
     let (mut socket, greeting) = greet(endpoint, limits.timeout)?;
-    let plugin = if is_challenge_response(&greeting.auth_plugin) {
+    let plugin = if auth_plugin::is_challenge_response(&greeting.auth_plugin) {
         greeting.auth_plugin.as_str()
     } else {
-        "mysql_native_password"
+        auth_plugin::NATIVE_PASSWORD
     };
     let capabilities = capability::LONG_PASSWORD
         | capability::PROTOCOL_41
         | capability::SECURE_CONNECTION
         | (greeting.capabilities & capability::PLUGIN_AUTH);
     // Treated as clear text on any endpoint: only challenge and response are permitted.
-    let privacy = Privacy::Clear;
-    let mut login = Login::new(plugin, &greeting.challenge, password, privacy)?;
+    let security = TransportSecurity::Clear;
+    let mut login = Login::new(plugin, &greeting.challenge, password, security)?;
     let first = login.first()?;
     let request = login_request(user, capabilities, login.plugin(), &first)?;
     let mut sequence = 1;
@@ -85,9 +86,9 @@ fn try_login(endpoint: &Endpoint, user: &str, password: Option<&Password>, limit
                 return Err(packet::server_error(&packet).unwrap_or(Error::Malformed { what: "error packet" }));
             }
             Some(0xfe) => {
-                let name = bytes.until_nul().unwrap_or(b"mysql_old_password");
+                let name = bytes.until_nul().unwrap_or(auth_plugin::OLD_PASSWORD.as_bytes());
                 let name = String::from_utf8_lossy(name);
-                login = Login::new(&name, bytes.rest(), password, privacy)?;
+                login = Login::new(&name, bytes.rest(), password, security)?;
                 Some(login.first()?)
             }
             Some(1) => login.next(bytes.rest())?,

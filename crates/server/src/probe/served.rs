@@ -9,7 +9,7 @@ use crate::{
     connect::{handshake, unverified_builder},
     endpoint::Endpoint,
     error::Error,
-    tls::verify::Demand,
+    tls::verify::CertificatePolicy,
 };
 
 /// The chain that a classic listener presents, its own certificate first, as DER.
@@ -25,9 +25,9 @@ pub fn served(
     timeout: Duration,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let socket = ClassicConnector { endpoint, timeout }.open()?;
-    let demand = authorities.map_or(Demand::Nothing, |trusted| Demand::Issuer(trusted.to_vec()));
+    let policy = authorities.map_or(CertificatePolicy::Nothing, |trusted| CertificatePolicy::Issuer(trusted.to_vec()));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = unverified_builder(&provider, demand)?.with_no_client_auth();
+    let config = unverified_builder(&provider, policy)?.with_no_client_auth();
     let (_, facts) = handshake(socket, Arc::new(config), endpoint)?;
     Ok(facts.peer_certificates)
 }

@@ -54,7 +54,8 @@ impl TlsVersion {
         Self::ALL.into_iter().find(|version| version.wire() == number)
     }
 
-    /// The version with this name in any case: that of [`Self::name`], or `TLSv1.0`, as MariaDB and TLS libraries call it.
+    /// The version with this name in any case: that of [`Self::name`], or `TLSv1.0`, as MariaDB and TLS libraries call
+    /// it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let name = if name.eq_ignore_ascii_case("TLSv1.0") { Self::Tls10.name() } else { name };

@@ -14,7 +14,7 @@ use crate::error::Error;
 
 /// Requirements on the certificate.
 #[derive(Clone, Debug)]
-pub(crate) enum Demand {
+pub(crate) enum CertificatePolicy {
     /// None: encryption only.
     Nothing,
     /// The server must prove possession of the certificate's key.
@@ -61,21 +61,25 @@ impl From<Rejection> for Error {
 /// The verifier for rustls.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    demand: Demand,
+    policy: CertificatePolicy,
     /// If not empty, the certificate must also be one of these.
     pinned: Vec<Fingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    pub(crate) fn new(demand: Demand, pinned: Vec<Fingerprint>, algorithms: WebPkiSupportedAlgorithms) -> Self {
-        Self { demand, pinned, algorithms }
+    pub(crate) fn new(
+        policy: CertificatePolicy,
+        pinned: Vec<Fingerprint>,
+        algorithms: WebPkiSupportedAlgorithms,
+    ) -> Self {
+        Self { policy, pinned, algorithms }
     }
 
     /// Whether the proof of the key may be skipped, if the key is of a kind that cannot be verified: only when nothing
     /// is trusted.
     fn goes_without_key(&self, certificate: &CertificateDer<'_>) -> bool {
-        matches!(self.demand, Demand::Key) && self.pinned.is_empty() && !key_is_checked(certificate)
+        matches!(self.policy, CertificatePolicy::Key) && self.pinned.is_empty() && !key_is_checked(certificate)
     }
 
     fn is_pinned(&self, certificate: &CertificateDer<'_>) -> Result<(), Rejection> {
@@ -105,7 +109,9 @@ impl Verifier {
         proof: &DigitallySignedStruct,
         only_first: bool,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        if matches!(self.demand, Demand::Nothing) && self.pinned.is_empty() || self.goes_without_key(certificate) {
+        if matches!(self.policy, CertificatePolicy::Nothing) && self.pinned.is_empty()
+            || self.goes_without_key(certificate)
+        {
             return Ok(HandshakeSignatureValid::assertion());
         }
         let candidates = self
@@ -135,12 +141,12 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         self.is_pinned(end_entity)?;
-        match &self.demand {
-            Demand::Nothing | Demand::Key => {}
-            Demand::Issuer(trusted) => {
+        match &self.policy {
+            CertificatePolicy::Nothing | CertificatePolicy::Key => {}
+            CertificatePolicy::Issuer(trusted) => {
                 self.chain(end_entity, intermediates, trusted, now)?;
             }
-            Demand::IssuerAndName(trusted, host) => {
+            CertificatePolicy::IssuerAndName(trusted, host) => {
                 self.chain(end_entity, intermediates, trusted, now)?;
                 name(end_entity, host)?;
             }

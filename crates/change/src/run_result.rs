@@ -4,7 +4,7 @@ use crate::Error;
 
 /// A report of the completed part, even if the change failed.
 #[derive(Debug)]
-pub struct Ended<R> {
+pub struct RunResult<R> {
     /// Report of what was done, if anything was started.
     pub report: Option<R>,
     /// What is left to clean up after a successful change.

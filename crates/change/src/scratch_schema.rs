@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use server::dialect::encryption::table_option;
 
-use super::redo::CAPACITY;
 use crate::{Error, Session};
 
 /// Time limit for the server to write its pages, or to resize its log.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 /// Polling interval of these operations.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Capacity of the redo log, in bytes.
+pub(crate) const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 /// Maximum share of dirty pages in the buffer pool, in percent.
-pub(super) const DIRTY_PAGES: &str = "innodb_max_dirty_pages_pct";
+pub(crate) const DIRTY_PAGES: &str = "innodb_max_dirty_pages_pct";
 
 pub(crate) const SCHEMA: &str = "sealant_scratch";
 
@@ -32,14 +33,14 @@ const ROWS: u32 = 4096;
 const PARTS: u32 = ROWS / 512;
 
 /// The schema; executed statements are appended to `executed`.
-pub(super) struct ScratchSchema<'s, 'l> {
+pub(crate) struct ScratchSchema<'s, 'l> {
     session: &'s mut Session<'l>,
     executed: &'s mut Vec<String>,
 }
 
 impl<'s, 'l> ScratchSchema<'s, 'l> {
     /// Creates the schema.
-    pub(super) fn make(session: &'s mut Session<'l>, executed: &'s mut Vec<String>) -> Result<Self, Error> {
+    pub(crate) fn make(session: &'s mut Session<'l>, executed: &'s mut Vec<String>) -> Result<Self, Error> {
         let mut schema = Self { session, executed };
         let encrypted = table_option(schema.session.identity().flavor(), true);
         schema.change(&create_schema())?;
@@ -56,14 +57,14 @@ impl<'s, 'l> ScratchSchema<'s, 'l> {
 
     /// Sets a variable temporarily. The old value is stored first, so that the next run restores it if this one is
     /// killed.
-    pub(super) fn set(&mut self, variable: &str, value: &str, before: &str) -> Result<(), Error> {
+    pub(crate) fn set(&mut self, variable: &str, value: &str, before: &str) -> Result<(), Error> {
         // An existing row is from a killed run, and has the original value.
         self.change(&format!("INSERT IGNORE INTO {SCHEMA}.set_back VALUES ('{variable}', '{before}')"))?;
         self.change(&format!("SET GLOBAL {variable} = {value}"))
     }
 
     /// Writes new pages.
-    pub(super) fn fill(&mut self) -> Result<(), Error> {
+    pub(crate) fn fill(&mut self) -> Result<(), Error> {
         self.change(&format!("TRUNCATE TABLE {SCHEMA}.pages"))?;
         self.change(&format!(
             "INSERT INTO {SCHEMA}.pages SELECT NULL, REPEAT('x', {ROW_BYTES}) \
@@ -72,7 +73,7 @@ impl<'s, 'l> ScratchSchema<'s, 'l> {
     }
 
     /// Updates every page, one part per transaction, which fills as many undo logs.
-    pub(super) fn change_in(&mut self, transactions: u32) -> Result<(), Error> {
+    pub(crate) fn change_in(&mut self, transactions: u32) -> Result<(), Error> {
         for share in 0..transactions {
             self.change(&format!(
                 "UPDATE {SCHEMA}.pages SET x = REPEAT('y', {ROW_BYTES}) WHERE n % {transactions} = {share}"
@@ -83,7 +84,7 @@ impl<'s, 'l> ScratchSchema<'s, 'l> {
 
     /// Updates the pages part by part, and flushes each part page by page. The parts are small, so that the server's
     /// batch flushing does not come first (seen under load: a third of the slots for single pages was not overwritten).
-    pub(super) fn export(&mut self) -> Result<(), Error> {
+    pub(crate) fn export(&mut self) -> Result<(), Error> {
         for part in 0..PARTS {
             self.change(&format!("UPDATE {SCHEMA}.pages SET x = REPEAT('z', {ROW_BYTES}) WHERE n % {PARTS} = {part}"))?;
             self.change(&format!("FLUSH TABLES {SCHEMA}.pages FOR EXPORT"))?;
@@ -93,12 +94,12 @@ impl<'s, 'l> ScratchSchema<'s, 'l> {
     }
 
     /// The session, for queries.
-    pub(super) fn session(&mut self) -> &mut Session<'l> {
+    pub(crate) fn session(&mut self) -> &mut Session<'l> {
         self.session
     }
 
     /// Restores the variables, and drops the schema.
-    pub(super) fn remove(self) -> Result<(), Error> {
+    pub(crate) fn remove(self) -> Result<(), Error> {
         restore(self.session, self.executed)
     }
 
@@ -109,13 +110,13 @@ impl<'s, 'l> ScratchSchema<'s, 'l> {
 }
 
 /// Whether a killed run has left the schema.
-pub(super) fn exists(session: &mut Session<'_>) -> Result<bool, Error> {
+pub(crate) fn exists(session: &mut Session<'_>) -> Result<bool, Error> {
     let sql = format!("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{SCHEMA}'");
     Ok(session.value(&sql)?.is_some())
 }
 
 /// Restores the stored variables, then drops the schema.
-pub(super) fn restore(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<(), Error> {
+pub(crate) fn restore(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<(), Error> {
     let mut change = |session: &mut Session<'_>, sql: String| {
         executed.push(sql.clone());
         session.change(&sql)
@@ -126,7 +127,7 @@ pub(super) fn restore(session: &mut Session<'_>, executed: &mut Vec<String>) -> 
             let (variable, value) = (notes.value(row, "variable"), notes.value(row, "value"));
             // Accounts that may write to the schema must not be able to set other variables.
             let number = value.filter(|value| value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
-            if let (Some(variable @ (CAPACITY | DIRTY_PAGES)), Some(value)) = (variable, number) {
+            if let (Some(variable @ (REDO_CAPACITY | DIRTY_PAGES)), Some(value)) = (variable, number) {
                 change(session, format!("SET GLOBAL {variable} = {value}"))?;
             }
         }

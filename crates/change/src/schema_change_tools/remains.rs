@@ -7,7 +7,7 @@ use server::quote;
 use super::{Table, Tool};
 use crate::{
     Error, Session,
-    encrypt::scratch_schema::{self, SCHEMA},
+    scratch_schema::{self, SCHEMA},
 };
 
 impl Tool {

@@ -1,0 +1,30 @@
+//! Authentication plug-ins, by the names that servers and clients give them.
+//!
+//! Source: MySQL manual, "Authentication Plugins"; MariaDB documentation, "Authentication Plugins".
+
+/// Before MySQL 4.1; its hash is broken.
+pub const OLD_PASSWORD: &str = "mysql_old_password";
+/// Unsalted SHA-1; the default before MySQL 8.0.
+pub const NATIVE_PASSWORD: &str = "mysql_native_password";
+/// Salted SHA-256 of MySQL 5.6; asks for the password itself.
+pub const SHA256_PASSWORD: &str = "sha256_password";
+/// Salted SHA-256 with a cache; the default since MySQL 8.0.
+pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
+/// Sends the password itself, for LDAP and similar.
+pub const CLEAR_PASSWORD: &str = "mysql_clear_password";
+/// MariaDB's Ed25519, as clients call it.
+pub const CLIENT_ED25519: &str = "client_ed25519";
+/// MariaDB 11.6 and newer.
+pub const PARSEC: &str = "parsec";
+/// MariaDB's PAM: questions and answers.
+pub const DIALOG: &str = "dialog";
+/// The user of the operating system, on MySQL.
+pub const AUTH_SOCKET: &str = "auth_socket";
+/// The same on MariaDB.
+pub const UNIX_SOCKET: &str = "unix_socket";
+
+/// Whether the plug-in's first answer reveals nothing of the password, so that it may be sent unasked.
+#[must_use]
+pub fn is_challenge_response(plugin: &str) -> bool {
+    [NATIVE_PASSWORD, CACHING_SHA2_PASSWORD, CLIENT_ED25519, PARSEC].contains(&plugin)
+}
