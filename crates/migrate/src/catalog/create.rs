@@ -23,7 +23,7 @@ pub struct Creation {
     pub encrypt: bool,
 }
 
-/// A definition is only taken as it is: no engine in place of another, dates and zeros as the source has them, keys in
+/// A definition is accepted unchanged or refused: no other engine, dates and zeros as the source has them, keys in
 /// any order.
 const SESSION: [&str; 4] = [
     "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",

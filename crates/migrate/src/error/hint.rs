@@ -9,7 +9,7 @@ use crate::{Error, STATE_SCHEMA, Side};
 /// Permits `LOAD DATA LOCAL` at the target.
 pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
-/// Options of a single connection that have the name of a side before their own here.
+/// Options that other verbs have once; here each has the name of a side before its own.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
 
 impl Error {
@@ -102,7 +102,7 @@ impl Error {
         matches!(self, Self::MissingGrant { .. })
     }
 
-    /// Whether safety is the reason, rather than a failure.
+    /// Whether the program refused for safety, although it could continue.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         match self {
@@ -121,7 +121,7 @@ impl Error {
     }
 }
 
-/// The hint with the names that options have for this side.
+/// The hint with the options' names for this side.
 fn of_side(side: Side, hint: &str) -> String {
     OPTIONS.iter().fold(hint.to_owned(), |hint, option| {
         hint.replace(option, &format!("--{side}-{}", option.trim_start_matches('-')))

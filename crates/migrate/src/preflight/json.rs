@@ -33,7 +33,7 @@ pub struct JsonColumn {
 /// Reads the JSON columns of the tables until the first such value of each.
 ///
 /// # Errors
-/// Those of [`Connection::query`], but that the time is over is none.
+/// Those of [`Connection::query`], except that a timeout is not an error.
 pub(super) fn read(
     connection: &mut Connection,
     version: &ServerVersion,
@@ -90,7 +90,7 @@ fn scalars(connection: &mut Connection, table: &Table, column: &str) -> Result<O
     }
 }
 
-/// The parts of a document, itself among them, that are of other types than text has.
+/// The parts of a document, or the whole, whose types JSON text does not have.
 fn parts(column: &str) -> String {
     format!(
         "JSON_TABLE(JSON_EXTRACT({column}, '$', '$**.*', '$**[*]'), '$[*]' COLUMNS (value JSON PATH '$')) AS part \
