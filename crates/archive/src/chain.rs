@@ -15,7 +15,7 @@ pub struct Link {
 
 /// A break of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Break {
+pub enum ChainBreak {
     /// The receipt names a predecessor that does not exist.
     #[error("the receipt before receipt {number} is missing: it was lost or replaced")]
     Lost {
@@ -39,12 +39,12 @@ pub enum Break {
 /// Finds all breaks. `links` are all existing receipts, sorted by number. `removed` has the hash of each pruned receipt
 /// with that of its predecessor. The oldest receipts may be missing without such an entry.
 #[must_use]
-pub fn breaks(repo: &str, host: &str, links: &[Link], removed: &BTreeMap<Digest, Option<Digest>>) -> Vec<Break> {
+pub fn breaks(repo: &str, host: &str, links: &[Link], removed: &BTreeMap<Digest, Option<Digest>>) -> Vec<ChainBreak> {
     let mut found = Vec::new();
     for (at, link) in links.iter().enumerate() {
         let (receipt, number) = (&link.receipt, link.receipt.number);
         if receipt.repo != repo || receipt.host != host {
-            found.push(Break::Foreign { number });
+            found.push(ChainBreak::Foreign { number });
         }
         let before = at.checked_sub(1).and_then(|before| links.get(before));
         let Some(before) = before else { continue };
@@ -53,7 +53,11 @@ pub fn breaks(repo: &str, host: &str, links: &[Link], removed: &BTreeMap<Digest,
             continue;
         }
         let earlier = links.iter().take(at).any(|earlier| previous == Some(earlier.sha256));
-        found.push(if previous.is_none() || earlier { Break::Forked { number } } else { Break::Lost { number } });
+        found.push(if previous.is_none() || earlier {
+            ChainBreak::Forked { number }
+        } else {
+            ChainBreak::Lost { number }
+        });
     }
     found
 }
@@ -85,7 +89,7 @@ mod tests {
         links
     }
 
-    fn found(links: &[Link]) -> Vec<Break> {
+    fn found(links: &[Link]) -> Vec<ChainBreak> {
         breaks(&links[0].receipt.repo.clone(), "db1", links, &BTreeMap::new())
     }
 
@@ -102,10 +106,10 @@ mod tests {
             breaks(&all[0].receipt.repo, "db1", &without(gone), &removed_of(declared))
         };
         assert_eq!(found(&[2, 3, 5, 7], &[2, 3, 5, 7]), []);
-        assert_eq!(found(&[2, 3, 5], &[2, 5]), [Break::Lost { number: 4 }]);
+        assert_eq!(found(&[2, 3, 5], &[2, 5]), [ChainBreak::Lost { number: 4 }]);
         assert_eq!(found(&[5], &[4, 5]), [], "declared, and still there");
         let circle = BTreeMap::from([(all[3].sha256, Some(all[4].sha256)), (all[4].sha256, Some(all[3].sha256))]);
-        assert_eq!(breaks(&all[0].receipt.repo, "db1", &without(&[4, 5]), &circle), [Break::Lost { number: 6 }]);
+        assert_eq!(breaks(&all[0].receipt.repo, "db1", &without(&[4, 5]), &circle), [ChainBreak::Lost { number: 6 }]);
     }
 
     #[test]
@@ -118,18 +122,18 @@ mod tests {
     fn what_was_lost_replaced_or_begun_again_is_found() {
         let mut links = chain(5);
         links.remove(2);
-        assert_eq!(found(&links), [Break::Lost { number: 4 }]);
+        assert_eq!(found(&links), [ChainBreak::Lost { number: 4 }]);
         let mut links = chain(4);
         links[1].sha256 = Digest::compute(b"another");
-        assert_eq!(found(&links), [Break::Lost { number: 3 }]);
+        assert_eq!(found(&links), [ChainBreak::Lost { number: 3 }]);
         let mut links = chain(3);
         links[2].receipt.previous = None;
-        assert_eq!(found(&links), [Break::Forked { number: 3 }]);
+        assert_eq!(found(&links), [ChainBreak::Forked { number: 3 }]);
         let mut links = chain(3);
         links[2].receipt.previous = Some(links[0].sha256);
-        assert_eq!(found(&links), [Break::Forked { number: 3 }]);
+        assert_eq!(found(&links), [ChainBreak::Forked { number: 3 }]);
         let mut links = chain(2);
         links[1].receipt.host = "db2".to_owned();
-        assert_eq!(found(&links), [Break::Foreign { number: 2 }]);
+        assert_eq!(found(&links), [ChainBreak::Foreign { number: 2 }]);
     }
 }

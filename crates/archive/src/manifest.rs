@@ -32,7 +32,7 @@ pub struct Manifest {
     /// Host, number and origin of the backup.
     pub head: Head,
     /// Files, directories and links, parents before their contents.
-    pub files: Vec<Stored>,
+    pub files: Vec<StoredFile>,
     /// Packs, indexed by [`Run::pack`].
     pub packs: Vec<Object>,
     /// MariaDB keys that are needed to read the files.
@@ -72,7 +72,7 @@ pub struct Head {
     pub entries: u64,
     /// Files that the backup omits, and why.
     #[serde(default)]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedFile>,
 }
 
 /// Permissions and owner of a directory.
@@ -88,7 +88,7 @@ pub struct Root {
 
 /// A file that the backup omits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct ExcludedFile {
     /// Its path, for messages.
     pub path: String,
     /// The reason.
@@ -97,7 +97,7 @@ pub struct LeftOut {
 
 /// A file, directory or link, and the location of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredFile {
     /// Path, kind, permissions and times.
     pub entry: Entry,
     /// BLAKE3 of a file.
@@ -169,7 +169,7 @@ impl Manifest {
     }
 }
 
-impl Stored {
+impl StoredFile {
     /// Length of a file in bytes; 0 for directories and links.
     #[must_use]
     pub const fn file_bytes(&self) -> u64 {

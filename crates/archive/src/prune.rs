@@ -32,7 +32,7 @@ pub const fn is_signature_left(number: Number) -> bool {
 
 /// What a prune removes, written before it removes anything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Declaration {
+pub struct PruneDeclaration {
     /// [`SCHEMA`].
     pub schema: String,
     /// Id of the repository.
@@ -77,7 +77,7 @@ pub fn is_run_too_old(began: Timestamp, now: Timestamp) -> bool {
     now.duration_since(began) > SignedDuration::from_hours(MAX_RUN_HOURS)
 }
 
-impl Declaration {
+impl PruneDeclaration {
     /// The bytes to sign and store.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_declaration_reads_back_and_a_later_one_is_refused() {
         let removed = Removed { number: 3, sha256: Digest::compute(b"3"), previous: Some(Digest::compute(b"2")) };
-        let declaration = Declaration {
+        let declaration = PruneDeclaration {
             schema: SCHEMA.to_owned(),
             repo: "00".repeat(16),
             keeper: "keeper".to_owned(),
@@ -112,9 +112,9 @@ mod tests {
             tool: "sealant 0.1.0".to_owned(),
         };
         let bytes = declaration.encode().unwrap();
-        assert_eq!(Declaration::parse(&bytes).unwrap(), declaration);
+        assert_eq!(PruneDeclaration::parse(&bytes).unwrap(), declaration);
         let later = String::from_utf8(bytes).unwrap().replace("prune/1", "prune/2");
-        assert!(matches!(Declaration::parse(later.as_bytes()), Err(Error::Version { .. })));
-        assert!(matches!(Declaration::parse(b"{}"), Err(Error::Prune(_))));
+        assert!(matches!(PruneDeclaration::parse(later.as_bytes()), Err(Error::Version { .. })));
+        assert!(matches!(PruneDeclaration::parse(b"{}"), Err(Error::Prune(_))));
     }
 }

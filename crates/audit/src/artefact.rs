@@ -22,7 +22,7 @@ use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::Tablespace;
-use crate::finding::{Evidence, Grade};
+use crate::finding::{Evidence, EvidenceGrade};
 
 /// Kind of an artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -152,12 +152,12 @@ impl<'a> Artefacts<'a> {
 impl Artefact<'_> {
     /// State and grade of the strongest evidence; `None` without evidence, or if the file is damaged.
     #[must_use]
-    pub fn state(&self) -> Option<(State, Grade)> {
+    pub fn state(&self) -> Option<(State, EvidenceGrade)> {
         if self.doubt.is_some() {
             return None;
         }
-        let reported = if self.switch.is_some() { Grade::Declared } else { Grade::Reported };
-        self.bytes.map(|s| (s, Grade::Bytes)).or_else(|| self.reported.map(|s| (s, reported)))
+        let reported = if self.switch.is_some() { EvidenceGrade::Declared } else { EvidenceGrade::Reported };
+        self.bytes.map(|s| (s, EvidenceGrade::Bytes)).or_else(|| self.reported.map(|s| (s, reported)))
     }
 
     /// Whether the server reports it as encrypted but the bytes read so far are not.

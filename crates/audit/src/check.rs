@@ -5,9 +5,9 @@ use jiff::Timestamp;
 
 use crate::access;
 use crate::artefact::Artefacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Finding, Grade, Status};
-use crate::meaning::{ClosedBy, CutOff, Exposes};
+use crate::exposure::{ClosedBy, Exposes, LockedOut};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade, Finding, Status};
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::rules::Rules;
@@ -39,9 +39,9 @@ pub struct Check {
     /// What can close a failure.
     pub closed_by: ClosedBy,
     /// How certain it is that enforced TLS would cut off the clients that a failure names; `None` if it would not.
-    pub cut_off: Option<CutOff>,
+    pub locked_out: Option<LockedOut>,
     /// The judgement.
-    pub judge: fn(&Context<'_>) -> Seen<Verdict>,
+    pub judge: fn(&Context<'_>) -> Observed<Verdict>,
 }
 
 /// Input of a check.
@@ -77,7 +77,7 @@ pub struct Ruling {
     status: Status,
     severity: Option<Severity>,
     artefact: String,
-    grade: Option<Grade>,
+    grade: Option<EvidenceGrade>,
     message: String,
     evidence: Vec<Evidence>,
     remedy: Option<Remedy>,
@@ -108,7 +108,7 @@ impl Verdict {
     }
 
     /// Adds UNKNOWN for `artefact`.
-    pub fn unseen(&mut self, artefact: impl Into<String>, unseen: Unseen) {
+    pub fn unseen(&mut self, artefact: impl Into<String>, unseen: Unavailable) {
         self.results.push(Ruling::unseen(artefact, unseen));
     }
 
@@ -121,7 +121,7 @@ impl Verdict {
 
     /// Replaces a pass for the whole server by `unseen`: not everything was seen.
     #[must_use]
-    pub fn but_unseen(mut self, artefact: impl Into<String>, unseen: Unseen) -> Self {
+    pub fn but_unseen(mut self, artefact: impl Into<String>, unseen: Unavailable) -> Self {
         self.results.retain(|ruling| ruling.status != Status::Pass || ruling.artefact != "server");
         self.unseen(artefact, unseen);
         self
@@ -141,7 +141,12 @@ impl Verdict {
 }
 
 impl Ruling {
-    fn new(status: Status, artefact: impl Into<String>, grade: Option<Grade>, message: impl Into<String>) -> Self {
+    fn new(
+        status: Status,
+        artefact: impl Into<String>,
+        grade: Option<EvidenceGrade>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             status,
             severity: None,
@@ -155,19 +160,19 @@ impl Ruling {
 
     /// The evidence shows a gap.
     #[must_use]
-    pub fn fail(artefact: impl Into<String>, grade: Grade, message: impl Into<String>) -> Self {
+    pub fn fail(artefact: impl Into<String>, grade: EvidenceGrade, message: impl Into<String>) -> Self {
         Self::new(Status::Fail, artefact, Some(grade), message)
     }
 
     /// The evidence shows that everything is in order.
     #[must_use]
-    pub fn pass(artefact: impl Into<String>, grade: Grade, message: impl Into<String>) -> Self {
+    pub fn pass(artefact: impl Into<String>, grade: EvidenceGrade, message: impl Into<String>) -> Self {
         Self::new(Status::Pass, artefact, Some(grade), message)
     }
 
     /// The evidence is not available.
     #[must_use]
-    pub fn unseen(artefact: impl Into<String>, unseen: Unseen) -> Self {
+    pub fn unseen(artefact: impl Into<String>, unseen: Unavailable) -> Self {
         let mut ruling = Self::new(Status::Unknown, artefact, None, format!("{}: {}", unseen.what, unseen.why));
         ruling.remedy = Some(unseen.into_remedy());
         ruling
@@ -201,7 +206,7 @@ impl Check {
     pub fn findings(&self, cx: &Context<'_>) -> Vec<Finding> {
         let verdict = (self.judge)(cx).unwrap_or_else(|unseen| Verdict::one(Ruling::unseen("server", unseen)));
         if verdict.is_empty() {
-            let nothing = Unseen {
+            let nothing = Unavailable {
                 what: self.title.to_owned(),
                 why: "no evidence for or against was found".to_owned(),
                 remedy: format!("{}, as a user who can read its data directory", access::RUNNING),

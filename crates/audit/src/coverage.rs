@@ -8,7 +8,7 @@ use crate::artefact::{Artefact, Artefacts, Kind, State, system};
 use crate::facts::Facts;
 use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
+use crate::finding::EvidenceGrade;
 
 mod in_flight;
 
@@ -27,7 +27,7 @@ pub struct Coverage {
     /// The encrypting layer.
     pub layer: Layer,
     /// Grade of the strongest evidence; `None` if unknown or absent.
-    pub grade: Option<Grade>,
+    pub grade: Option<EvidenceGrade>,
     /// Number of encrypted artefacts.
     pub encrypted: u64,
     /// Number of clear or partly clear artefacts.
@@ -124,7 +124,7 @@ struct Tally {
     partly: u64,
     unknown: u64,
     empty: u64,
-    grade: Option<Grade>,
+    grade: Option<EvidenceGrade>,
 }
 
 fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) -> Coverage {
@@ -216,7 +216,7 @@ impl Tally {
             (true, false) => self.tde += 1,
             (false, false) => self.empty += 1,
         }
-        self.grade = Some(self.grade.map_or(Grade::Bytes, |known| known.min(Grade::Bytes)));
+        self.grade = Some(self.grade.map_or(EvidenceGrade::Bytes, |known| known.min(EvidenceGrade::Bytes)));
     }
 
     fn count_temporary_files(&mut self, facts: &Facts) {
@@ -227,7 +227,7 @@ impl Tally {
                 Some(false) => self.clear += 1,
                 None => self.empty += 1,
             }
-            self.grade = Some(Grade::Bytes);
+            self.grade = Some(EvidenceGrade::Bytes);
         }
         self.unknown += u64::from(files.unlinked_unseen.is_some());
     }
@@ -243,7 +243,7 @@ impl Tally {
         let paths = facts.host.iter().flat_map(|host| &host.paths).filter(|path| path.role == Role::Temporary);
         let layers: Vec<&DiskLayer> = paths.map(|path| &path.layer).collect();
         let below = |layer: &&DiskLayer| matches!(layer, DiskLayer::Encrypted { .. } | DiskLayer::Memory);
-        self.grade = Some(Grade::Declared);
+        self.grade = Some(EvidenceGrade::Declared);
         match on {
             _ if !layers.is_empty() && layers.iter().all(below) => self.disk += 1,
             Some(true) => self.tde += 1,
@@ -257,7 +257,7 @@ impl Tally {
     fn predict_temporary_tables(&mut self, facts: &Facts, covered: bool) {
         let nothing = self.tde + self.disk + self.clear + self.partly + self.unknown == 0;
         let Some(sql) = facts.sql.as_ref().filter(|_| nothing && self.empty > 0) else { return };
-        self.grade = Some(Grade::Declared);
+        self.grade = Some(EvidenceGrade::Declared);
         match switched_on(sql, Encrypts::TemporaryTablespaces) {
             Some(true) => self.tde += 1,
             _ if covered => self.disk += 1,
@@ -376,7 +376,7 @@ mod tests {
         let made = |value| mariadb().variable("encrypt_tmp_files", value).variable("encrypt_tmp_disk_tables", value);
         assert_eq!(row(&made("OFF"), "temporary files").state, CoverageState::Clear);
         let on = row(&made("ON"), "temporary files");
-        assert_eq!((on.state, on.grade), (CoverageState::Encrypted, Some(Grade::Declared)));
+        assert_eq!((on.state, on.grade), (CoverageState::Encrypted, Some(EvidenceGrade::Declared)));
         assert_eq!(row(&mysql(), "temporary files").state, CoverageState::Unknown);
     }
 }

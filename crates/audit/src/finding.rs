@@ -40,7 +40,7 @@ impl Status {
 /// Source of evidence, weakest first. Bytes and wire are equally strong, and never concern the same artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Grade {
+pub enum EvidenceGrade {
     /// A variable or an option file.
     Declared,
     /// The server's own tables.
@@ -51,7 +51,7 @@ pub enum Grade {
     Wire,
 }
 
-impl Grade {
+impl EvidenceGrade {
     /// The word in reports and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -125,7 +125,7 @@ pub struct Finding {
     /// The file, tablespace, account, channel or setting.
     pub artefact: String,
     /// Grade of the strongest evidence; `None` for UNKNOWN and N/A.
-    pub grade: Option<Grade>,
+    pub grade: Option<EvidenceGrade>,
     /// The result in one sentence.
     pub message: String,
     /// The evidence.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checks::WAIVER_EXPIRED;
 use crate::coverage::Coverage;
-use crate::facts::{Facts, Scope, Unseen};
+use crate::facts::{Facts, Scope, Unavailable};
 use crate::finding::{Finding, Status};
 
 /// The name of the schema.
@@ -73,7 +73,7 @@ pub struct Server {
     /// Sources that were available.
     pub scope: Scope,
     /// What was not available.
-    pub gaps: Vec<Unseen>,
+    pub gaps: Vec<Unavailable>,
     /// Why it could not be audited; `None` if it was.
     pub error: Option<String>,
 }

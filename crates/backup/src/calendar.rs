@@ -14,7 +14,7 @@ use crate::{
     Error, Repository,
     check::{BadObject, Checked, Depth, Selection, check},
     config::allowed_signers,
-    report::Listed,
+    list::Listed,
 };
 
 /// The calendar of a host, schema `sealant.backup-report/1`.

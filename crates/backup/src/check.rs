@@ -10,7 +10,7 @@ use std::{
 use agefile::Identity;
 use archive::{
     Digest, Error as ArchiveError, PackReader,
-    chain::{Break, Link},
+    chain::{ChainBreak, Link},
     names::{self, Number},
     receipt::Object,
     sshsig::AllowedSigners,
@@ -28,8 +28,11 @@ use crate::{
 };
 
 mod named;
+mod report;
 
 use self::named::Named;
+pub use self::report::CheckReport;
+pub(crate) use self::report::SCHEMA;
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -61,7 +64,7 @@ pub struct Checked {
     /// Objects that are wrong.
     pub bad: Vec<BadObject>,
     /// Breaks of the chain of receipts.
-    pub breaks: Vec<Break>,
+    pub breaks: Vec<ChainBreak>,
     /// Number of receipts, good and bad.
     pub receipts: u64,
     /// Whether signatures were verified.
@@ -87,7 +90,7 @@ pub struct BadObject {
 
 /// Results of earlier checks, by host: the file of `--state`.
 #[derive(Debug)]
-pub struct Memory {
+pub struct CheckState {
     path: PathBuf,
     hosts: BTreeMap<String, HostRecord>,
 }
@@ -203,19 +206,19 @@ impl CheckRequest<'_> {
     pub fn run(&self, repository: &Repository) -> Result<Checked, Error> {
         let signers = self.allowed_signers.map(allowed_signers).transpose()?;
         let identities = self.identity.map(identities).transpose()?.unwrap_or_default();
-        let memory = self.state.map(Memory::read).transpose()?;
-        let depth = self.depth(&identities, memory.as_ref())?;
+        let state = self.state.map(CheckState::read).transpose()?;
+        let depth = self.depth(&identities, state.as_ref())?;
         let (mut checked, links) = check(repository, self.host, self.backups, &depth, signers.as_ref())?;
-        if let Some(memory) = memory {
-            memory.compare_and_record(&mut checked, self.host, &links)?;
+        if let Some(state) = state {
+            state.compare_and_record(&mut checked, self.host, &links)?;
         }
         Ok(checked)
     }
 
-    fn depth<'i>(&self, identities: &'i [Identity], memory: Option<&Memory>) -> Result<Depth<'i>, Error> {
-        let after = || memory?.read_until(self.host).map(str::to_owned);
+    fn depth<'i>(&self, identities: &'i [Identity], state: Option<&CheckState>) -> Result<Depth<'i>, Error> {
+        let after = || state?.read_until(self.host).map(str::to_owned);
         match (self.read_data, self.objects) {
-            (Some(percent @ ..100), _) if memory.is_none() => Err(Error::PartWithoutState { percent }),
+            (Some(percent @ ..100), _) if state.is_none() => Err(Error::PartWithoutState { percent }),
             (Some(percent), _) => Ok(Depth::Data { identities, percent, after: after() }),
             (None, true) => Ok(Depth::Objects),
             (None, false) => Ok(Depth::Names),
@@ -302,7 +305,7 @@ fn is_pack(object: &str) -> bool {
     object.contains("/packs/")
 }
 
-impl Memory {
+impl CheckState {
     /// Reads the file; empty if it does not exist.
     ///
     /// # Errors
@@ -385,8 +388,8 @@ mod tests {
         assert!(error.is_misuse() && error.to_string().starts_with("--read-data 10% needs --state"), "{error}");
         assert!(matches!(request(Some(100), false).depth(&[], None), Ok(Depth::Data { percent: 100, .. })));
         let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some("pack".to_owned()) };
-        let memory = Memory { path: PathBuf::new(), hosts: BTreeMap::from([("db1".to_owned(), record)]) };
-        let depth = request(Some(10), false).depth(&[], Some(&memory)).unwrap();
+        let state = CheckState { path: PathBuf::new(), hosts: BTreeMap::from([("db1".to_owned(), record)]) };
+        let depth = request(Some(10), false).depth(&[], Some(&state)).unwrap();
         assert!(matches!(depth, Depth::Data { percent: 10, after: Some(pack), .. } if pack == "pack"));
         assert!(matches!(request(None, true).depth(&[], None), Ok(Depth::Objects)));
         assert!(matches!(request(None, false).depth(&[], None), Ok(Depth::Names)));

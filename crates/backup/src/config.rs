@@ -17,7 +17,7 @@ use verify::Keys;
 use zeroize::Zeroizing;
 
 use crate::{
-    Error, keeper,
+    Error,
     location::{BucketOptions, Location},
 };
 
@@ -115,6 +115,14 @@ pub enum PageStorage {
     Open,
     /// Encrypted as on disk: reading takes the identity and the keyring, and the size more than doubles.
     AsIs,
+}
+
+impl PageStorage {
+    /// Whether pages are decrypted.
+    #[must_use]
+    pub fn are_opened(self) -> bool {
+        self == Self::Open
+    }
 }
 
 #[derive(Deserialize)]
@@ -269,7 +277,7 @@ impl Config {
     /// # Errors
     /// [`Error::Key`], [`Error::Io`].
     pub fn signing_key(&self) -> Result<SigningKey, Error> {
-        keeper::signing_key(&self.signing_key)
+        signing_key(&self.signing_key)
     }
 }
 
@@ -315,6 +323,16 @@ impl Server {
         let named = [&self.keyring, &self.keyring_config, &self.mariadb_key_file, &self.mariadb_key_file_password_file];
         named.into_iter().flatten().cloned().collect()
     }
+}
+
+/// Reads a private key for signatures.
+///
+/// # Errors
+/// [`Error::Key`], [`Error::Io`].
+pub(crate) fn signing_key(path: &Path) -> Result<SigningKey, Error> {
+    let text = fs::read_to_string(path).map(Zeroizing::new);
+    let text = text.map_err(Error::io(path, "the signing key cannot be read"))?;
+    SigningKey::parse(&text).map_err(|source| Error::Key { path: path.to_owned(), source })
 }
 
 /// Reads a file of allowed signers.

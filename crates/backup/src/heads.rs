@@ -18,9 +18,9 @@ const LOG_HEAD_BYTES: usize = 16 << 10;
 
 /// Key information of redo logs, by directory.
 #[derive(Debug, Default)]
-pub(crate) struct Logs(BTreeMap<Vec<u8>, RedoKeyInfo>);
+pub(crate) struct RedoKeys(BTreeMap<Vec<u8>, RedoKeyInfo>);
 
-impl Logs {
+impl RedoKeys {
     /// Parses the heads of files.
     pub(crate) fn new<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Self {
         let mut newest: BTreeMap<Vec<u8>, RedoKeyInfo> = BTreeMap::new();

@@ -7,7 +7,8 @@ use files::{WriteOptions, write_atomic};
 use store::{Put, Store};
 
 use crate::{
-    Config, Error, Location, Repository, known::Known, recipients::Challenge, repository::is_denied, state::State,
+    Config, Error, Location, Repository, recipients::Challenge, repository::is_denied,
+    repository_record::RepositoryRecord, state::State,
 };
 
 /// Result of [`init`].
@@ -46,7 +47,7 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, Error> {
 /// [`Error`].
 pub fn open(config: &Config) -> Result<Repository, Error> {
     let store = config.repository.open()?;
-    let (known, id) = (Known::read(config), config.repository_id.clone());
+    let (known, id) = (RepositoryRecord::read(config), config.repository_id.clone());
     if let Some(known) = known.as_ref().filter(|known| !known.may_read) {
         return Ok(Repository::unread(store, known.id.clone()));
     }
@@ -70,7 +71,7 @@ fn make_repository(config: &Config) -> Result<(Repository, bool), Error> {
     let (put, id) = Repository::create(&*config.repository.make()?)?;
     let (repository, may_read) = match Repository::open(config.repository.open()?) {
         Err(error) if is_denied(&error) => {
-            let known = || Known::read(config).map(|known| known.id);
+            let known = || RepositoryRecord::read(config).map(|known| known.id);
             let id = if put == Put::New { Some(id) } else { config.repository_id.clone().or_else(known) };
             let id = id.ok_or_else(|| Error::UnknownRepository { location: config.repository.to_string() })?;
             (Repository::unread(config.repository.open()?, id), false)
@@ -82,7 +83,7 @@ fn make_repository(config: &Config) -> Result<(Repository, bool), Error> {
         }
     };
     if let Location::Bucket(_) = &config.repository {
-        Known::write(config, &repository.id, may_read)?;
+        RepositoryRecord::write(config, &repository.id, may_read)?;
     }
     Ok((repository, put == Put::New))
 }

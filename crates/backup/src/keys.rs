@@ -6,7 +6,7 @@ use innodb::keys::KeySource;
 
 use crate::{
     Error, Repository,
-    heads::Logs,
+    heads::RedoKeys,
     restore::{self, BackupSelector, JudgedReceipt},
     run::key_check,
 };
@@ -41,7 +41,7 @@ pub fn check_backup(
 #[must_use]
 pub fn check(manifest: &Manifest, keys: &dyn KeySource) -> KeyCheck {
     let heads = || manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
-    let logs = Logs::new(heads());
+    let logs = RedoKeys::new(heads());
     let mut check_result = KeyCheck::default();
     for (path, head) in heads() {
         check_result.needed = check_result.needed.saturating_add(1);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use archive::manifest::LeftOut;
+use archive::manifest::ExcludedFile;
 use innodb::server_file;
 use transfer::{
     plan::{Plan, Selection},
@@ -19,12 +19,12 @@ use crate::{Error, live};
 const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// Scans a data directory; also returns the files left out, with reasons.
-pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), Error> {
+pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<ExcludedFile>), Error> {
     let selection = Selection { include: Vec::new(), exclude: live::excluded().collect() };
     let mut plan = Plan::scan(root, &selection)?;
-    let mut left_out: Vec<(Vec<u8>, LeftOut)> = Vec::new();
+    let mut left_out: Vec<(Vec<u8>, ExcludedFile)> = Vec::new();
     let mut leave_out = |path: &codec::path::RelativePath, why: &str| {
-        left_out.push((path.as_bytes().to_vec(), LeftOut { path: path.to_string(), why: why.to_owned() }));
+        left_out.push((path.as_bytes().to_vec(), ExcludedFile { path: path.to_string(), why: why.to_owned() }));
     };
     for file in key_files(&plan, extra_key_files)? {
         leave_out(&file.path, file.holds);
@@ -43,9 +43,9 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
     plan.keep(|planned| !left_out.iter().any(|(path, _)| path == planned.entry.path.as_bytes()));
     for path in &plan.skipped {
         let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        left_out.push((Vec::new(), LeftOut { path, why: "a socket, a pipe or a device".to_owned() }));
+        left_out.push((Vec::new(), ExcludedFile { path, why: "a socket, a pipe or a device".to_owned() }));
     }
-    let mut left_out: Vec<LeftOut> = left_out.into_iter().map(|(_, left_out)| left_out).collect();
+    let mut left_out: Vec<ExcludedFile> = left_out.into_iter().map(|(_, left_out)| left_out).collect();
     left_out.sort_by(|one, other| one.path.cmp(&other.path));
     left_out.dedup_by(|one, other| one.path == other.path);
     Ok((plan, left_out))

@@ -13,7 +13,7 @@ use server::{
     dialect::{
         innodb::{Dictionary, dictionary},
         key_store::{ActiveKeyStore, PLUGIN_QUERY},
-        statement::replica_status,
+        statement::{replica_status, set_lock_timeout, show_status, show_variable},
     },
     switch,
 };
@@ -62,7 +62,7 @@ impl<'l> Session<'l> {
         let long = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
         let mut connection = Connection::open(target, &long)?;
         let identity = server::describe(&mut connection)?;
-        connection.query(&format!("SET SESSION lock_wait_timeout = {}", lock_wait.wait.as_secs().max(1)))?;
+        connection.query(&set_lock_timeout(lock_wait.wait))?;
         Ok(Self { connection, identity, log, lock_wait, target: target.clone(), options: options.clone() })
     }
 
@@ -157,8 +157,16 @@ impl<'l> Session<'l> {
     /// # Errors
     /// [`Error::Server`].
     pub(crate) fn variable(&mut self, name: &str) -> Result<Option<String>, Error> {
-        let rows = self.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
+        let rows = self.query(&show_variable(name))?;
         Ok(rows.value(0, "Value").filter(|value| !value.is_empty()).map(str::to_owned))
+    }
+
+    /// A global status variable; `None` if the server has none of this name.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn status(&mut self, name: &str) -> Result<Option<String>, Error> {
+        Ok(self.query(&show_status(name))?.value(0, "Value").map(str::to_owned))
     }
 
     /// Whether a global variable is on.

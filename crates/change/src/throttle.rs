@@ -4,7 +4,7 @@ use std::{str::FromStr, time::Duration};
 
 use jiff::{Zoned, civil::Time};
 use replication::status::ChannelStatus;
-use server::{Options, Target, quote};
+use server::{Options, Target};
 
 use crate::{Error, Session};
 
@@ -44,9 +44,7 @@ impl Throttle {
             return Ok(Some(why));
         }
         for limit in &self.limits {
-            let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text_in_any_mode(&limit.name));
-            let status = session.query(&sql)?;
-            let Some(value) = status.value(0, "Value").and_then(|value| value.parse::<u64>().ok()) else {
+            let Some(value) = session.status(&limit.name)?.and_then(|value| value.parse::<u64>().ok()) else {
                 return Err(Error::NoSuchStatus { name: limit.name.clone() });
             };
             if value > limit.max {

@@ -7,7 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::{Connection, Grants, error_code};
+use server::{
+    Connection, Grants,
+    dialect::statement::{READ_ONLY_OFF, SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON, set_lock_timeout},
+    error_code,
+};
 
 use crate::{
     Error, Server, Side,
@@ -20,7 +24,7 @@ use crate::{
 /// How often the thread looks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);
 /// Longest wait for statements that are in progress. New writes wait behind `SET GLOBAL super_read_only` meanwhile.
-const LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = 5";
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The source's settings before it was fenced, and which server it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +81,8 @@ impl SavedSettings {
     }
 
     fn statements(&self) -> Vec<&'static str> {
-        let super_read_only = (!self.super_read_only).then_some("SET GLOBAL super_read_only = OFF");
-        super_read_only.into_iter().chain((!self.read_only).then_some("SET GLOBAL read_only = OFF")).collect()
+        let super_read_only = (!self.super_read_only).then_some(SUPER_READ_ONLY_OFF);
+        super_read_only.into_iter().chain((!self.read_only).then_some(READ_ONLY_OFF)).collect()
     }
 }
 
@@ -132,7 +136,7 @@ impl<'m> Fence<'m> {
 
     /// Blocks writes at the source.
     pub(crate) fn raise(&self, source: &mut Connection) -> Result<(), Error> {
-        for sql in [LOCK_WAIT, "SET GLOBAL super_read_only = ON"] {
+        for sql in [set_lock_timeout(LOCK_WAIT).as_str(), SUPER_READ_ONLY_ON] {
             source.query(sql).map_err(Error::at(Side::Source))?;
         }
         Ok(())

@@ -2,7 +2,10 @@
 
 use innodb::binlog::{FIRST_EVENT, LogPosition};
 use replication::gtid::mysql::GtidSet;
-use server::Connection;
+use server::{
+    Connection,
+    dialect::{gtid, statement},
+};
 
 use crate::{Error, Side, key::Key};
 
@@ -94,7 +97,7 @@ pub(crate) fn end(source: &mut Connection, tracking: Tracking) -> Result<Positio
 
 /// The transactions that the source has executed. All of them are visible to snapshots that begin later.
 fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
-    let rows = source.query("SELECT @@GLOBAL.gtid_executed").map_err(Error::at(Side::Source))?;
+    let rows = source.query(gtid::MYSQL_EXECUTED).map_err(Error::at(Side::Source))?;
     let set = rows.scalar().unwrap_or_default().parse();
     set.map_err(|_| Error::LogGap { what: "GTIDs that cannot be read", position: "gtid_executed".to_owned() })
 }
@@ -102,7 +105,7 @@ fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
 /// The end of the source's log. No transaction behind it is visible to snapshots that began earlier.
 pub(crate) fn log_end(source: &mut Connection) -> Result<LogPosition, Error> {
     let version = source.greeting().server_version();
-    let statement = version.as_ref().map_or("SHOW BINARY LOG STATUS", server::dialect::statement::binary_log_status);
+    let statement = version.as_ref().map_or(statement::SHOW_BINARY_LOG_STATUS, statement::binary_log_status);
     let rows = source.query(statement).map_err(Error::at(Side::Source))?;
     let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
     match (rows.value(0, "File"), offset) {

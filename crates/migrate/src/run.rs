@@ -15,8 +15,10 @@ use crate::{
     verify::{self, OnChange},
 };
 
-/// Pause before a run resumes after a lost connection, and number of attempts without progress.
-const RESUME: (Duration, u32) = (Duration::from_secs(1), 10);
+/// Attempts to resume a run after a lost connection, without progress.
+const RESUMES: u32 = 10;
+/// Pause before each.
+const RESUME_PAUSE: Duration = Duration::from_secs(1);
 /// Rows that differ, and are kept by their keys.
 const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
@@ -40,7 +42,7 @@ pub struct Verified {
 /// [`Error`]; [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped it before the goal was
 /// reached, [`Error::CutOverInterrupted`] if the source may be read-only.
 pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
-    let mut attempts = RESUME.1;
+    let mut attempts = RESUMES;
     loop {
         let mut advanced = false;
         let ended = with_stream(settings, true, |active| {
@@ -51,9 +53,9 @@ pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verifie
         });
         match ended {
             Err(error) if error.is_transient() && attempts > 0 && !settings.stopped() => {
-                attempts = if advanced { RESUME.1 } else { attempts.saturating_sub(1) };
+                attempts = if advanced { RESUMES } else { attempts.saturating_sub(1) };
                 events(Event::Resumed { why: error.to_string() });
-                thread::sleep(RESUME.0);
+                thread::sleep(RESUME_PAUSE);
             }
             ended => return ended,
         }

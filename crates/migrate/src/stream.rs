@@ -27,8 +27,10 @@ use crate::{
 
 /// Time between heartbeats, which tell the end of an idle log.
 const HEARTBEAT: Duration = Duration::from_millis(200);
-/// Pause before the next attempt to connect, and number of attempts.
-const RECONNECT: (Duration, u32) = (Duration::from_secs(1), 30);
+/// Attempts to connect without progress.
+const RECONNECTS: u32 = 30;
+/// Pause between them.
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const LIMITS: Limits = Limits { event_bytes: 1 << 30, table_bytes: 64 << 20, window_log: 27 };
 /// Time after which the position is stored although nothing was applied.
 const STORE_POSITION: Duration = Duration::from_secs(1);
@@ -90,20 +92,20 @@ impl<'m> Follower<'m> {
     /// # Errors
     /// [`Error`].
     pub(crate) fn follow(&mut self) -> Result<(), Error> {
-        let mut attempts = RECONNECT.1;
+        let mut attempts = RECONNECTS;
         loop {
             let before = self.shared.lock().applied.clone();
             let ended = self.connect().and_then(|mut replica| self.stream(&mut replica));
             match ended {
                 Err(error) if error.is_transient() && matches!(error, Error::Stream(_)) => {
                     let progressed = self.shared.lock().applied != before;
-                    attempts = if progressed { RECONNECT.1 } else { attempts.saturating_sub(1) };
+                    attempts = if progressed { RECONNECTS } else { attempts.saturating_sub(1) };
                     if attempts == 0 {
                         return Err(error);
                     }
                     // What was not applied is sent again.
                     self.batch.forget_changes();
-                    self.shared.sleep(RECONNECT.0)?;
+                    self.shared.sleep(RECONNECT_PAUSE)?;
                 }
                 ended => return ended,
             }

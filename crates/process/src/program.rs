@@ -317,7 +317,12 @@ mod tests {
     #[test]
     fn a_guarded_program_ends_with_the_thread_that_started_it() {
         let program = shell("echo started; exec sleep 600").ended_with_parent(EndSignal::Kill, Unguarded::Refuse);
-        let start = move || program.start(Stdio::piped(), Stdio::null()).unwrap();
+        let start = move || {
+            let mut running = program.start(Stdio::piped(), Stdio::null()).unwrap();
+            // From here on the kernel knows what to do.
+            running.stdout.take().unwrap().read_exact(&mut [0; 8]).unwrap();
+            running
+        };
         let mut running = std::thread::spawn(start).join().unwrap();
         let status = running.wait(Duration::from_secs(60)).unwrap();
         assert!(status.is_some_and(|status| status.code().is_none()), "{status:?}");

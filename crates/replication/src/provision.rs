@@ -3,13 +3,16 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::gtid::{mariadb::GtidPosition, mysql::GtidSet};
+use crate::gtid::{Executed, mariadb::GtidPosition, mysql::GtidSet};
 use crate::statements::{self, Source, Statements};
 use crate::{
     Error, Peers,
     status::{self, ChannelStatus},
 };
-use server::dialect::statement::{self, replica_status};
+use server::dialect::{
+    gtid,
+    statement::{self, replica_status},
+};
 use server::{FIRST_EVENT, quote, switch::is_on};
 
 /// Role of the new server.
@@ -192,17 +195,17 @@ fn position_of_mysql(peers: &mut Peers) -> Result<String, Error> {
     if !is_on(&peers.source.value("SELECT @@GLOBAL.gtid_mode")?) {
         return Err(Error::NoGtidMode { server: peers.source.name().to_owned() });
     }
-    let copied: GtidSet = peers.new.gtids("SELECT @@GLOBAL.gtid_executed")?;
+    let copied: GtidSet = peers.new.gtids(gtid::MYSQL_EXECUTED)?;
     let server = || peers.new.name().to_owned();
     if copied.is_empty() {
         return Err(Error::NoPosition { server: server(), variable: "gtid_executed" });
     }
     // The source's set only grows: read after the copy's set, it contains all of it.
-    let executed: GtidSet = peers.source.gtids("SELECT @@GLOBAL.gtid_executed")?;
+    let executed: GtidSet = peers.source.gtids(gtid::MYSQL_EXECUTED)?;
     if !copied.is_subset_of(&executed) {
         return Err(Error::Ahead { server: server(), transactions: copied.without(&executed).to_string() });
     }
-    let purged: GtidSet = peers.source.gtids("SELECT @@GLOBAL.gtid_purged")?;
+    let purged: GtidSet = peers.source.gtids(gtid::MYSQL_PURGED)?;
     if !purged.is_subset_of(&copied) {
         return Err(Error::Purged { server: peers.source.name().to_owned() });
     }
@@ -210,10 +213,9 @@ fn position_of_mysql(peers: &mut Peers) -> Result<String, Error> {
 }
 
 fn position_of_mariadb(peers: &mut Peers) -> Result<String, Error> {
-    const LOGGED: &str = "SELECT @@GLOBAL.gtid_binlog_pos";
     // Read before the log's position: a running replica advances meanwhile, and logs what it applies.
-    let applied: GtidPosition = peers.new.gtids("SELECT @@GLOBAL.gtid_slave_pos")?;
-    let copied: GtidPosition = peers.new.gtids(LOGGED)?;
+    let applied: GtidPosition = peers.new.gtids(gtid::MARIADB_APPLIED)?;
+    let copied: GtidPosition = peers.new.gtids(gtid::MARIADB_LOGGED)?;
     let server = peers.new.name().to_owned();
     if copied.is_empty() {
         return Err(Error::NoPosition { server, variable: "gtid_binlog_pos" });
@@ -221,7 +223,7 @@ fn position_of_mariadb(peers: &mut Peers) -> Result<String, Error> {
     if let Some(beyond) = applied.first_beyond(&copied) {
         return Err(Error::LogBehind { server, applied: beyond.to_string(), logged: copied.to_string() });
     }
-    let newest: GtidPosition = peers.source.gtids(LOGGED)?;
+    let newest: GtidPosition = peers.source.gtids(gtid::MARIADB_LOGGED)?;
     if let Some(beyond) = copied.first_beyond(&newest) {
         return Err(Error::Ahead { server, transactions: beyond.to_string() });
     }
@@ -258,16 +260,12 @@ fn check_group(peers: &mut Peers) -> Result<(), Error> {
 
 /// Waits for the transactions that the source has now; later ones follow by replication.
 fn wait_until_caught_up(peers: &mut Peers, wait: Duration) -> Result<(), Error> {
-    let (newest, function) = if peers.new.is_mysql() {
-        let executed: GtidSet = peers.source.gtids("SELECT @@GLOBAL.gtid_executed")?;
-        (executed.to_string(), "WAIT_FOR_EXECUTED_GTID_SET")
-    } else {
-        let logged: GtidPosition = peers.source.gtids("SELECT @@GLOBAL.gtid_binlog_pos")?;
-        (logged.to_string(), "MASTER_GTID_WAIT")
-    };
+    let flavor = peers.new.identity().flavor();
+    let newest = peers.source.gtids::<Executed>(gtid::logged(flavor))?.to_string();
+    let applied = gtid::wait_until_applied(flavor, &newest, WAIT_STEP_SECONDS);
     let until = Instant::now().checked_add(wait);
     let version = peers.new.identity().version.clone();
-    while peers.new.value(&format!("SELECT {function}('{newest}', {WAIT_STEP_SECONDS})"))? != "0" {
+    while peers.new.value(&applied)? != "0" {
         let channels = ChannelStatus::all(&version, &peers.new.rows(replica_status(&version))?);
         if let Some(reason) = channels.first().and_then(ChannelStatus::last_error) {
             return Err(Error::Stopped { server: peers.new.name().to_owned(), reason: reason.to_owned() });

@@ -9,7 +9,10 @@ use server::{
     Endpoint, Password, ServerVersion, Target,
     dialect::{
         setting::setting,
-        statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms},
+        statement::{
+            START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, end_channel, position_by_gtid, replication_terms,
+            set_applied,
+        },
     },
     quote::text,
 };
@@ -55,31 +58,15 @@ pub type Statements = Vec<Zeroizing<String>>;
 #[must_use]
 pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Statements {
     let terms = replication_terms(version);
-    if version.flavor.is_mysql_like() {
-        let mut clauses = link(terms.prefix, source);
-        clauses.push_str(&format!(", {}_AUTO_POSITION=1", terms.prefix));
-        return statements([format!("{} TO {}", terms.change, *clauses), format!("START {}", terms.replica)]);
-    }
-    let clauses = link(terms.prefix, source);
-    statements([
-        format!("SET GLOBAL gtid_slave_pos = {}", text(position)),
-        format!("{} TO {}, {}_USE_GTID=slave_pos", terms.change, *clauses, terms.prefix),
-        format!("START {}", terms.replica),
-    ])
+    let change = format!("{} TO {}, {}", terms.change, *link(terms.prefix, source), position_by_gtid(version));
+    let begin = [change, format!("START {}", terms.replica)];
+    statements(set_applied(version, position).into_iter().chain(begin))
 }
 
 /// Stops these channels and removes their settings.
 #[must_use]
 pub fn end_channels(version: &ServerVersion, channels: &[String]) -> Statements {
     statements(channels.iter().flat_map(|channel| end_channel(version, channel)))
-}
-
-fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
-    let (channel, replica) = (text(channel), replication_terms(version).replica);
-    if version.flavor.is_mysql_like() {
-        return [format!("STOP {replica} FOR CHANNEL {channel}"), format!("RESET {replica} ALL FOR CHANNEL {channel}")];
-    }
-    [format!("STOP {replica} {channel}"), format!("RESET {replica} {channel} ALL")]
 }
 
 /// Makes a copy of a group member join the group; MySQL only. `failed`: the server tried before and was expelled, so it

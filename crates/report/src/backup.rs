@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use archive::{
     Manifest, Receipt,
-    manifest::{LeftOut, Stored},
+    manifest::{ExcludedFile, StoredFile},
 };
 use backup::{
     Config, Repository,
@@ -14,9 +14,9 @@ use backup::{
     config::PageStorage,
     init::Init,
     keys::KeyCheck,
+    list::ListReport,
     prove::Proof,
     recipients::Challenge,
-    report::ListReport,
     restore::{self, Event, JudgedReceipt, Opened, RestorePlan, Restored},
     run::{self, Backup, RunPlan},
 };
@@ -291,7 +291,7 @@ fn write_file(entry: &Entry, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_runs(manifest: &Manifest, file: &Stored, out: &mut dyn Write) -> Result<(), Error> {
+fn write_runs(manifest: &Manifest, file: &StoredFile, out: &mut dyn Write) -> Result<(), Error> {
     let path = file.entry.path.to_string();
     let path = visible(&path);
     for run in &file.runs {
@@ -478,7 +478,7 @@ fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
     messages
 }
 
-fn left_out_messages(files: &[LeftOut]) -> impl Iterator<Item = Message> {
+fn left_out_messages(files: &[ExcludedFile]) -> impl Iterator<Item = Message> {
     files.iter().map(|file| Message::info(format!("not in the backup: {}: {}", visible(&file.path), file.why)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backup::binlogs::{Archived, ArchivesReport, Note, Reach, Replayed, Transaction};
+use backup::binlogs::{Archived, ArchivesReport, Note, Replayed, ResolvedTarget, Transaction};
 use backup::restore::ReplayResult;
 use jiff::Timestamp;
 use verify::size;
@@ -123,7 +123,7 @@ fn changes(transaction: &Transaction) -> String {
 
 /// The last transaction to replay, and the first one to leave out.
 #[must_use]
-pub fn reach_messages(reach: &Reach) -> Vec<Message> {
+pub fn reach_messages(reach: &ResolvedTarget) -> Vec<Message> {
     let last = reach.last.as_ref().map_or_else(|| "nothing".to_owned(), described);
     let next = reach.next.as_ref().map_or_else(|| "nothing, it is the end of the archive".to_owned(), described);
     vec![

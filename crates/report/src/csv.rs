@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use audit::finding::{Finding, Grade, Status};
+use audit::finding::{EvidenceGrade, Finding, Status};
 use audit::outcome::{Outcome, Server};
 
 use crate::Error;
@@ -44,7 +44,7 @@ fn line(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {
             finding.status.as_str(),
             finding.severity.as_str(),
             &finding.artefact,
-            finding.grade.map_or("", Grade::as_str),
+            finding.grade.map_or("", EvidenceGrade::as_str),
             &finding.message,
             finding.remediation.as_deref().unwrap_or(""),
             finding.cost.as_deref().unwrap_or(""),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use audit::checks::area_of;
 use audit::coverage::DataState;
+use audit::exposure::{Exposes, KeyFlaw};
 use audit::finding::{Finding, Status};
-use audit::meaning::{Exposes, KeyFlaw};
 use findings::Severity;
 
 use crate::catalogue::{row, title};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use audit::coverage::{Coverage, CoverageState, DataState, Layer};
-use audit::finding::{Finding, Grade, Status};
+use audit::finding::{EvidenceGrade, Finding, Status};
 use audit::outcome::{Outcome, Server};
 use findings::Severity;
 
@@ -24,7 +24,7 @@ pub(crate) struct Row<'a> {
     /// The encrypting layer.
     pub(crate) layer: Layer,
     /// The weakest grade of evidence among the servers.
-    pub(crate) grade: Option<Grade>,
+    pub(crate) grade: Option<EvidenceGrade>,
     /// Explanation in a few words.
     pub(crate) detail: String,
 }

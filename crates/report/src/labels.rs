@@ -2,7 +2,7 @@
 
 use audit::coverage::{CoverageState, DataState, Layer};
 use audit::facts::Scope;
-use audit::finding::{Grade, Status};
+use audit::finding::{EvidenceGrade, Status};
 use audit::outcome::{Outcome, Server};
 
 use crate::text::count;
@@ -68,8 +68,8 @@ pub(crate) const fn layer(layer: Layer) -> &'static str {
 
 /// Grade of the evidence; a dash if there is none.
 #[must_use]
-pub(crate) fn grade(grade: Option<Grade>) -> &'static str {
-    grade.map_or("-", Grade::as_str)
+pub(crate) fn grade(grade: Option<EvidenceGrade>) -> &'static str {
+    grade.map_or("-", EvidenceGrade::as_str)
 }
 
 /// At rest or in flight, as a label.

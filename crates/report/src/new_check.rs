@@ -2,9 +2,9 @@
 
 use audit::artefact::Artefacts;
 use audit::check::{Check, Context, Ruling, Verdict};
-use audit::facts::{Facts, Seen};
-use audit::finding::{Finding, Grade};
-use audit::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
+use audit::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
+use audit::facts::{Facts, Observed};
+use audit::finding::{EvidenceGrade, Finding};
 use audit::rules::Rules;
 use findings::{Remedy, Severity};
 
@@ -23,13 +23,15 @@ pub(crate) static CHECK: Check = Check {
     standards: &["EXAMPLE 1.0 4.2"],
     exposes: Exposes::Data(Attacker::Sniffer, "What only the newcomer knows"),
     closed_by: ClosedBy::Cert,
-    cut_off: Some(CutOff::new(Certainty::Connected, "greets in clear now")),
+    locked_out: Some(LockedOut::new(Certainty::Connected, "greets in clear now")),
     judge,
 };
 
-fn judge(_: &Context<'_>) -> Seen<Verdict> {
+fn judge(_: &Context<'_>) -> Observed<Verdict> {
     let remedy = Remedy::statement("SET GLOBAL newcomer = ON").and(Remedy::option_file("mysqld", ["newcomer = ON"]));
-    Ok(Verdict::one(Ruling::fail("main port", Grade::Wire, "main port has no newcomer").fix(remedy.then_restart())))
+    Ok(Verdict::one(
+        Ruling::fail("main port", EvidenceGrade::Wire, "main port has no newcomer").fix(remedy.then_restart()),
+    ))
 }
 
 fn findings() -> Vec<Finding> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use audit::check::Check;
-use audit::finding::{Evidence, Finding, Grade, Status};
+use audit::finding::{Evidence, EvidenceGrade, Finding, Status};
 use audit::outcome::Outcome;
 use findings::Severity;
 use serde::{Serialize, Serializer};
@@ -166,7 +166,7 @@ fn properties(finding: &Finding) -> Value {
         "status": finding.status,
         "severity": finding.severity,
         "security-severity": score(finding.severity),
-        "grade": finding.grade.map(Grade::as_str),
+        "grade": finding.grade.map(EvidenceGrade::as_str),
         "remediation": finding.remediation.as_deref().map(visible),
         "remedies": finding.remedies,
         "cost": finding.cost.as_deref().map(visible),

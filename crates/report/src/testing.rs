@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use audit::coverage::{Coverage, CoverageState, DataState, Layer};
-use audit::finding::{Finding, Grade, Status};
+use audit::finding::{EvidenceGrade, Finding, Status};
 use audit::outcome::{Outcome, Server};
 use findings::Severity;
 
@@ -43,7 +43,7 @@ pub(crate) fn finding(id: &str, status: Status, artefact: &str) -> Finding {
         severity: Severity::High,
         server: "test".to_owned(),
         artefact: artefact.to_owned(),
-        grade: matches!(status, Status::Fail | Status::Pass).then_some(Grade::Bytes),
+        grade: matches!(status, Status::Fail | Status::Pass).then_some(EvidenceGrade::Bytes),
         message: format!("what {id} says"),
         evidence: Vec::new(),
         remediation: None,
@@ -68,7 +68,7 @@ pub(crate) fn coverage(server: &str, artefact: &str, state: CoverageState) -> Co
         artefact: artefact.to_owned(),
         state,
         layer: if state == CoverageState::Encrypted { Layer::Tde } else { Layer::None },
-        grade: Some(Grade::Bytes),
+        grade: Some(EvidenceGrade::Bytes),
         encrypted: 1,
         clear: 0,
         unknown: 0,

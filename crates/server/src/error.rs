@@ -488,9 +488,31 @@ impl Error {
         matches!(self, Self::Url { .. } | Self::PasswordInUrl | Self::NoAccount)
     }
 
+    /// Whether the same call may succeed later, over a new connection: the server is down, restarts, or is not reached.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Timeout { .. } | Self::Refused { .. } | Self::Io { .. })
+    }
+
+    /// Whether the transaction was rolled back because of another one, or waited too long for its locks. It may be
+    /// repeated.
+    #[must_use]
+    pub fn is_collision(&self) -> bool {
+        matches!(self.code(), Some(error_code::LOCK_DEADLOCK | error_code::LOCK_WAIT_TIMEOUT))
+    }
+
+    /// The number of an error that has no variant of its own.
+    #[must_use]
+    pub const fn code(&self) -> Option<u16> {
+        match self {
+            Self::Server { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
     /// Whether a privilege is missing.
     pub fn is_privilege(&self) -> bool {
-        matches!(self, Self::Server { code, .. } if error_code::ACCESS_DENIED.contains(code))
+        self.code().is_some_and(|code| error_code::ACCESS_DENIED.contains(&code))
     }
 }
 

@@ -53,8 +53,8 @@ struct SystemLsns {
     newest: Lsn,
 }
 
-/// Number of times that a file being written is verified before it counts as changing.
-const TRIES: u32 = 5;
+/// How often a file is verified again before it counts as changing.
+const REREADS: usize = 4;
 /// Number of mini-transactions after the checkpoint of a MariaDB that was shut down: the one that completes the
 /// checkpoint.
 const MINI_TRANSACTIONS_AT_REST: u64 = 1;
@@ -151,7 +151,8 @@ pub(crate) fn verify(
     live: bool,
 ) -> Result<FileReport, ScanError> {
     let mut changed = false;
-    for attempt in 0..TRIES {
+    let mut pauses = files::reread_pauses(REREADS);
+    loop {
         let before = Stamp::read(reader);
         let report = once(kind, file, reader, keys, logs, owners)?;
         let during = before != Stamp::read(reader);
@@ -160,12 +161,9 @@ pub(crate) fn verify(
         if !suspicious || !(live || during) {
             return Ok(report);
         }
-        if attempt.saturating_add(1) == TRIES {
-            return Ok(if changed { changing(report) } else { report });
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20 << attempt));
+        let Some(pause) = pauses.next() else { return Ok(if changed { changing(report) } else { report }) };
+        std::thread::sleep(pause);
     }
-    once(kind, file, reader, keys, logs, owners)
 }
 
 fn once(

@@ -9,7 +9,7 @@ use codec::{
 use data_encoding::BASE64;
 
 use super::{
-    Head, MAX_HEAD_BYTES, MAX_LINE_BYTES, Manifest, SCHEMA, Stored,
+    Head, MAX_HEAD_BYTES, MAX_LINE_BYTES, Manifest, SCHEMA, StoredFile,
     lines::{ChunksLine, HeadLine, Line, RunLine},
 };
 use crate::{Error, pack::MAX_FRAME_BYTES, receipt::Object};
@@ -42,7 +42,7 @@ impl Manifest {
         match line {
             Line::Entry(line) => {
                 let (entry, hash) = line.parse().ok_or("it is not an entry")?;
-                self.files.push(Stored { entry, hash, head: None, chunks: Vec::new(), runs: Vec::new() });
+                self.files.push(StoredFile { entry, hash, head: None, chunks: Vec::new(), runs: Vec::new() });
             }
             Line::Chunks(line) => self.chunks(&line)?,
             Line::Head(line) => self.head_of(&line)?,
@@ -91,7 +91,7 @@ impl Manifest {
         Ok(())
     }
 
-    fn file(&mut self, number: u32) -> Result<&mut Stored, &'static str> {
+    fn file(&mut self, number: u32) -> Result<&mut StoredFile, &'static str> {
         usize::try_from(number)
             .ok()
             .and_then(|number| self.files.get_mut(number))

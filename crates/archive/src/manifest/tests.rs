@@ -7,23 +7,23 @@ use innodb::binlog::LogPosition;
 
 use super::*;
 
-fn stored(path: &[u8], kind: Kind) -> Stored {
+fn stored(path: &[u8], kind: Kind) -> StoredFile {
     let entry =
         Entry { path: RelativePath::parse(path).unwrap(), kind, mode: 0o640, uid: 27, gid: 27, modified: (-1, 5) };
-    Stored { entry, hash: None, head: None, chunks: Vec::new(), runs: Vec::new() }
+    StoredFile { entry, hash: None, head: None, chunks: Vec::new(), runs: Vec::new() }
 }
 
 fn manifest() -> Manifest {
     let chunks: Vec<Hash> = (0..1500_u64).map(|chunk| Hash::compute(&chunk.to_be_bytes())).collect();
     let run = |at, bytes, pack| Run { at, bytes, pack, offset: 5, frame_at: 7, frame_bytes: 99 };
-    let long = Stored {
+    let long = StoredFile {
         hash: file_hash(&chunks),
         head: Some([&[1, 2, 3][..], &[0; 997]].concat()),
         chunks,
         runs: vec![run(0, 16384, 1), run(16384, 16384, 0), run(1 << 20, 1, 1)],
         ..stored(b"d/long.ibd", Kind::File { bytes: 1500 * CHUNK_BYTES as u64 })
     };
-    let short = Stored {
+    let short = StoredFile {
         hash: Some(Hash::compute(b"x")),
         chunks: vec![Hash::compute(b"x")],
         ..stored(b"d/\xff", Kind::File { bytes: 1 })
@@ -44,7 +44,7 @@ fn manifest() -> Manifest {
         parent: Some(Digest::compute(b"")),
         root: Root { mode: 0o750, uid: 27, gid: 27 },
         entries: 4,
-        left_out: vec![LeftOut { path: "keyring".to_owned(), why: "a keyring".to_owned() }],
+        left_out: vec![ExcludedFile { path: "keyring".to_owned(), why: "a keyring".to_owned() }],
     };
     let packs = [b"one", b"two"].map(|text| Object { sha256: Digest::compute(text), bytes: 3 }).to_vec();
     let keys = vec![MariaDbKey { id: 1, version: 2, check: "0011223344556677".to_owned() }];

@@ -17,7 +17,7 @@ use self::{
 };
 pub use self::{
     key::{PublicKey, SigningKey},
-    signers::{AllowedSigners, Refused},
+    signers::{AllowedSigners, SignerRejected},
 };
 
 const MAGIC: &[u8; 6] = b"SSHSIG";

@@ -17,7 +17,7 @@ struct Line {
 
 /// Why a signer is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SignerRejected {
     /// No line has this key for this principal and namespace.
     #[error("the key that signed is not among the allowed signers of this host")]
     Unknown,
@@ -46,14 +46,14 @@ impl AllowedSigners {
     /// Checks that a key may sign for a principal and a namespace.
     ///
     /// # Errors
-    /// [`Refused`].
-    pub fn allow(&self, key: &PublicKey, principal: &str, namespace: &str) -> Result<(), Refused> {
+    /// [`SignerRejected`].
+    pub fn allow(&self, key: &PublicKey, principal: &str, namespace: &str) -> Result<(), SignerRejected> {
         let allows = |line: &Line| {
             line.key == *key
                 && matches_list(&line.principals, principal)
                 && line.namespaces.as_ref().is_none_or(|namespaces| matches_list(namespaces, namespace))
         };
-        if self.0.iter().any(allows) { Ok(()) } else { Err(Refused::Unknown) }
+        if self.0.iter().any(allows) { Ok(()) } else { Err(SignerRejected::Unknown) }
     }
 }
 

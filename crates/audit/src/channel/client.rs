@@ -1,19 +1,20 @@
 //! Client connections: whether TLS is offered, whether clear text is accepted, who is connected.
 
+use server::dialect::variable;
 use server::error_code::LOGIN_DENIED;
 use server::probe::PlainLogin;
 use server::switch::is_on;
 
-use super::Attested;
+use super::WithEvidence;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::wire::{MAIN_PORT, Port};
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 /// Whether the server listens on no network interface, so that only this host reaches it.
 #[must_use]
 pub fn networking_off(facts: &Facts) -> bool {
-    facts.sql.as_ref().is_some_and(|sql| sql.variable_on("skip_networking") == Ok(true))
+    facts.sql.as_ref().is_some_and(|sql| sql.variable_on(variable::SKIP_NETWORKING) == Ok(true))
 }
 
 /// Whether the main listener offers TLS, according to greeting, own session, the server's table and `have_ssl`.
@@ -21,8 +22,8 @@ pub fn networking_off(facts: &Facts) -> bool {
 /// A missing `have_ssl` shows nothing: MySQL removed the variable, not TLS.
 ///
 /// # Errors
-/// [`Unseen`] if none of these is available.
-pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
+/// [`Unavailable`] if none of these is available.
+pub fn offers_tls(facts: &Facts) -> Observed<WithEvidence<bool>> {
     let port = facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == MAIN_PORT));
     if let Some(port) = port
         && let Some(offers) = port.offers_tls
@@ -32,10 +33,10 @@ pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
         } else {
             "the greeting offers no TLS (CLIENT_SSL is not set)"
         };
-        return Ok(Attested::new(offers, Grade::Wire, seen_at(&port, message)));
+        return Ok(WithEvidence::new(offers, EvidenceGrade::Wire, seen_at(&port, message)));
     }
     let sql = facts.sql().map_err(|unseen| facts.wire().err().unwrap_or(unseen))?;
-    our_session(sql).or_else(|| channel_enabled(sql)).or_else(|| have_ssl(sql)).ok_or_else(|| Unseen {
+    our_session(sql).or_else(|| channel_enabled(sql)).or_else(|| have_ssl(sql)).ok_or_else(|| Unavailable {
         what: "whether the server offers TLS".to_owned(),
         why: "the port was not probed, and neither performance_schema.tls_channel_status nor have_ssl tells".to_owned(),
         remedy: format!(
@@ -45,22 +46,26 @@ pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
     })
 }
 
-fn our_session(sql: &SqlFacts) -> Option<Attested<bool>> {
+fn our_session(sql: &SqlFacts) -> Option<WithEvidence<bool>> {
     let tls = sql.session.tls.as_ref()?;
     let observation = format!("this audit's own connection uses {tls}");
-    Some(Attested::new(true, Grade::Wire, Evidence::Wire { endpoint: sql.session.endpoint.clone(), observation }))
+    Some(WithEvidence::new(
+        true,
+        EvidenceGrade::Wire,
+        Evidence::Wire { endpoint: sql.session.endpoint.clone(), observation },
+    ))
 }
 
-fn channel_enabled(sql: &SqlFacts) -> Option<Attested<bool>> {
+fn channel_enabled(sql: &SqlFacts) -> Option<WithEvidence<bool>> {
     let rows = sql.rows("tls_channels").ok()?;
     let row = rows.iter().find(|row| row.text("channel") == "mysql_main" && row.text("property") == "Enabled")?;
     let evidence = sql.evidence("tls_channels", format!("mysql_main Enabled = {}", row.text("value")));
-    Some(Attested::new(row.yes("value"), Grade::Reported, evidence))
+    Some(WithEvidence::new(row.yes("value"), EvidenceGrade::Reported, evidence))
 }
 
-fn have_ssl(sql: &SqlFacts) -> Option<Attested<bool>> {
+fn have_ssl(sql: &SqlFacts) -> Option<WithEvidence<bool>> {
     let name = ["have_ssl", "have_openssl"].into_iter().find(|name| sql.variable_or_none(name).is_some())?;
-    Some(Attested::new(sql.variable_on(name).ok()?, Grade::Declared, sql.variable_evidence(name)))
+    Some(WithEvidence::new(sql.variable_on(name).ok()?, EvidenceGrade::Declared, sql.variable_evidence(name)))
 }
 
 /// Whether accounts that do not require TLS can log in over TCP in clear text.
@@ -70,19 +75,21 @@ fn have_ssl(sql: &SqlFacts) -> Option<Attested<bool>> {
 /// transport was refused.
 ///
 /// # Errors
-/// [`Unseen`] if neither a probe nor a variable shows it.
-pub fn takes_plain_text(facts: &Facts) -> Seen<Attested<bool>> {
+/// [`Unavailable`] if neither a probe nor a variable shows it.
+pub fn takes_plain_text(facts: &Facts) -> Observed<WithEvidence<bool>> {
     let tried = facts.wire.as_ref().and_then(|wire| wire.plain_login.as_ref());
     let Some(sql) = &facts.sql else {
         return match tried {
-            Some(PlainLogin::Accepted) => Ok(Attested::new(true, Grade::Wire, plain_evidence(facts, "succeeded"))),
+            Some(PlainLogin::Accepted) => {
+                Ok(WithEvidence::new(true, EvidenceGrade::Wire, plain_evidence(facts, "succeeded")))
+            }
             _ => Err(facts.sql().err().unwrap_or_else(nothing_tried)),
         };
     };
-    let required = sql.variable_on("require_secure_transport") == Ok(true);
-    let declared = sql.variable_evidence("require_secure_transport");
+    let required = sql.variable_on(variable::REQUIRE_SECURE_TRANSPORT) == Ok(true);
+    let declared = sql.variable_evidence(variable::REQUIRE_SECURE_TRANSPORT);
     let seen = |accepted, message: &str| {
-        Attested::new(accepted, Grade::Wire, plain_evidence(facts, message)).and(declared.clone())
+        WithEvidence::new(accepted, EvidenceGrade::Wire, plain_evidence(facts, message)).and(declared.clone())
     };
     Ok(match tried {
         Some(PlainLogin::Accepted) => seen(true, "succeeded"),
@@ -90,7 +97,7 @@ pub fn takes_plain_text(facts: &Facts) -> Seen<Attested<bool>> {
         Some(PlainLogin::Denied(LOGIN_DENIED)) if required && sql.is_mariadb() => {
             seen(false, "was refused with error 1045")
         }
-        _ => Attested::new(!required, Grade::Declared, declared),
+        _ => WithEvidence::new(!required, EvidenceGrade::Declared, declared),
     })
 }
 
@@ -100,8 +107,8 @@ fn plain_evidence(facts: &Facts, outcome: &str) -> Evidence {
     Evidence::Wire { endpoint, observation: format!("a login without TLS {outcome}") }
 }
 
-fn nothing_tried() -> Unseen {
-    Unseen {
+fn nothing_tried() -> Unavailable {
+    Unavailable {
         what: "whether the server takes clear text".to_owned(),
         why: "no login in clear was tried".to_owned(),
         remedy: "run on the server's host with a TCP address".to_owned(),
@@ -194,10 +201,10 @@ fn without_port(host: &str) -> &str {
 /// All client connections; the server's internal threads have no connection type.
 ///
 /// # Errors
-/// [`Unseen`] if the performance schema is disabled or not accessible: its table is then empty, which proves nothing
+/// [`Unavailable`] if the performance schema is disabled or not accessible: its table is then empty, which proves nothing
 /// about connections.
-pub fn connections(sql: &SqlFacts) -> Seen<Vec<Connection<'_>>> {
-    let unseen = |why: String, remedy: String| Unseen { what: "live connections".to_owned(), why, remedy };
+pub fn connections(sql: &SqlFacts) -> Observed<Vec<Connection<'_>>> {
+    let unseen = |why: String, remedy: String| Unavailable { what: "live connections".to_owned(), why, remedy };
     if sql.variable_or_none("performance_schema").is_some_and(|value| !is_on(value)) {
         return Err(unseen(
             "performance_schema = OFF, so performance_schema.threads is empty whoever is connected".to_owned(),

@@ -1,8 +1,9 @@
 //! Group Replication's TLS settings.
 
+use server::dialect::variable;
 use server::switch::is_on;
 
-use crate::facts::Seen;
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 
 /// TLS settings of a server with the plug-in; `None` if unknown.
@@ -33,8 +34,8 @@ impl Group<'_> {
 /// Number of members that the server sees in its group, including itself; `None` if it is not in a group now.
 ///
 /// # Errors
-/// [`crate::facts::Unseen`] if the members were not listed.
-pub fn members(sql: &SqlFacts) -> Seen<Option<usize>> {
+/// [`crate::facts::Unavailable`] if the members were not listed.
+pub fn members(sql: &SqlFacts) -> Observed<Option<usize>> {
     let states: Vec<&str> = sql.rows("group_members")?.iter().map(|row| row.text("state")).collect();
     let takes_part = states.iter().any(|state| !["", "OFFLINE", "ERROR"].contains(state));
     Ok(takes_part.then_some(states.len()))
@@ -54,6 +55,6 @@ pub fn group(sql: &SqlFacts) -> Option<Group<'_>> {
     loaded.then(|| Group {
         mode,
         recovery_tls: switch("group_replication_recovery_use_ssl"),
-        recovery_verified: switch("group_replication_recovery_ssl_verify_server_cert"),
+        recovery_verified: switch(variable::GROUP_REPLICATION_RECOVERY_SSL_VERIFY_SERVER_CERT),
     })
 }

@@ -8,22 +8,22 @@ pub mod group;
 pub mod replica;
 pub mod transfer;
 
-use crate::finding::{Evidence, Grade};
+use crate::finding::{Evidence, EvidenceGrade};
 
 /// A fact about a channel, with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attested<T> {
+pub struct WithEvidence<T> {
     /// The fact.
     pub value: T,
     /// Grade of the strongest evidence.
-    pub grade: Grade,
+    pub grade: EvidenceGrade,
     /// Evidence, strongest first.
     pub evidence: Vec<Evidence>,
 }
 
-impl<T> Attested<T> {
+impl<T> WithEvidence<T> {
     /// A fact with one piece of evidence.
-    pub(crate) fn new(value: T, grade: Grade, evidence: Evidence) -> Self {
+    pub(crate) fn new(value: T, grade: EvidenceGrade, evidence: Evidence) -> Self {
         Self { value, grade, evidence: vec![evidence] }
     }
 

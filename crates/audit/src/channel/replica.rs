@@ -4,7 +4,7 @@ use server::Capability;
 use server::switch::{is_on, is_switched_on};
 
 use crate::facts::sql::{Answer, QueryOutcome, Row, SqlFacts};
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Observed, Unavailable};
 
 /// A channel by which this server reads another one's binary log.
 #[derive(Debug, Clone, Copy)]
@@ -70,12 +70,13 @@ impl<'a> Channel<'a> {
 /// The configured channels; Group Replication's own are judged with it.
 ///
 /// # Errors
-/// [`Unseen`] if they cannot be queried, or if the table is empty because the performance schema is disabled.
-pub fn channels(sql: &SqlFacts) -> Seen<Vec<Channel<'_>>> {
-    let rows =
-        sql.rows("replica_channels").map_err(|unseen| Unseen { what: "replication channels".to_owned(), ..unseen })?;
+/// [`Unavailable`] if they cannot be queried, or if the table is empty because the performance schema is disabled.
+pub fn channels(sql: &SqlFacts) -> Observed<Vec<Channel<'_>>> {
+    let rows = sql
+        .rows("replica_channels")
+        .map_err(|unseen| Unavailable { what: "replication channels".to_owned(), ..unseen })?;
     if rows.is_empty() && !empty_is_an_answer(sql) {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "replication channels".to_owned(),
             why: "performance_schema = OFF, so its tables are empty whatever is configured".to_owned(),
             remedy: format!("GRANT REPLICATION CLIENT ON *.* TO {} and read SHOW REPLICA STATUS", sql.session.account),

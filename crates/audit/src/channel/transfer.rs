@@ -8,7 +8,7 @@ use server::option_group;
 use super::galera::Galera;
 use crate::access;
 use crate::facts::host::{HostFacts, OptionEntry};
-use crate::facts::{Facts, Seen, Unseen};
+use crate::facts::{Facts, Observed, Unavailable};
 
 /// Security of a full state transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct Transfer<'a> {
 /// Security of a node's next state transfer.
 ///
 /// # Errors
-/// [`Unseen`] if the option files, which the scripts read at transfer time, were not read.
-pub fn transfer<'a>(facts: &'a Facts, node: &Galera<'_>) -> Seen<Transfer<'a>> {
+/// [`Unavailable`] if the option files, which the scripts read at transfer time, were not read.
+pub fn transfer<'a>(facts: &'a Facts, node: &Galera<'_>) -> Observed<Transfer<'a>> {
     let plain = |security, why: &str| Transfer { security, why: why.to_owned(), options: Vec::new() };
     if node.sst_method.starts_with("sealant") {
         return Ok(plain(Security::Identity, "sealant transfers over mutually authenticated TLS 1.3 only"));
@@ -66,12 +66,12 @@ struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    fn from_facts(facts: &'a Facts, rsync: bool) -> Seen<Self> {
+    fn from_facts(facts: &'a Facts, rsync: bool) -> Observed<Self> {
         let host = facts
             .host()
-            .map_err(|unseen| Unseen { what: "the [sst] group of the option files".to_owned(), ..unseen })?;
+            .map_err(|unseen| Unavailable { what: "the [sst] group of the option files".to_owned(), ..unseen })?;
         if let Some((file, why)) = host.unreadable_options.first() {
-            return Err(Unseen {
+            return Err(Unavailable {
                 what: "the [sst] group of the option files".to_owned(),
                 why: format!("{file}: {why}"),
                 remedy: access::reading(file),

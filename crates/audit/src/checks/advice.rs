@@ -4,6 +4,7 @@ use std::path::Path;
 
 use findings::Remedy;
 use server::dialect::setting::{Setting, setting};
+use server::dialect::variable;
 use server::quote;
 
 use crate::check::Context;
@@ -67,7 +68,7 @@ pub(super) fn word(text: &str) -> String {
 
 /// Path of the server's own CA file; a relative path is below the data directory.
 pub(super) fn path_of_ca(sql: &SqlFacts) -> String {
-    let file = sql.variable_or_none("ssl_ca").filter(|file| !file.is_empty()).unwrap_or("/etc/mysql/ca.pem");
+    let file = sql.variable_or_none(variable::SSL_CA).filter(|file| !file.is_empty()).unwrap_or("/etc/mysql/ca.pem");
     Path::new(&sql.identity.datadir).join(file).to_string_lossy().into_owned()
 }
 

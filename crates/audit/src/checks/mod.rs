@@ -58,7 +58,7 @@ pub use rest::schema_default_no::CHECK as SCHEMA_DEFAULT_NO;
 pub use rest::undo_plaintext::CHECK as UNDO_PLAINTEXT;
 
 use crate::check::Check;
-use crate::meaning::{Attacker, Exposes};
+use crate::exposure::{Attacker, Exposes};
 
 /// An area, and its checks.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::finding::Evidence;
 
 /// An entry of an option file that sets a variable.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Set<'a> {
+pub(super) struct OptionSetting<'a> {
     pub(super) entry: &'a OptionEntry,
     /// Whether the name is negated.
     negated: bool,
@@ -29,7 +29,7 @@ pub(super) struct Argument<'a> {
     negated: bool,
 }
 
-impl<'a> Set<'a> {
+impl<'a> OptionSetting<'a> {
     /// The value for the variable.
     pub(super) fn value(&self) -> &'a str {
         value_of(self.entry.value.as_deref(), self.negated)
@@ -73,14 +73,14 @@ fn value_of(value: Option<&str>, negated: bool) -> &str {
 }
 
 /// The last entry in the option files that sets `name`; files that the running server does not read are skipped.
-pub(super) fn option<'a>(host: &'a HostFacts, groups: &[&str], name: &str) -> Option<Set<'a>> {
+pub(super) fn option<'a>(host: &'a HostFacts, groups: &[&str], name: &str) -> Option<OptionSetting<'a>> {
     let in_group = |entry: &&OptionEntry| {
         let group = entry.group.as_str();
         groups.contains(&of_one_version(group).unwrap_or(group))
     };
     host.options.iter().rev().filter(|entry| entry.read_by_server).filter(in_group).find_map(|entry| {
         let negated = sets(&entry.key, name)?;
-        Some(Set { entry, negated })
+        Some(OptionSetting { entry, negated })
     })
 }
 
@@ -128,7 +128,7 @@ pub(super) fn start_is_known(host: &HostFacts) -> bool {
 }
 
 /// A variable's value, distinguishing NULL from an empty string.
-pub(super) fn nullable<'a>(sql: &'a SqlFacts, name: &str) -> crate::facts::Seen<Option<&'a str>> {
+pub(super) fn nullable<'a>(sql: &'a SqlFacts, name: &str) -> crate::facts::Observed<Option<&'a str>> {
     sql.variable(name)?;
     let row = sql.rows("variables")?.into_iter().find(|row| row.text("name").eq_ignore_ascii_case(name));
     Ok(row.and_then(|row| row.get("value")))

@@ -23,7 +23,7 @@ use innodb::tablespace::{Continuation, Depth, ScanOptions};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::content::{Candidate, HEAD_BYTES, Reading, recognise};
+use super::content::{Candidate, HEAD_BYTES, ReadBudget, recognise};
 use super::roots::{Extent, ScanRoot};
 use super::view::{View, open_at};
 use super::{Limits, Progress};
@@ -74,7 +74,7 @@ struct Job {
 
 /// Walks all roots.
 pub(super) fn walk(walk: &Walk<'_>) -> Found {
-    let reading = Reading::new(walk.deep, walk.limits.special_bytes);
+    let budget = ReadBudget::new(walk.deep, walk.limits.special_bytes);
     let bytes = AtomicU64::new(0);
     let (jobs, queue) = sync_channel::<Job>(QUEUE);
     let queue = Mutex::new(queue);
@@ -82,8 +82,8 @@ pub(super) fn walk(walk: &Walk<'_>) -> Found {
     let mut found = Found::default();
     std::thread::scope(|scope| {
         for _ in 0..walk.limits.readers.max(1) {
-            let (queue, results, reading, bytes) = (&queue, results.clone(), &reading, &bytes);
-            scope.spawn(move || read_all(queue, &results, reading, bytes));
+            let (queue, results, budget, bytes) = (&queue, results.clone(), &budget, &bytes);
+            scope.spawn(move || read_all(queue, &results, budget, bytes));
         }
         drop(results);
         let mut lister = Lister { walk, jobs, done, seen: BTreeSet::new(), found: &mut found, bytes: &bytes };
@@ -315,11 +315,11 @@ fn report(walk: &Walk<'_>, files: usize, bytes: &AtomicU64) {
     }
 }
 
-fn read_all(queue: &Mutex<Receiver<Job>>, results: &Sender<FileFact>, reading: &Reading, bytes: &AtomicU64) {
+fn read_all(queue: &Mutex<Receiver<Job>>, results: &Sender<FileFact>, budget: &ReadBudget, bytes: &AtomicU64) {
     loop {
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        if let Some(file) = fact(job, reading, bytes) {
+        if let Some(file) = fact(job, budget, bytes) {
             // The receiver exists until all readers have ended.
             let _ = results.send(file);
         }
@@ -327,8 +327,8 @@ fn read_all(queue: &Mutex<Receiver<Job>>, results: &Sender<FileFact>, reading: &
 }
 
 /// The fact about a file; `None` if it was removed.
-fn fact(job: Job, reading: &Reading, bytes: &AtomicU64) -> Option<FileFact> {
-    let content = content_of(&job, reading, bytes)?;
+fn fact(job: Job, budget: &ReadBudget, bytes: &AtomicU64) -> Option<FileFact> {
+    let content = content_of(&job, budget, bytes)?;
     let name = if job.below.as_os_str().is_empty() { text(&job.path) } else { text(&job.below) };
     Some(FileFact {
         path: text(&job.path),
@@ -352,7 +352,7 @@ fn role_of(job: &Job, content: &Content) -> Role {
     }
 }
 
-fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content> {
+fn content_of(job: &Job, budget: &ReadBudget, bytes: &AtomicU64) -> Option<Content> {
     match FileType::from_raw_mode(job.stat.st_mode) {
         FileType::RegularFile => {}
         FileType::Symlink => {
@@ -390,7 +390,7 @@ fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content
         head: &head,
         source: &source,
         sibling: &sibling,
-        reading,
+        budget,
     }))
 }
 
@@ -482,7 +482,7 @@ pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, settle_time: 
 
 /// Reads exactly these files, wherever links of their directories lead: the server named them.
 pub(super) fn named(walk: &Walk<'_>, paths: &[(PathBuf, String)]) -> Vec<FileFact> {
-    let reading = Reading::new(walk.deep, walk.limits.special_bytes);
+    let budget = ReadBudget::new(walk.deep, walk.limits.special_bytes);
     let bytes = AtomicU64::new(0);
     let read = |(path, name): &(PathBuf, String)| {
         let resolved = walk.view.resolve(path);
@@ -502,7 +502,7 @@ pub(super) fn named(walk: &Walk<'_>, paths: &[(PathBuf, String)]) -> Vec<FileFac
             log: None,
             stat,
         };
-        fact(job, &reading, &bytes)
+        fact(job, &budget, &bytes)
     };
     paths.iter().filter_map(read).collect()
 }

@@ -36,6 +36,7 @@ use std::time::Duration;
 use innodb::file_suffix;
 use innodb::server_file::is_table_file;
 use jiff::Timestamp;
+use server::dialect::variable;
 use server::probe::ProbeLimits;
 use server::{Endpoint, Target};
 
@@ -44,7 +45,7 @@ use crate::access;
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::{Process, Role};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Scope, Unseen};
+use crate::facts::{Facts, Scope, Unavailable};
 use file_proofs::FileProofRun;
 use files::{Found, Walk};
 pub use stores::KeyCopies;
@@ -224,7 +225,7 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
                 }));
                 facts.scope.host = true;
             }
-            Err(gap) => facts.gaps.push(Unseen { what: "host".to_owned(), ..gap.clone() }),
+            Err(gap) => facts.gaps.push(Unavailable { what: "host".to_owned(), ..gap.clone() }),
         }
     }
     if options.files {
@@ -235,9 +236,11 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
                 facts.scope.files = true;
             }
             (None, Err(gap)) => {
-                facts.gaps.push(Unseen { what: "files".to_owned(), ..gap.clone() });
+                facts.gaps.push(Unavailable { what: "files".to_owned(), ..gap.clone() });
                 if !options.key_copies.is_empty() {
-                    facts.gaps.push(Unseen { what: "whether the copy of the keys suffices".to_owned(), ..gap.clone() });
+                    facts
+                        .gaps
+                        .push(Unavailable { what: "whether the copy of the keys suffices".to_owned(), ..gap.clone() });
                 }
             }
             (None, Ok(_)) => {}
@@ -286,7 +289,7 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
     if !found.files.iter().filter(named).any(|file| file.content.is_of_a_server()) {
         return Err(not("no file of a server here".to_owned()));
     }
-    facts.gaps.push(Unseen {
+    facts.gaps.push(Unavailable {
         what: "host".to_owned(),
         why: "the directory is audited without its server, whose host may be another".to_owned(),
         remedy: access::RUNNING.to_owned(),
@@ -331,7 +334,7 @@ fn report(progress: Option<&dyn Fn(Progress)>, step: &'static str, files: usize,
 }
 
 /// A server that is proven to be on this host.
-struct Seen {
+struct ServerLocation {
     view: View,
     /// The data directory, by the path under which its files are reported.
     datadir: PathBuf,
@@ -341,7 +344,7 @@ struct Seen {
 }
 
 /// Finds the server's process and files on this host.
-fn locate(host: &Host, options: &LiveOptions<'_>, answers: &sql::ServerAnswers) -> Result<Seen, Unseen> {
+fn locate(host: &Host, options: &LiveOptions<'_>, answers: &sql::ServerAnswers) -> Result<ServerLocation, Unavailable> {
     let datadir = roots::normal(Path::new(&answers.sql.identity.datadir));
     let wanted = process::ServerTraits {
         peer_pid: answers.peer_pid,
@@ -360,15 +363,15 @@ fn locate(host: &Host, options: &LiveOptions<'_>, answers: &sql::ServerAnswers) 
     match process {
         Ok(process) => {
             let view = View::of_process(host, process.pid);
-            Ok(Seen { view, datadir, process: Some(process), no_process: None })
+            Ok(ServerLocation { view, datadir, process: Some(process), no_process: None })
         }
         // Files with the server's own UUID are its files, whoever runs it.
         Err(why)
             if wanted.server_uuid.is_some() && process::server_uuid(&View::ours(), &datadir) == wanted.server_uuid =>
         {
-            Ok(Seen { view: View::ours(), datadir, process: None, no_process: Some(why) })
+            Ok(ServerLocation { view: View::ours(), datadir, process: None, no_process: Some(why) })
         }
-        Err(why) => Err(Unseen {
+        Err(why) => Err(Unavailable {
             what: "files".to_owned(),
             why,
             remedy:
@@ -383,9 +386,9 @@ fn given_datadir(
     given: &Path,
     wanted: &process::ServerTraits,
     process: Result<Process, String>,
-) -> Result<Seen, Unseen> {
+) -> Result<ServerLocation, Unavailable> {
     let remedy = "name the data directory of this server with --datadir".to_owned();
-    let unseen = |why: String| Unseen {
+    let unseen = |why: String| Unavailable {
         what: "files".to_owned(),
         why: format!("{}: {why}", given.display()),
         remedy: remedy.clone(),
@@ -403,11 +406,11 @@ fn given_datadir(
         Ok(process) => (Some(process), None),
         Err(why) => (None, Some(why)),
     };
-    Ok(Seen { view, datadir: absolute, process, no_process })
+    Ok(ServerLocation { view, datadir: absolute, process, no_process })
 }
 
 /// The directories and files of the server: named by its variables, and next to its program.
-fn scan_roots(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &Seen) -> Vec<roots::ScanRoot> {
+fn scan_roots(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &ServerLocation) -> Vec<roots::ScanRoot> {
     let program =
         seen.process.as_ref().and_then(|process| std::fs::read_link(host.of_process(process.pid, "exe")).ok());
     let mut scan_roots = roots::of_server(sql, &seen.datadir, &options.backup_dirs);
@@ -423,7 +426,7 @@ fn read_files(
     host: &Host,
     options: &LiveOptions<'_>,
     sql: &SqlFacts,
-    seen: &Seen,
+    seen: &ServerLocation,
     scan_roots: &[roots::ScanRoot],
     copies: Option<LoadedStores>,
 ) -> (FileFacts, Found) {
@@ -486,8 +489,11 @@ fn key_proofs(
 }
 
 /// The keys in the key files that the server uses.
-fn keys_held(sql: &SqlFacts, read: Option<(&Seen, &FileFacts)>) -> crate::facts::Seen<::register::Fingerprints> {
-    let (seen, facts) = read.ok_or_else(|| Unseen {
+fn keys_held(
+    sql: &SqlFacts,
+    read: Option<(&ServerLocation, &FileFacts)>,
+) -> crate::facts::Observed<::register::Fingerprints> {
+    let (seen, facts) = read.ok_or_else(|| Unavailable {
         what: "the keys that the server holds".to_owned(),
         why: "its files were not read".to_owned(),
         remedy: access::AS_SERVER_USER.to_owned(),
@@ -498,7 +504,7 @@ fn keys_held(sql: &SqlFacts, read: Option<(&Seen, &FileFacts)>) -> crate::facts:
 
 /// Data files outside the roots: those that the server lists, and the targets of links and `.isl`/`.link` files in the
 /// data directory.
-fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathBuf, String)> {
+fn external_files(sql: &SqlFacts, seen: &ServerLocation, files: &[FileFact]) -> Vec<(PathBuf, String)> {
     let known: std::collections::BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut wanted = roots::datafiles(sql, &seen.datadir);
     for file in files.iter().filter(|file| file.role == Role::Data) {
@@ -522,24 +528,25 @@ fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathB
 }
 
 /// The path on this host of the file that `ssl_ca` names.
-fn ca_file(sql: &SqlFacts, seen: Option<&Seen>) -> Option<PathBuf> {
-    let value = sql.variable_or_none("ssl_ca").filter(|value| !value.is_empty())?;
+fn ca_file(sql: &SqlFacts, seen: Option<&ServerLocation>) -> Option<PathBuf> {
+    let value = sql.variable_or_none(variable::SSL_CA).filter(|value| !value.is_empty())?;
     let seen = seen?;
     let path = seen.view.reach(&roots::normal(&seen.datadir.join(value)));
     path.is_file().then_some(path)
 }
 
 /// Directories and files that exist but could not be read.
-fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unseen> {
+fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unavailable> {
     const MOST: usize = 100;
     let remedy = access::AS_SERVER_USER;
-    let gap = |what: &str, why: &str| Unseen { what: what.to_owned(), why: why.to_owned(), remedy: remedy.to_owned() };
+    let gap =
+        |what: &str, why: &str| Unavailable { what: what.to_owned(), why: why.to_owned(), remedy: remedy.to_owned() };
     let roots = read.unseen_roots().map(|root| gap(&root.path, root.error.as_deref().unwrap_or_default()));
     let unreadable = |file: &FileFact| match &file.content {
         Content::Unreadable { why } => Some(gap(&file.path, why)),
         _ => None,
     };
-    let limits = found.left_out.iter().map(|what| Unseen {
+    let limits = found.left_out.iter().map(|what| Unavailable {
         what: what.clone(),
         why: "left out".to_owned(),
         remedy: "audit a smaller directory".to_owned(),

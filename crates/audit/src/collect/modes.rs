@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, lgetxattr_query};
 use server::dialect::key_store::{KEY_FILE_VARIABLES, KeyFile, named_file};
+use server::dialect::variable;
 
 use super::host::HostSources;
 use super::roots::{self, key_store_files, normal};
@@ -58,7 +59,7 @@ fn of_variables(view: &View, sql: &SqlFacts, datadir: &Path, wanted: &mut Vec<(P
         };
         if let Some(path) = value(name) {
             wanted.push((normal(&datadir.join(path)), what, (*name).to_owned()));
-            if *name == "ssl_ca" {
+            if *name == variable::SSL_CA {
                 let ca = normal(&datadir.join(path));
                 wanted.extend(ca_key_beside(view, &ca));
                 // The file may be a link to the authority's own directory.

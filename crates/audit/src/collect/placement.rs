@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use luks::plan;
 use server::dialect::directory;
+use server::dialect::variable;
 use server::option_file::{Entries, Value};
 use server::{option_group, option_name};
 
@@ -200,7 +201,7 @@ fn variable_of(option: &str) -> String {
     let name = option_name::with_underscores(option);
     let name = option_name::without_loose(&name);
     match name.strip_prefix("maximum_").unwrap_or(name) {
-        "log_bin" => directory::BINARY_LOGS.to_owned(),
+        variable::LOG_BIN => directory::BINARY_LOGS.to_owned(),
         "relay_log" => directory::RELAY_LOGS.to_owned(),
         other => other.to_owned(),
     }

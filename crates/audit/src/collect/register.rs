@@ -11,7 +11,7 @@ use super::{page_proofs, proofs};
 use crate::access;
 use crate::facts::files::FileFact;
 use crate::facts::register::{RegisterFacts, RegisteredCopy, RegisteredKey};
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Observed, Unavailable};
 
 /// Parameters: the register of one server.
 pub(super) struct Query<'a> {
@@ -21,16 +21,16 @@ pub(super) struct Query<'a> {
     /// Path of the data directory; a copy in it would be lost with it.
     pub(super) datadir: Option<PathBuf>,
     /// The keys that the server's key store has now.
-    pub(super) held: Seen<Fingerprints>,
+    pub(super) held: Observed<Fingerprints>,
 }
 
 /// Content of the register.
 ///
 /// # Errors
-/// [`Unseen`] if it does not exist, cannot be read, or belongs to another server.
-pub(super) fn read(query: Query<'_>) -> Seen<RegisterFacts> {
+/// [`Unavailable`] if it does not exist, cannot be read, or belongs to another server.
+pub(super) fn read(query: Query<'_>) -> Observed<RegisterFacts> {
     let path = register::path(query.state_dir, &query.server_name);
-    let unseen = |why: String| Unseen {
+    let unseen = |why: String| Unavailable {
         what: "the register of keys".to_owned(),
         why,
         remedy: "name its directory with --state-dir, as `sealant rotate` and `sealant keys` were given it".to_owned(),
@@ -99,14 +99,14 @@ fn without_hash(register: &Register) -> impl Iterator<Item = RegisteredCopy> {
 /// The keys in the server's key stores.
 ///
 /// # Errors
-/// [`Unseen`] if there is no file with them, or one cannot be read.
+/// [`Unavailable`] if there is no file with them, or one cannot be read.
 pub(super) fn held(
     view: &View,
     files: &[FileFact],
     live_stores: &[PathBuf],
     key_file: &page_proofs::KeyFileSettings,
-) -> Seen<Fingerprints> {
-    let unseen = |why: String| Unseen {
+) -> Observed<Fingerprints> {
+    let unseen = |why: String| Unavailable {
         what: "the keys that the server holds".to_owned(),
         why,
         remedy: access::AS_SERVER_USER.to_owned(),

@@ -10,6 +10,7 @@ use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
 use keyring::{COMPONENT_MANIFEST, CONFIGURED_COMPONENTS};
 use server::ProviderOptions;
+use server::dialect::variable;
 use server::dialect::{
     directory,
     key_store::{Component, KEY_FILE_VARIABLES, KEYRING_PLUGIN_FILE, named_file},
@@ -120,7 +121,7 @@ pub(super) fn of_variables<'v>(
         roots.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
     }
     let home = datadir.join(variable(directory::SYSTEM).unwrap_or_default());
-    for name in ["innodb_data_file_path", "innodb_temp_data_file_path"] {
+    for name in [variable::INNODB_DATA_FILE_PATH, "innodb_temp_data_file_path"] {
         for file in server_file::listed_data_files(variable(name).unwrap_or_default()) {
             let path = normal(&home.join(file));
             if !roots.iter().any(|root| root.claims(&path)) {
@@ -154,11 +155,11 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
     roots.extend(
         program.and_then(Path::parent).map(|dir| file(dir.join(COMPONENT_MANIFEST), "beside the server's program")),
     );
-    if let Some(dir) = sql.variable_or_none("plugin_dir").filter(|dir| !dir.is_empty()) {
+    if let Some(dir) = sql.variable_or_none(variable::PLUGIN_DIR).filter(|dir| !dir.is_empty()) {
         roots.extend(
             CONFIGURED_COMPONENTS
                 .iter()
-                .map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
+                .map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), variable::PLUGIN_DIR)),
         );
     }
     let stores = keyring_files(sql, datadir).into_iter();
@@ -221,16 +222,16 @@ const LOGS: &[(&str, &str)] = &[
 
 /// Certificates and private keys of the listeners.
 pub(super) const TLS_FILES: &[&str] = &[
-    "ssl_ca",
-    "ssl_cert",
-    "ssl_key",
+    variable::SSL_CA,
+    variable::SSL_CERT,
+    variable::SSL_KEY,
     "admin_ssl_ca",
     "admin_ssl_cert",
     "admin_ssl_key",
     "mysqlx_ssl_ca",
     "mysqlx_ssl_cert",
     "mysqlx_ssl_key",
-    "group_replication_recovery_ssl_ca",
+    variable::GROUP_REPLICATION_RECOVERY_SSL_CA,
     "group_replication_recovery_ssl_cert",
     "group_replication_recovery_ssl_key",
     "clone_ssl_ca",

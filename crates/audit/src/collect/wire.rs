@@ -4,12 +4,13 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use server::Endpoint;
+use server::dialect::variable;
 use server::probe::{self, PlainLogin, ProbeLimits};
 use server::switch::is_on;
 
 use super::LiveOptions;
 use super::process::local_address;
-use crate::facts::Unseen;
+use crate::facts::Unavailable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 
@@ -17,7 +18,11 @@ use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 ///
 /// # Errors
 /// Why no port of the server can be probed.
-pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<PathBuf>) -> Result<WireFacts, Unseen> {
+pub(super) fn probe(
+    options: &LiveOptions<'_>,
+    sql: &SqlFacts,
+    ca_file: Option<PathBuf>,
+) -> Result<WireFacts, Unavailable> {
     let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let endpoint = &options.target.endpoint;
     if let Some(unseen) = relay(endpoint, sql).or_else(|| other_host(endpoint, sql, here.trim())) {
@@ -45,11 +50,11 @@ pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<P
 
 /// Whether the port of our connection belongs to a proxy that forwards to the server's socket. Its behaviour shows
 /// nothing about the server's own listener.
-fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
+fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unavailable> {
     let Endpoint::Tcp { .. } = endpoint else { return None };
     let rows = sql.rows("own_host").ok()?;
     let by_socket = !rows.first()?.get("host")?.contains(':');
-    by_socket.then(|| Unseen {
+    by_socket.then(|| Unavailable {
         what: "wire".to_owned(),
         why: format!(
             "{endpoint} is not the server's own port: it came to the server's socket, through a tunnel or a proxy"
@@ -60,11 +65,11 @@ fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
 
 /// Whether the socket of our connection leads to a server on another host; then the port of that number on this host is
 /// not its own.
-fn other_host(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen> {
+fn other_host(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unavailable> {
     let Endpoint::Socket(_) = endpoint else { return None };
     let there = sql.identity.hostname.as_str();
     let known = !there.is_empty() && !here.is_empty();
-    (known && !there.eq_ignore_ascii_case(here)).then(|| Unseen {
+    (known && !there.eq_ignore_ascii_case(here)).then(|| Unavailable {
         what: "wire".to_owned(),
         why: format!(
             "the server says that its host is {there}, and this is {here}: {endpoint} leads elsewhere, by a tunnel or out of a \
@@ -78,7 +83,7 @@ fn other_host(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen>
 fn host(endpoint: &Endpoint, sql: &SqlFacts) -> Option<String> {
     match endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
-        Endpoint::Socket(_) => bound_host(sql.variable_or_none("bind_address").unwrap_or("*")),
+        Endpoint::Socket(_) => bound_host(sql.variable_or_none(variable::BIND_ADDRESS).unwrap_or("*")),
     }
 }
 
@@ -100,7 +105,7 @@ fn main_endpoint(given: &Endpoint, sql: &SqlFacts, host: Option<&str>) -> Result
     if let tcp @ Endpoint::Tcp { .. } = given {
         return Ok(tcp.clone());
     }
-    let off = sql.variable_on("skip_networking").unwrap_or(false);
+    let off = sql.variable_on(variable::SKIP_NETWORKING).unwrap_or(false);
     match (host, sql.identity.port) {
         _ if off => Err("the server has networking switched off (skip_networking)".to_owned()),
         (_, 0) => Err("the server has no TCP port".to_owned()),
@@ -124,7 +129,7 @@ fn x_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
         .active_plugins()
         .is_ok_and(|plugins| plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx")));
     let port = sql.variable_or_none("mysqlx_port")?.parse().ok().filter(|port: &u16| *port != 0)?;
-    let off = sql.variable_or_none("skip_networking").is_some_and(is_on);
+    let off = sql.variable_or_none(variable::SKIP_NETWORKING).is_some_and(is_on);
     if !active || off {
         return None;
     }
@@ -161,8 +166,8 @@ fn chain(options: &LiveOptions<'_>, endpoint: &Endpoint, ca_file: PathBuf) -> Op
     Some(ChainTrust { ca_file: name, error })
 }
 
-fn unseen(why: String) -> Unseen {
-    Unseen { what: "wire".to_owned(), why, remedy: "give a TCP address that reaches the server".to_owned() }
+fn unseen(why: String) -> Unavailable {
+    Unavailable { what: "wire".to_owned(), why, remedy: "give a TCP address that reaches the server".to_owned() }
 }
 
 #[cfg(test)]

@@ -11,12 +11,12 @@ use crate::channel::transfer::{Security, transfer};
 use crate::facts::Facts;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
-use crate::finding::Grade;
+use crate::finding::EvidenceGrade;
 
 /// Content of a row.
 struct ChannelRow {
     state: CoverageState,
-    grade: Option<Grade>,
+    grade: Option<EvidenceGrade>,
     encrypted: u64,
     clear: u64,
     unknown: u64,
@@ -48,7 +48,7 @@ pub(super) fn rows(facts: &Facts) -> Vec<Coverage> {
 }
 
 impl ChannelRow {
-    fn new(state: CoverageState, grade: Grade, detail: impl Into<String>) -> Self {
+    fn new(state: CoverageState, grade: EvidenceGrade, detail: impl Into<String>) -> Self {
         let (encrypted, clear) = match state {
             CoverageState::Encrypted => (1, 0),
             CoverageState::Partly => (1, 1),
@@ -59,15 +59,15 @@ impl ChannelRow {
     }
 
     fn absent(detail: impl Into<String>) -> Self {
-        Self { grade: None, ..Self::new(CoverageState::Absent, Grade::Declared, detail) }
+        Self { grade: None, ..Self::new(CoverageState::Absent, EvidenceGrade::Declared, detail) }
     }
 
     fn unknown(detail: impl Into<String>) -> Self {
-        Self { grade: None, unknown: 1, ..Self::new(CoverageState::Unknown, Grade::Declared, detail) }
+        Self { grade: None, unknown: 1, ..Self::new(CoverageState::Unknown, EvidenceGrade::Declared, detail) }
     }
 
     /// From several connections: some encrypted, some clear.
-    fn of_many(encrypted: u64, clear: u64, grade: Grade, detail: String) -> Self {
+    fn of_many(encrypted: u64, clear: u64, grade: EvidenceGrade, detail: String) -> Self {
         let state = match (encrypted > 0, clear > 0) {
             (true, true) => CoverageState::Partly,
             (false, true) => CoverageState::Clear,
@@ -176,17 +176,21 @@ fn side_port(facts: &Facts, name: &str, expected: Option<bool>) -> ChannelRow {
         };
     };
     if port.offers_tls == Some(false) {
-        return ChannelRow::new(CoverageState::Clear, Grade::Wire, "no TLS offered");
+        return ChannelRow::new(CoverageState::Clear, EvidenceGrade::Wire, "no TLS offered");
     }
     let offered = newest(port).unwrap_or("TLS");
     match takes_plain_text(facts) {
         // Only the main port was tested in clear text; the variable applies to every port.
-        Ok(plain) if plain.value => {
-            ChannelRow::new(CoverageState::Partly, Grade::Declared, format!("{offered} offered, plain text accepted"))
-        }
-        Ok(_) => {
-            ChannelRow::new(CoverageState::Encrypted, Grade::Declared, format!("{offered} offered, plain text refused"))
-        }
+        Ok(plain) if plain.value => ChannelRow::new(
+            CoverageState::Partly,
+            EvidenceGrade::Declared,
+            format!("{offered} offered, plain text accepted"),
+        ),
+        Ok(_) => ChannelRow::new(
+            CoverageState::Encrypted,
+            EvidenceGrade::Declared,
+            format!("{offered} offered, plain text refused"),
+        ),
         Err(_) => ChannelRow::unknown(format!("{offered} offered; whether plain text is accepted was not seen")),
     }
 }
@@ -208,7 +212,10 @@ fn replication_in(facts: &Facts) -> ChannelRow {
                 };
             }
             let (encrypted, clear) = (u64_of(channels.len() - clear - unknown), u64_of(clear));
-            ChannelRow { unknown: u64_of(unknown), ..ChannelRow::of_many(encrypted, clear, Grade::Reported, detail) }
+            ChannelRow {
+                unknown: u64_of(unknown),
+                ..ChannelRow::of_many(encrypted, clear, EvidenceGrade::Reported, detail)
+            }
         }
     }
 }
@@ -224,7 +231,7 @@ fn replication_out(facts: &Facts) -> ChannelRow {
             }
             let clear = dumps.iter().filter(|dump| dump.clear()).count();
             let detail = format!("{} replicas connected, {clear} in clear", dumps.len());
-            ChannelRow::of_many(u64_of(dumps.len() - clear), u64_of(clear), Grade::Reported, detail)
+            ChannelRow::of_many(u64_of(dumps.len() - clear), u64_of(clear), EvidenceGrade::Reported, detail)
         }
     }
 }
@@ -238,7 +245,7 @@ fn group_replication(facts: &Facts) -> ChannelRow {
     let message = |clear: bool| if clear { "in clear" } else { "over TLS" };
     let detail = format!("messages {}, recovery {}", message(messages_clear), message(!recovery_tls));
     let clear = u64::from(messages_clear) + u64::from(!recovery_tls);
-    ChannelRow::of_many(2 - clear, clear, Grade::Declared, detail)
+    ChannelRow::of_many(2 - clear, clear, EvidenceGrade::Declared, detail)
 }
 
 fn galera_replication(facts: &Facts) -> ChannelRow {
@@ -246,11 +253,13 @@ fn galera_replication(facts: &Facts) -> ChannelRow {
     let Some(node) = galera(sql) else { return ChannelRow::absent("not a Galera node") };
     match node.encrypted() {
         None => ChannelRow::unknown("the provider shows no options"),
-        Some(false) => ChannelRow::new(CoverageState::Clear, Grade::Declared, "write-sets and IST in clear"),
-        Some(true) if node.takes_clear_peers() => {
-            ChannelRow::new(CoverageState::Partly, Grade::Declared, "TLS, and clear peers are taken (socket.dynamic)")
-        }
-        Some(true) => ChannelRow::new(CoverageState::Encrypted, Grade::Declared, "write-sets and IST over TLS"),
+        Some(false) => ChannelRow::new(CoverageState::Clear, EvidenceGrade::Declared, "write-sets and IST in clear"),
+        Some(true) if node.takes_clear_peers() => ChannelRow::new(
+            CoverageState::Partly,
+            EvidenceGrade::Declared,
+            "TLS, and clear peers are taken (socket.dynamic)",
+        ),
+        Some(true) => ChannelRow::new(CoverageState::Encrypted, EvidenceGrade::Declared, "write-sets and IST over TLS"),
     }
 }
 
@@ -263,9 +272,9 @@ fn state_transfer(facts: &Facts) -> ChannelRow {
     match transfer(facts, &node) {
         Err(unseen) => ChannelRow::unknown(unseen.why),
         Ok(transfer) if transfer.security == Security::Clear => {
-            ChannelRow::new(CoverageState::Clear, Grade::Declared, transfer.why)
+            ChannelRow::new(CoverageState::Clear, EvidenceGrade::Declared, transfer.why)
         }
-        Ok(transfer) => ChannelRow::new(CoverageState::Encrypted, Grade::Declared, transfer.why),
+        Ok(transfer) => ChannelRow::new(CoverageState::Encrypted, EvidenceGrade::Declared, transfer.why),
     }
 }
 

@@ -27,7 +27,7 @@ pub const SCHEMA: &str = "sealant.facts/1";
 
 /// A fact that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unseen {
+pub struct Unavailable {
     /// The fact.
     pub what: String,
     /// Why it is not available.
@@ -36,7 +36,7 @@ pub struct Unseen {
     pub remedy: String,
 }
 
-impl Unseen {
+impl Unavailable {
     /// A remedy that makes it available: a statement if a privilege is missing, otherwise advice.
     #[must_use]
     pub fn into_remedy(self) -> Remedy {
@@ -51,7 +51,7 @@ impl Unseen {
 }
 
 /// A fact, or why it is not available. An empty value never replaces the latter.
-pub type Seen<T> = Result<T, Unseen>;
+pub type Observed<T> = Result<T, Unavailable>;
 
 /// Sources that the audit used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,10 +95,10 @@ pub struct Facts {
     pub host: Option<host::HostFacts>,
     /// Content of the register of keys, or why it was not read; `None` if it was not looked for.
     #[serde(default)]
-    pub register: Option<Seen<register::RegisterFacts>>,
+    pub register: Option<Observed<register::RegisterFacts>>,
     /// What was not available, for any check.
     #[serde(default)]
-    pub gaps: Vec<Unseen>,
+    pub gaps: Vec<Unavailable>,
     /// Host names that clients use for this server, given by the operator.
     #[serde(default)]
     pub client_names: Vec<String>,
@@ -139,9 +139,9 @@ impl Facts {
     /// Results of SQL queries.
     ///
     /// # Errors
-    /// [`Unseen`] if no server was queried.
-    pub fn sql(&self) -> Seen<&sql::SqlFacts> {
-        self.sql.as_ref().ok_or_else(|| Unseen {
+    /// [`Unavailable`] if no server was queried.
+    pub fn sql(&self) -> Observed<&sql::SqlFacts> {
+        self.sql.as_ref().ok_or_else(|| Unavailable {
             what: "the server's own tables".to_owned(),
             why: "no server was asked".to_owned(),
             remedy: access::RUNNING_ADDRESS.to_owned(),
@@ -151,16 +151,16 @@ impl Facts {
     /// Facts about files.
     ///
     /// # Errors
-    /// [`Unseen`] if no file could be read.
-    pub fn files(&self) -> Seen<&files::FileFacts> {
+    /// [`Unavailable`] if no file could be read.
+    pub fn files(&self) -> Observed<&files::FileFacts> {
         self.files.as_ref().ok_or_else(|| self.why_not("files", "the server's files", access::reading_data()))
     }
 
     /// Results of probes.
     ///
     /// # Errors
-    /// [`Unseen`] if no port was probed.
-    pub fn wire(&self) -> Seen<&wire::WireFacts> {
+    /// [`Unavailable`] if no port was probed.
+    pub fn wire(&self) -> Observed<&wire::WireFacts> {
         self.wire.as_ref().ok_or_else(|| {
             self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server".to_owned())
         })
@@ -169,15 +169,15 @@ impl Facts {
     /// Facts about the host.
     ///
     /// # Errors
-    /// [`Unseen`] if the server runs on another host.
-    pub fn host(&self) -> Seen<&host::HostFacts> {
+    /// [`Unavailable`] if the server runs on another host.
+    pub fn host(&self) -> Observed<&host::HostFacts> {
         self.host.as_ref().ok_or_else(|| self.why_not("host", "the server's host", access::ON_HOST.to_owned()))
     }
 
-    fn why_not(&self, area: &str, what: &str, remedy: String) -> Unseen {
+    fn why_not(&self, area: &str, what: &str, remedy: String) -> Unavailable {
         self.gaps.iter().find(|gap| gap.what == area).cloned().map_or_else(
-            || Unseen { what: what.to_owned(), why: "not looked at".to_owned(), remedy },
-            |gap| Unseen { what: what.to_owned(), ..gap },
+            || Unavailable { what: what.to_owned(), why: "not looked at".to_owned(), remedy },
+            |gap| Unavailable { what: what.to_owned(), ..gap },
         )
     }
 }

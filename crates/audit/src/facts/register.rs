@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use register::CopyState;
 use serde::{Deserialize, Serialize};
 
-use super::Seen;
+use super::Observed;
 
 /// Records of `sealant rotate` and `sealant keys --record`, and the current state of the copies. No keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct RegisterFacts {
     /// Backups of data, with the names of the keys that they need.
     pub backups: BTreeMap<String, BTreeSet<String>>,
     /// Names of the keys that the server's key store has now.
-    pub held: Seen<BTreeSet<String>>,
+    pub held: Observed<BTreeSet<String>>,
 }
 
 /// Dates of a key.

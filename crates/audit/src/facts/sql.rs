@@ -3,15 +3,15 @@
 //! Results are kept unchanged: a check quotes statement and rows as evidence, and saved facts can be judged by checks
 //! written later. Statements and column names are those of `server::dialect`, the same for every version and fork.
 
-use server::Capability;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use server::dialect::key_store::{COMPONENT_QUERY, PLUGIN_QUERY};
+use server::dialect::statement::show_variable;
 use server::switch::is_on;
-use server::{Flavor, ServerVersion};
+use server::{Capability, Flavor, ServerVersion};
 
-use super::{Seen, Unseen};
+use super::{Observed, Unavailable};
 use crate::finding::Evidence;
 
 /// All SQL results of one server.
@@ -152,16 +152,16 @@ impl SqlFacts {
     /// The rows of a result; an empty list is a result, too.
     ///
     /// # Errors
-    /// [`Unseen`] if this version has no such query, or the server refused.
-    pub fn rows(&self, name: &str) -> Seen<Vec<Row<'_>>> {
-        let answer = self.answers.get(name).ok_or_else(|| Unseen {
+    /// [`Unavailable`] if this version has no such query, or the server refused.
+    pub fn rows(&self, name: &str) -> Observed<Vec<Row<'_>>> {
+        let answer = self.answers.get(name).ok_or_else(|| Unavailable {
             what: name.to_owned(),
             why: format!("{} has no table that shows it", self.identity.version),
             remedy: "judge it from bytes or from the wire".to_owned(),
         })?;
         match &answer.outcome {
             QueryOutcome::Rows { columns, rows } => Ok(rows.iter().map(|values| Row { columns, values }).collect()),
-            QueryOutcome::Failed { code, message } => Err(Unseen {
+            QueryOutcome::Failed { code, message } => Err(Unavailable {
                 what: name.to_owned(),
                 why: format!("error {code}: {message}"),
                 remedy: self.grant(&answer.needs),
@@ -185,8 +185,8 @@ impl SqlFacts {
     /// A global variable.
     ///
     /// # Errors
-    /// [`Unseen`] if the server does not have it, or the variables could not be read.
-    pub fn variable(&self, name: &str) -> Seen<&str> {
+    /// [`Unavailable`] if the server does not have it, or the variables could not be read.
+    pub fn variable(&self, name: &str) -> Observed<&str> {
         self.setting("variables", name)
     }
 
@@ -194,7 +194,7 @@ impl SqlFacts {
     ///
     /// # Errors
     /// Those of [`SqlFacts::variable`].
-    pub fn variable_on(&self, name: &str) -> Seen<bool> {
+    pub fn variable_on(&self, name: &str) -> Observed<bool> {
         self.variable(name).map(is_on)
     }
 
@@ -208,13 +208,13 @@ impl SqlFacts {
     ///
     /// # Errors
     /// Those of [`SqlFacts::variable`].
-    pub fn status(&self, name: &str) -> Seen<&str> {
+    pub fn status(&self, name: &str) -> Observed<&str> {
         self.setting("status", name)
     }
 
-    fn setting(&self, table: &str, name: &str) -> Seen<&str> {
+    fn setting(&self, table: &str, name: &str) -> Observed<&str> {
         let row = self.rows(table)?.into_iter().find(|row| row.text("name").eq_ignore_ascii_case(name));
-        row.map(|row| row.text("value")).ok_or_else(|| Unseen {
+        row.map(|row| row.text("value")).ok_or_else(|| Unavailable {
             what: name.to_owned(),
             why: format!("{} has no {name}", self.identity.version),
             remedy: "none: the server lacks it".to_owned(),
@@ -232,7 +232,7 @@ impl SqlFacts {
     #[must_use]
     pub fn variable_evidence(&self, name: &str) -> Evidence {
         let answer = self.variable(name).map_or_else(|unseen| unseen.why, |value| format!("{name} = {value}"));
-        Evidence::Query { sql: format!("SHOW GLOBAL VARIABLES LIKE '{name}'"), answer }
+        Evidence::Query { sql: show_variable(name), answer }
     }
 
     /// Keys and values of the keyring component's status; empty if there is none, or the query was refused.
@@ -246,7 +246,7 @@ impl SqlFacts {
     ///
     /// # Errors
     /// Those of [`SqlFacts::rows`].
-    pub fn active_plugins(&self) -> Seen<Vec<Plugin<'_>>> {
+    pub fn active_plugins(&self) -> Observed<Vec<Plugin<'_>>> {
         let rows = self.rows(PLUGIN_QUERY)?;
         Ok(rows.iter().filter(|row| row.text("status").eq_ignore_ascii_case("ACTIVE")).map(Plugin::from_row).collect())
     }
@@ -255,7 +255,7 @@ impl SqlFacts {
     ///
     /// # Errors
     /// Those of [`SqlFacts::rows`].
-    pub fn accounts(&self) -> Seen<Vec<Account<'_>>> {
+    pub fn accounts(&self) -> Observed<Vec<Account<'_>>> {
         Ok(self.rows("accounts")?.iter().map(Account::from_row).collect())
     }
 
@@ -263,7 +263,7 @@ impl SqlFacts {
     ///
     /// # Errors
     /// Those of [`SqlFacts::rows`].
-    pub fn tablespaces(&self) -> Seen<Vec<Tablespace<'_>>> {
+    pub fn tablespaces(&self) -> Observed<Vec<Tablespace<'_>>> {
         Ok(self.rows("tablespaces")?.iter().filter_map(Tablespace::from_row).collect())
     }
 }

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use crate::{
     Error, Repository,
     binlogs::StoredPart,
-    declared::{DeclaredLogs, declared},
+    declarations::{DeclaredRemoval, declared},
     repository::read,
 };
 
@@ -113,7 +113,7 @@ impl Archive {
         server: &str,
         stored: &StoredReceipts,
         signers: Option<&AllowedSigners>,
-        pruned: Option<&DeclaredLogs>,
+        pruned: Option<&DeclaredRemoval>,
     ) -> Result<Self, Error> {
         let mut archive = Self {
             host: host.to_owned(),
@@ -266,7 +266,7 @@ pub(super) fn pruned(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
-) -> Result<BTreeMap<String, DeclaredLogs>, Error> {
+) -> Result<BTreeMap<String, DeclaredRemoval>, Error> {
     let (mut declared, _) = declared(repository, signers)?;
     Ok(declared.remove(host).unwrap_or_default().binlogs)
 }

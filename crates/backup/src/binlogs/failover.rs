@@ -23,7 +23,7 @@ use crate::Error;
 
 /// How the archive of a new server begins.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Takeover {
+pub(super) enum ArchiveStart {
     /// The archive continues another one, from the beginning of this log.
     Continues(Predecessor, LogPosition),
     /// Transactions are lost between the other archive and this one.
@@ -32,26 +32,26 @@ pub(super) enum Takeover {
 
 /// The archive of a server that this host has archived before: its name, and where it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Former {
+pub(super) struct PreviousArchive {
     server: String,
     end: LogPosition,
     gtid: GtidSet,
 }
 
 /// The archive of another server that this host wrote last; `None` if there is none.
-pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<Former>, Error> {
-    let mut newest: Option<(SystemTime, Former)> = None;
+pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<PreviousArchive>, Error> {
+    let mut newest: Option<(SystemTime, PreviousArchive)> = None;
     for other in StateFile::servers(directory)?.into_iter().filter(|other| other != server) {
         let ArchiveState { end, gtid, .. } = StateFile::read(directory, &other)?;
         let written = StateFile::written(directory, &other)?;
         if !end.file.is_empty() && newest.as_ref().is_none_or(|(time, _)| *time < written) {
-            newest = Some((written, Former { server: other, end, gtid: gtid.parse().unwrap_or_default() }));
+            newest = Some((written, PreviousArchive { server: other, end, gtid: gtid.parse().unwrap_or_default() }));
         }
     }
     Ok(newest.map(|(_, former)| former))
 }
 
-impl Former {
+impl PreviousArchive {
     /// Transactions of the archive that a server has not executed.
     pub(super) fn missing_in(&self, gtids: &Gtids) -> GtidSet {
         self.gtid.without(&gtids.executed)
@@ -73,13 +73,14 @@ pub(super) struct Gtids {
 ///
 /// `gtids`: of the new server; `before`: reads those before a log.
 pub(super) fn take_over(
-    former: &Former,
+    former: &PreviousArchive,
     gtids: &Gtids,
     logs: &[LogPosition],
     before: &mut dyn FnMut(&str) -> Result<GtidSet, Error>,
-) -> Result<Takeover, Error> {
-    let lost =
-        |reason: String| Ok(Takeover::Lost(Gap { from: former.end.clone(), reason, noticed: Some(Timestamp::now()) }));
+) -> Result<ArchiveStart, Error> {
+    let lost = |reason: String| {
+        Ok(ArchiveStart::Lost(Gap { from: former.end.clone(), reason, noticed: Some(Timestamp::now()) }))
+    };
     if !gtids.is_on || former.gtid.is_empty() {
         return lost(format!(
             "without GTIDs nothing shows that the new server has the transactions of {}",
@@ -100,7 +101,10 @@ pub(super) fn take_over(
     for log in logs.iter().rev() {
         if before(&log.file)?.is_subset_of(&former.gtid) {
             let predecessor = Predecessor { server: former.server.clone(), gtid: former.gtid.to_string() };
-            return Ok(Takeover::Continues(predecessor, LogPosition { file: log.file.clone(), offset: FIRST_EVENT }));
+            return Ok(ArchiveStart::Continues(
+                predecessor,
+                LogPosition { file: log.file.clone(), offset: FIRST_EVENT },
+            ));
         }
     }
     lost(format!("the new server has removed the logs with the first transactions after those of {}", former.server))
@@ -141,8 +145,8 @@ mod tests {
     }
 
     /// A takeover after 1-10, by a server with these transactions before each of its logs.
-    fn taken(executed: &str, before: &[&str]) -> Takeover {
-        let former = Former { server: A.to_owned(), end: log(7), gtid: set("1-10") };
+    fn taken(executed: &str, before: &[&str]) -> ArchiveStart {
+        let former = PreviousArchive { server: A.to_owned(), end: log(7), gtid: set("1-10") };
         let logs: Vec<LogPosition> = (1..).take(before.len()).map(log).collect();
         let mut of_log = |name: &str| {
             let number: usize = name.trim_start_matches("b.").parse().unwrap();
@@ -154,25 +158,27 @@ mod tests {
 
     #[test]
     fn the_archive_begins_with_the_last_log_that_misses_nothing() {
-        let Takeover::Continues(predecessor, begin) = taken("1-20", &["1-3", "1-8", "1-12"]) else { panic!("lost") };
+        let ArchiveStart::Continues(predecessor, begin) = taken("1-20", &["1-3", "1-8", "1-12"]) else {
+            panic!("lost")
+        };
         assert_eq!((predecessor.gtid.as_str(), begin.file.as_str()), (set("1-10").to_string().as_str(), "b.000002"));
-        let Takeover::Continues(_, begin) = taken("1-10", &["1-3", "1-10"]) else { panic!("lost") };
+        let ArchiveStart::Continues(_, begin) = taken("1-10", &["1-3", "1-10"]) else { panic!("lost") };
         assert_eq!((begin.file.as_str(), begin.offset), ("b.000002", FIRST_EVENT));
     }
 
     #[test]
     fn a_server_without_what_follows_is_a_gap() {
-        let Takeover::Lost(gap) = taken("1-9", &["1-3"]) else { panic!("continued") };
+        let ArchiveStart::Lost(gap) = taken("1-9", &["1-3"]) else { panic!("continued") };
         assert!(gap.reason.contains(":10") && gap.from == log(7), "{gap:?}");
-        let Takeover::Lost(gap) = taken("1-20", &["1-12", "1-14"]) else { panic!("continued") };
+        let ArchiveStart::Lost(gap) = taken("1-20", &["1-12", "1-14"]) else { panic!("continued") };
         assert!(gap.reason.contains("has removed the logs"), "{gap:?}");
     }
 
     #[test]
     fn transactions_that_are_in_no_log_are_a_gap() {
-        let former = Former { server: A.to_owned(), end: log(7), gtid: set("1-10") };
+        let former = PreviousArchive { server: A.to_owned(), end: log(7), gtid: set("1-10") };
         let reason = |gtids: &Gtids| match take_over(&former, gtids, &[log(1)], &mut |_| Ok(GtidSet::default())) {
-            Ok(Takeover::Lost(gap)) => gap.reason,
+            Ok(ArchiveStart::Lost(gap)) => gap.reason,
             other => panic!("{other:?}"),
         };
         // It was copied at 1-12, or does not log what it replicates.

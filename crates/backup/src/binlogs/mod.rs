@@ -13,6 +13,7 @@ mod chain;
 mod events;
 mod failover;
 mod gapless;
+pub(crate) mod gtids;
 mod history;
 mod replay;
 mod report;
@@ -27,8 +28,8 @@ pub use self::{
     archiver::{Archived, Mode, Note, archive},
     chain::Archive,
     replay::{Replayed, Replayer},
-    report::{ArchivedReport, ArchivesReport, Near},
-    target::{Reach, Target, Until},
+    report::{ArchivedReport, ArchivesReport, TimeFilter},
+    target::{ReplayRange, ResolvedTarget, Until},
     transaction::Transaction,
 };
 pub(crate) use self::{

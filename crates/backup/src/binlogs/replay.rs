@@ -7,31 +7,32 @@
 mod applier;
 mod clear_pages;
 mod outcome;
+mod portion;
 mod position;
 
 use std::{collections::BTreeSet, ops::ControlFlow, path::Path};
 
 use agefile::Identity;
-use binlog::{EventType, event::Query};
 use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use verify::Keys;
 
 pub(crate) use self::position::position_of;
-use self::{applier::Applier, clear_pages::Before};
+use self::{
+    applier::Applier,
+    clear_pages::EncryptedTables,
+    portion::{Portion, portion_bytes},
+};
 use super::{
     events::{LogEvent, Range},
     history::History,
-    target::Reach,
-    transaction::Scanner,
+    target::ResolvedTarget,
+    transaction::{Scanner, Transaction},
 };
 use crate::{
     Error, Repository, judge,
     prove::{Prover, memory, options, program::version},
 };
-
-/// Bytes of events that are in memory at once, at least and at most, unless a single transaction is longer.
-const PORTION_BYTES: (u64, u64) = (4 << 20, 128 << 20);
 
 /// MariaDB takes a transaction of one statement as that only. This one does nothing, and gets into the binary log.
 const NOTHING: &[u8] = b"DROP TABLE IF EXISTS mysql.sealant_left_out";
@@ -46,7 +47,7 @@ pub struct Replayer<'r> {
     /// Time of the backup's copy.
     pub time: Timestamp,
     /// Transactions to replay.
-    pub reach: &'r Reach,
+    pub reach: &'r ResolvedTarget,
     /// Keys of the directory's files.
     pub keys: &'r Keys,
     /// The server program and its settings.
@@ -88,169 +89,125 @@ pub(crate) fn replay(
     let report = judge::verify(&datadir, replayer.keys, replayer.prover.streams, &|_| {});
     let found = replayer.prover.options_for(&datadir, &report, version.flavor)?;
     let encrypts_tables = found.iter().any(|option| option == options::ENCRYPT_TABLES);
-    let before = encrypts_tables.then(|| Before::new(&report));
+    let before = encrypts_tables.then(|| EncryptedTables::new(&report));
     let applier = Applier { replayer, datadir: &datadir, version: &version, found };
-    let mut portions = Portions::default();
-    let portion_bytes = portion_bytes(memory::free_bytes(Path::new(memory::DIRECTORY))?);
-    let mut replayed = Replayed {
-        server: version.to_string(),
-        bytes: 0,
-        gtid: String::new(),
-        rotations: 0,
-        disabled_events: BTreeSet::new(),
-        skipped_events: BTreeSet::new(),
-    };
-    let mut executed = String::new();
-    let mut is_applied = false;
-    let mut apply = |portions: &mut Portions, is_last: bool| -> Result<(), Error> {
-        let taken = portions.take();
-        let portion = if taken.transactions > 0 { taken } else { Portions::default() };
-        // At the end, a server says what the directory has, even if there was nothing to replay.
-        if portion.transactions > 0 || is_last && !is_applied {
-            let applied = applier.apply(&portion)?;
-            is_applied = true;
-            (replayed.gtid, executed) = (applied.gtid, applied.executed);
-            replayed.disabled_events.extend(applied.disabled_events);
-            replayed.bytes = replayed.bytes.saturating_add(portion.bytes as u64);
-            note(replayed.bytes);
-        }
-        Ok(())
-    };
-    let (from, last) = (replayer.from, replayer.reach.last.as_ref());
-    let range = Range::From(from, replayer.time.as_second());
-    let (mut scanner, mut rotations, mut skipped_events) = (Scanner::new(), 0_u64, BTreeSet::new());
+    let mut replay = Replay::new(history, replayer, applier, note)?;
     if replayer.reach.transactions > 0 {
-        history.each_event(repository, identities, range, &mut |event| {
-            portions.add(event, history.is_before(event.server, event.file, event.start, from));
-            let Some(transaction) = scanner.take(event)? else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            let is_before = history.is_before(&transaction.server, &transaction.file, transaction.start, from);
-            // The applier leaves out repeated ones by their GTIDs.
-            let is_new = !is_before && !history.is_repeated(&transaction);
-            portions.end_transaction(is_new);
-            if is_new && transaction.is_of_instance() {
-                portions.replace_last(event, &[b"BEGIN", b"COMMIT"])?;
-                rotations = rotations.saturating_add(1);
-            }
-            if is_new && !version.flavor.is_mysql_like() && transaction.events().next().is_some() {
-                portions.replace_last(event, &[NOTHING])?;
-                skipped_events.extend(transaction.events().cloned());
-            }
-            if last == Some(&transaction) {
-                return Ok(ControlFlow::Break(()));
-            }
-            if portions.bytes >= portion_bytes {
-                apply(&mut portions, false)?;
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+        let range = Range::From(replayer.from, replayer.time.as_second());
+        history.each_event(repository, identities, range, &mut |event| replay.take(event))?;
     }
-    apply(&mut portions, true)?;
-    if let Some(reason) = outcome::difference(replayer.reach, &executed) {
+    replay.apply_last()?;
+    if let Some(reason) = outcome::difference(replayer.reach, &replay.executed) {
         return Err(Error::Replay { program: replayer.prover.mysqld.clone(), reason });
     }
     if let Some(before) = before {
         before.check(&datadir, replayer.keys, replayer.prover.streams)?;
     }
-    replayed.rotations = rotations;
-    replayed.skipped_events = skipped_events;
-    Ok(replayed)
+    Ok(replay.replayed)
 }
 
-/// Temporary files of the server, and what it copies, have to find room besides.
-fn portion_bytes(free: u64) -> usize {
-    let (least, most) = PORTION_BYTES;
-    usize::try_from((free / 4).clamp(least, most)).unwrap_or(usize::MAX)
+/// A running replay.
+struct Replay<'r> {
+    history: &'r History,
+    replayer: &'r Replayer<'r>,
+    applier: Applier<'r>,
+    note: &'r dyn Fn(u64),
+    scanner: Scanner,
+    portion: Portion,
+    /// Size at which a portion is applied.
+    portion_bytes: usize,
+    replayed: Replayed,
+    /// Whether a server was started.
+    is_applied: bool,
+    /// GTIDs that it has executed, with those that it has as a replica.
+    executed: String,
 }
 
-/// Events of a log.
-struct Log {
-    file: String,
-    bytes: Vec<u8>,
-}
-
-/// Events that are not applied yet, by log.
-#[derive(Default)]
-struct Portions {
-    logs: Vec<Log>,
-    /// The first events of the current log, which describe it.
-    head: Vec<u8>,
-    server: String,
-    file: String,
-    bytes: usize,
-    transactions: u64,
-    has_gtids: bool,
-    has_anonymous: bool,
-}
-
-impl Portions {
-    /// Adds an event; `is_before`: the backup has its transaction.
-    fn add(&mut self, event: &LogEvent<'_>, is_before: bool) {
-        if (self.server.as_str(), self.file.as_str()) != (event.server, event.file) {
-            event.server.clone_into(&mut self.server);
-            event.file.clone_into(&mut self.file);
-            self.head.clear();
-            self.logs.push(Log { file: self.file.clone(), bytes: Vec::new() });
-        }
-        match event.kind {
-            EventType::FORMAT_DESCRIPTION | EventType::PREVIOUS_GTIDS => {
-                self.head.extend_from_slice(event.bytes);
-                self.push(event.bytes);
-            }
-            // These belong to the log, not to a transaction.
-            EventType::ROTATE | EventType::STOP | EventType::GTID_LIST | EventType::BINLOG_CHECKPOINT => {}
-            _ if is_before => {}
-            kind => {
-                self.has_gtids |= matches!(kind, EventType::GTID | EventType::GTID_TAGGED);
-                self.has_anonymous |= kind == EventType::ANONYMOUS_GTID;
-                self.push(event.bytes);
-            }
-        }
+impl<'r> Replay<'r> {
+    fn new(
+        history: &'r History,
+        replayer: &'r Replayer<'r>,
+        applier: Applier<'r>,
+        note: &'r dyn Fn(u64),
+    ) -> Result<Self, Error> {
+        let replayed = Replayed {
+            server: applier.version.to_string(),
+            bytes: 0,
+            gtid: String::new(),
+            rotations: 0,
+            disabled_events: BTreeSet::new(),
+            skipped_events: BTreeSet::new(),
+        };
+        Ok(Self {
+            history,
+            replayer,
+            applier,
+            note,
+            scanner: Scanner::new(),
+            portion: Portion::default(),
+            portion_bytes: portion_bytes(memory::free_bytes(Path::new(memory::DIRECTORY))?),
+            replayed,
+            is_applied: false,
+            executed: String::new(),
+        })
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        if let Some(log) = self.logs.last_mut() {
-            log.bytes.extend_from_slice(bytes);
-            self.bytes = self.bytes.saturating_add(bytes.len());
+    /// Adds an event, and applies what is in memory when it is enough. Ends with the last transaction of the target.
+    fn take(&mut self, event: &LogEvent<'_>) -> Result<ControlFlow<()>, Error> {
+        let (history, from) = (self.history, self.replayer.from);
+        self.portion.add(event, history.is_before(event.server, event.file, event.start, from));
+        let Some(transaction) = self.scanner.take(event)? else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let is_before = history.is_before(&transaction.server, &transaction.file, transaction.start, from);
+        // The applier leaves out repeated ones by their GTIDs.
+        let is_new = !is_before && !history.is_repeated(&transaction);
+        self.portion.end_transaction(is_new);
+        if is_new {
+            self.replace(event, &transaction)?;
         }
+        if self.replayer.reach.last.as_ref() == Some(&transaction) {
+            return Ok(ControlFlow::Break(()));
+        }
+        if self.portion.bytes >= self.portion_bytes {
+            let portion = self.portion.take();
+            if portion.transactions > 0 {
+                self.apply(&portion)?;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
-    /// Replaces the last event, a statement, by others, which keep its GTID.
-    fn replace_last(&mut self, event: &LogEvent<'_>, statements: &[&[u8]]) -> Result<(), Error> {
-        let fault =
-            |fault| Error::Binlog(binlog::Error::Stream { file: event.file.to_owned(), position: event.start, fault });
-        if let Some(log) = self.logs.last_mut() {
-            log.bytes.truncate(log.bytes.len().saturating_sub(event.bytes.len()));
-            for statement in statements {
-                log.bytes.extend(Query::with_statement(event.bytes, statement).map_err(fault)?);
-            }
+    /// Replaces a transaction that the private server must not execute.
+    fn replace(&mut self, event: &LogEvent<'_>, transaction: &Transaction) -> Result<(), Error> {
+        if transaction.is_of_instance() {
+            self.portion.replace_last(event, &[b"BEGIN", b"COMMIT"])?;
+            self.replayed.rotations = self.replayed.rotations.saturating_add(1);
+        }
+        if !self.applier.version.flavor.is_mysql_like() && transaction.events().next().is_some() {
+            self.portion.replace_last(event, &[NOTHING])?;
+            self.replayed.skipped_events.extend(transaction.events().cloned());
         }
         Ok(())
     }
 
-    fn end_transaction(&mut self, is_new: bool) {
-        self.transactions = self.transactions.saturating_add(u64::from(is_new));
+    /// Applies the rest. At the end, a server says what the directory has, even if there was nothing to replay.
+    fn apply_last(&mut self) -> Result<(), Error> {
+        let rest = self.portion.take();
+        match rest.transactions {
+            0 if self.is_applied => Ok(()),
+            0 => self.apply(&Portion::default()),
+            _ => self.apply(&rest),
+        }
     }
 
-    /// Takes all events. The next portion begins in the same log.
-    fn take(&mut self) -> Self {
-        let log = Log { file: self.file.clone(), bytes: self.head.clone() };
-        let (server, file) = (self.server.clone(), self.file.clone());
-        let next = Self { logs: vec![log], head: self.head.clone(), server, file, ..Self::default() };
-        std::mem::replace(self, next)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn portions_leave_room_in_memory() {
-        const MIB: usize = 1 << 20;
-        assert_eq!(portion_bytes(64 << 20), 16 * MIB);
-        assert_eq!(portion_bytes(8 << 20), 4 * MIB);
-        assert_eq!(portion_bytes(u64::MAX), 128 * MIB);
+    fn apply(&mut self, portion: &Portion) -> Result<(), Error> {
+        let applied = self.applier.apply(portion)?;
+        self.is_applied = true;
+        (self.replayed.gtid, self.executed) = (applied.gtid, applied.executed);
+        self.replayed.disabled_events.extend(applied.disabled_events);
+        self.replayed.bytes = self.replayed.bytes.saturating_add(portion.bytes as u64);
+        (self.note)(self.replayed.bytes);
+        Ok(())
     }
 }

@@ -62,7 +62,7 @@ pub struct ArchivesReport {
 
 /// The time near which transactions are listed.
 #[derive(Debug)]
-pub struct Near<'n> {
+pub struct TimeFilter<'n> {
     /// The time.
     pub time: Timestamp,
     /// How near.
@@ -81,7 +81,7 @@ impl ArchivesReport {
         repository: &Repository,
         host: &str,
         signers: Option<&Path>,
-        near: Option<&Near<'_>>,
+        near: Option<&TimeFilter<'_>>,
     ) -> Result<Self, Error> {
         let signers = signers.map(allowed_signers).transpose()?;
         let archives = Archive::read_some(repository, host, signers.as_ref())?;

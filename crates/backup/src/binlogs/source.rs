@@ -5,7 +5,10 @@
 
 use innodb::binlog::{FIRST_EVENT, LogPosition};
 use replication::status::ChannelStatus;
-use server::{Connection, Rows, ServerVersion, dialect::statement};
+use server::{
+    Connection, Rows, ServerVersion,
+    dialect::{gtid, statement},
+};
 use snapshot::follow::Account;
 
 use super::failover::Gtids;
@@ -94,9 +97,10 @@ impl Source {
 }
 
 fn gtids_of(connection: &mut Connection) -> Result<Gtids, server::Error> {
-    let rows = connection.query(statement::GTIDS)?;
+    let rows = connection.query(gtid::MYSQL_GTIDS)?;
     let set = |name: &str| rows.value(0, name).and_then(|set| set.parse().ok()).unwrap_or_default();
-    let is_on = rows.value(0, "mode").is_some_and(|mode| mode.eq_ignore_ascii_case("ON"));
+    // With ON_PERMISSIVE a replica may still write transactions without GTIDs.
+    let is_on = rows.value(0, "mode").is_some_and(server::switch::is_on);
     Ok(Gtids { executed: set("executed"), purged: set("purged"), is_on })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
-    chain::{self, Break, Link},
+    chain::{self, ChainBreak, Link},
     names::{self, Number},
     prune::is_signature_left,
     receipt::Object,
@@ -14,7 +14,7 @@ use super::BadObject;
 use crate::{
     Error, Repository,
     binlogs::{Archive, StoredPart},
-    declared::{DeclaredLogs, DeclaredOfHost, declared},
+    declarations::{DeclaredRemoval, HostDeclarations, declared},
 };
 
 /// The receipts of a host, and the objects that they name.
@@ -26,12 +26,12 @@ pub(super) struct Named {
     /// The objects to check.
     pub(super) objects: BTreeMap<String, Object>,
     /// Breaks of the chain of receipts.
-    pub(super) breaks: Vec<Break>,
+    pub(super) breaks: Vec<ChainBreak>,
     /// Receipts, signatures and declarations that are wrong.
     pub(super) bad: Vec<BadObject>,
     archives: Vec<Archive>,
     /// What prunes have removed of each archive.
-    pruned: BTreeMap<String, DeclaredLogs>,
+    pruned: BTreeMap<String, DeclaredRemoval>,
 }
 
 impl Named {
@@ -46,7 +46,7 @@ impl Named {
         let (links, receipts, mut bad) = links(repository, host, signers)?;
         let (mut declared, untrusted) = declared(repository, signers)?;
         bad.extend(untrusted.into_iter().map(|(object, what)| BadObject { object, what }));
-        let DeclaredOfHost { removed, binlogs: pruned, .. } = declared.remove(host).unwrap_or_default();
+        let HostDeclarations { removed, binlogs: pruned, .. } = declared.remove(host).unwrap_or_default();
         let breaks = chain::breaks(&repository.id, host, &links, &removed);
         let archives = if only.is_none() { Archive::read_all(repository, host, signers)? } else { Vec::new() };
         let of_archives = archives.iter().flat_map(|archive| archive.breaks.iter().cloned());

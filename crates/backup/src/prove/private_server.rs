@@ -12,9 +12,11 @@ use std::{
 
 use archive::Digest;
 use process::{EndSignal, Program, Running, Unguarded};
+use replication::gtid::Executed;
 use rustix::process::{Signal, geteuid};
 use server::{
-    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program, quote,
+    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, dialect::gtid,
+    program, quote,
 };
 
 use super::{
@@ -191,32 +193,22 @@ impl PrivateServer {
     /// Compares the recovered GTIDs with those of a backup's position. MySQL 8.0 counts a transaction in the position
     /// before it adds it to the GTID set, so more GTIDs are allowed.
     pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, Error> {
-        let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
-        let literal: String = expected.chars().filter(|character| valid(*character)).collect();
-        let is_whole = if flavor.is_mysql_like() {
-            format!("SELECT GTID_SUBSET('{literal}', @@GLOBAL.gtid_executed)")
-        } else {
-            format!("SELECT @@GLOBAL.gtid_binlog_pos = '{literal}'")
+        let gtid = self.gtids(flavor)?;
+        let is_whole = match (gtid.parse::<Executed>(), expected.parse()) {
+            (Ok(recovered), Ok(expected)) => recovered.includes(&expected),
+            _ => false,
         };
-        let is_whole = self.value(&is_whole)? == "1";
-        Ok(RecoveredGtids { gtid: self.gtids(flavor)?, expected: expected.to_owned(), is_whole })
+        Ok(RecoveredGtids { gtid, expected: expected.to_owned(), is_whole })
     }
 
     /// The server's executed GTIDs; empty if there are none.
     pub(crate) fn gtids(&mut self, flavor: Flavor) -> Result<String, Error> {
-        self.value(if flavor.is_mysql_like() {
-            "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')"
-        } else {
-            "SELECT @@GLOBAL.gtid_binlog_pos"
-        })
+        self.value(gtid::logged(flavor))
     }
 
     /// The GTIDs that it has executed, with those that MariaDB has as a replica.
     pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, Error> {
-        if flavor.is_mysql_like() {
-            return self.gtids(flavor);
-        }
-        self.value("SELECT CONCAT_WS(',', @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos)")
+        self.value(gtid::executed(flavor))
     }
 
     /// Scheduled events of MySQL that are disabled because a replica has them, by their quoted names.

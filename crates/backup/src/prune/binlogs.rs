@@ -19,7 +19,7 @@ use super::Objects;
 use crate::{
     Error, Repository,
     binlogs::{each_receipt, servers},
-    declared::{DeclaredLogs, DeclaredOfHost},
+    declarations::{DeclaredRemoval, HostDeclarations},
 };
 
 /// How much longer than the oldest kept backup logs are kept: the clocks of a server and of its host may differ.
@@ -96,7 +96,7 @@ pub(super) fn plan(
     repository: &Repository,
     host: &str,
     signers: &AllowedSigners,
-    declared: &DeclaredOfHost,
+    declared: &HostDeclarations,
     (oldest, servers_of_backups): (Timestamp, &BTreeSet<&str>),
     orphans: &[&Listed],
 ) -> Result<(Vec<BinlogPlan>, Objects), Error> {
@@ -175,7 +175,7 @@ impl<'h> Existing<'h> {
 struct Unneeded {
     time: Timestamp,
     /// What an earlier prune has declared; what is left of it goes, too.
-    declared: Option<DeclaredLogs>,
+    declared: Option<DeclaredRemoval>,
     receipts: Vec<(BinlogReceipt, Digest)>,
     /// How many of the receipts are before that log.
     count: usize,
@@ -186,7 +186,7 @@ struct Unneeded {
 }
 
 impl Unneeded {
-    fn new(time: Timestamp, declared: Option<&DeclaredLogs>) -> Self {
+    fn new(time: Timestamp, declared: Option<&DeclaredRemoval>) -> Self {
         let previous = declared.map(|declared| declared.removed.sha256);
         Self { time, declared: declared.copied(), receipts: Vec::new(), count: 0, previous, is_later: false }
     }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     /// Numbers of the receipts that are removed before second 1000.
-    fn removed(declared: Option<&DeclaredLogs>, receipts: Vec<(BinlogReceipt, Digest, Timestamp)>) -> Vec<Number> {
+    fn removed(declared: Option<&DeclaredRemoval>, receipts: Vec<(BinlogReceipt, Digest, Timestamp)>) -> Vec<Number> {
         let mut unneeded = Unneeded::new(at(1000), declared);
         for (receipt, sha256, put) in receipts {
             if !unneeded.take(receipt, sha256, put) {
@@ -405,7 +405,7 @@ mod tests {
             let listed = self.repository.store().list("hosts/db1/").unwrap();
             let old: Vec<&Listed> = listed.iter().filter(|listed| listed.modified < at(ago(7))).collect();
             let backups = (at(ago(2)), &servers_of_backups.iter().copied().collect());
-            let planned = plan(&self.repository, "db1", &self.signers(), &DeclaredOfHost::default(), backups, &old);
+            let planned = plan(&self.repository, "db1", &self.signers(), &HostDeclarations::default(), backups, &old);
             let (plans, unnamed) = planned.unwrap();
             let removed = plans.into_iter().map(|plan| (plan.server, plan.receipts)).collect();
             (removed, unnamed.into_keys().collect())
@@ -449,7 +449,7 @@ mod tests {
     fn what_an_earlier_prune_left_goes() {
         let receipts = chain(&[&[(4, 100)], &[(4, 200)], &[(4, 300)], &[(4, 2200)]]);
         let removed_before = RemovedLogs { number: 2, sha256: receipts[1].1 };
-        let declared = DeclaredLogs { removed: removed_before, at: at(500) };
+        let declared = DeclaredRemoval { removed: removed_before, at: at(500) };
         assert_eq!(removed(Some(&declared), receipts.clone()), [1, 2]);
         let late = receipts.into_iter().map(|(receipt, sha256, _)| (receipt, sha256, at(3000))).collect();
         assert_eq!(removed(Some(&declared), late), [0; 0], "a host with an old state has written them");

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
     names,
-    prune::{Declaration, NAMESPACE, Removed, RemovedLogs, SCHEMA, is_signature_left},
+    prune::{NAMESPACE, PruneDeclaration, Removed, RemovedLogs, SCHEMA, is_signature_left},
     sshsig,
 };
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub use self::{
     plan::{HostPlan, Kept, Plan, PruneOptions, plan},
     report::PruneReport,
 };
-use crate::{Error, Keeper, Repository, repository::name};
+use crate::{Error, PruneConfig, Repository, repository::name};
 
 /// Number of names that are tried for the declaration: another keeper may write one in the same second.
 const ATTEMPTS: u32 = 10;
@@ -52,7 +52,7 @@ pub struct Pruned {
 /// [`Error`]; the next prune removes the rest.
 pub fn prune(
     repository: &Repository,
-    keeper: &Keeper,
+    keeper: &PruneConfig,
     plan: &Plan,
     progress: &dyn Fn(&Pruned),
 ) -> Result<Pruned, Error> {
@@ -67,7 +67,7 @@ pub fn prune(
 }
 
 /// Stores the declaration, after its signature.
-fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), Error> {
+fn declare(repository: &Repository, keeper: &PruneConfig, plan: &Plan) -> Result<(), Error> {
     let removed = |host: &HostPlan| -> Vec<Removed> {
         let one = |link: &archive::chain::Link| Removed {
             number: link.receipt.number,
@@ -77,7 +77,7 @@ fn declare(repository: &Repository, keeper: &Keeper, plan: &Plan) -> Result<(), 
         host.removed.iter().map(one).collect()
     };
     let hosts = plan.hosts.iter().filter(|host| !host.removed.is_empty());
-    let declaration = Declaration {
+    let declaration = PruneDeclaration {
         schema: SCHEMA.to_owned(),
         repo: repository.id.clone(),
         keeper: keeper.name.clone(),

@@ -18,8 +18,8 @@ use super::{
     binlogs::{self, BinlogPlan},
 };
 use crate::{
-    Error, Keeper, Repository,
-    declared::{Declared, DeclaredOfHost, declared},
+    Error, PruneConfig, Repository,
+    declarations::{HostDeclarations, PruneDeclarations, declared},
 };
 
 /// Options of a prune.
@@ -95,7 +95,12 @@ impl HostPlan {
 ///
 /// # Errors
 /// [`Error::Prune`] if something is wrong with the backups of a host; [`Error`].
-pub fn plan(repository: &Repository, keeper: &Keeper, options: &PruneOptions, at: Timestamp) -> Result<Plan, Error> {
+pub fn plan(
+    repository: &Repository,
+    keeper: &PruneConfig,
+    options: &PruneOptions,
+    at: Timestamp,
+) -> Result<Plan, Error> {
     let signers = keeper.allowed_signers()?;
     // Without this, every check would report pruned backups as lost.
     let key = *keeper.signing_key()?.public();
@@ -119,10 +124,10 @@ pub fn plan(repository: &Repository, keeper: &Keeper, options: &PruneOptions, at
 
 struct Planning<'p> {
     repository: &'p Repository,
-    keeper: &'p Keeper,
+    keeper: &'p PruneConfig,
     options: &'p PruneOptions,
     signers: AllowedSigners,
-    declared: Declared,
+    declared: PruneDeclarations,
     at: Timestamp,
 }
 
@@ -131,7 +136,7 @@ impl Planning<'_> {
         let listed = self.repository.store().list(&names::of_host(&host))?;
         let links = self.links(&host, &listed)?;
         let put: BTreeMap<Number, Timestamp> = receipts(&host, &listed).collect();
-        let none = DeclaredOfHost::default();
+        let none = HostDeclarations::default();
         let declared = self.declared.get(&host).unwrap_or(&none);
         self.check_chain(&host, &links, &declared.removed)?;
         self.check_sizes(&host, &links, |number| put.get(&number).copied() > declared.last)?;

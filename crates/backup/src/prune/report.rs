@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{BinlogPlan, HostPlan, Kept, Plan, Pruned};
-use crate::report::Listed;
+use crate::list::Listed;
 
 /// A prune, schema `sealant.backup-prune/1`.
 #[derive(Debug, Serialize)]

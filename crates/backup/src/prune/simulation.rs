@@ -23,7 +23,7 @@ use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
 
 use super::{HostPlan, PruneOptions, plan, prune};
 use crate::{
-    Error, Keeper, Location, Repository,
+    Error, Location, PruneConfig, Repository,
     check::{Depth, Selection, check},
 };
 
@@ -323,7 +323,7 @@ impl Store for Beside {
 struct Simulation {
     store: Simulated,
     repository: Repository,
-    keeper: Keeper,
+    keeper: PruneConfig,
 }
 
 impl Simulation {
@@ -348,7 +348,7 @@ impl Simulation {
         let repo = Repository::create(&store).unwrap().1;
         store.world().host.repo = repo;
         let repository = Repository::open(Box::new(store.clone())).unwrap();
-        let keeper = Keeper {
+        let keeper = PruneConfig {
             repository: Location::Directory(path("unused")),
             name: "keeper".to_owned(),
             signing_key: path("key"),

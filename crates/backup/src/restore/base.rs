@@ -2,7 +2,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
-use archive::{Run, manifest::Stored};
+use archive::{Run, manifest::StoredFile};
 use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash};
 use files::regular::{self, Links};
 use rustix::fs::copy_file_range;
@@ -12,14 +12,14 @@ pub(super) type Range = (u64, u64);
 
 /// A file of the existing directory.
 pub(super) struct BaseFile<'b> {
-    stored: &'b Stored,
+    stored: &'b StoredFile,
     file: File,
     room: Vec<u8>,
 }
 
 impl<'b> BaseFile<'b> {
     /// The file of the same path below `base`, if it can be read.
-    pub(super) fn open(base: &Path, stored: &'b Stored) -> Option<Self> {
+    pub(super) fn open(base: &Path, stored: &'b StoredFile) -> Option<Self> {
         let file = regular::open(&base.join(stored.entry.path.as_path()), Links::Refused).ok()?;
         Some(Self { stored, file, room: vec![0; CHUNK_BYTES] })
     }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use archive::{
-    Description, Error as ArchiveError, Frame, Manifest, PackReader, Run, manifest::Stored, names, receipt::Object,
+    Description, Error as ArchiveError, Frame, Manifest, PackReader, Run, manifest::StoredFile, names, receipt::Object,
 };
 use codec::{
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of},
@@ -28,7 +28,7 @@ use super::{
     base::{BaseFile, Range},
     in_parallel,
 };
-use crate::{Error, Repository, heads::Logs, repository::read_pack};
+use crate::{Error, Repository, heads::RedoKeys, repository::read_pack};
 
 /// State that all threads share.
 pub(super) struct Fetch<'f> {
@@ -121,7 +121,7 @@ impl<'f> Fetch<'f> {
     /// Copies what the existing directory has. Returns what is still missing.
     fn missing_in_base(
         &self,
-        stored: &Stored,
+        stored: &StoredFile,
         missing: Vec<Range>,
         parents: &mut ParentCache<'_>,
     ) -> Result<Vec<Range>, Error> {
@@ -212,8 +212,8 @@ impl<'f> Fetch<'f> {
 /// [`Error::Sealing`] if the keys cannot encrypt one of them.
 pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, Error> {
     let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
-    let logs = Logs::new(heads);
-    let space = |file: &Stored| {
+    let logs = RedoKeys::new(heads);
+    let space = |file: &StoredFile| {
         let Some(head) = &file.head else { return Ok(None) };
         let space = logs.space(&file.entry.path, head, keys);
         space.map(Some).ok_or_else(|| cannot_encrypt(&file.entry.path, Some(head)))

@@ -6,11 +6,12 @@ use keyring::WritableKeyring;
 use transfer::receiver::Owner;
 use verify::{KeyStores, Keys};
 
-use super::{Found, PointInTime, ReplayResult, RestoreOptions, RestoreProgress, Restored, TemporaryDirectory};
+use super::{
+    Found, PointInTime, ReplayResult, RestoreOptions, RestoreProgress, RestoreReport, Restored, TemporaryDirectory,
+};
 use crate::{
     Error, Outcome,
     prove::{Proof, Prover},
-    report::RestoreReport,
 };
 
 /// Where to restore to.
@@ -82,7 +83,7 @@ pub enum Event<'e> {
 pub type Work<'w> = dyn Fn() -> Result<Restored, Error> + Sync + 'w;
 
 /// Gets the progress of a job.
-pub struct Watch<'w> {
+pub struct Observer<'w> {
     /// Called once to restore the files; shows the progress while it calls the work.
     pub restoring: &'w dyn Fn(&RestoreProgress, &Work<'_>) -> Result<Restored, Error>,
     /// Called for each event.
@@ -104,7 +105,7 @@ impl<'j> Job<'j> {
     /// # Errors
     /// [`Error`]; unless the files were restored, the target is unchanged, except for a staging directory from
     /// which the same job continues.
-    pub fn run(&self, watch: &Watch<'_>) -> Result<JobResult<'j>, Error> {
+    pub fn run(&self, watch: &Observer<'_>) -> Result<JobResult<'j>, Error> {
         let scratch = match self.target {
             Target::Directory(_) => None,
             Target::ScratchBelow(parent) => Some(TemporaryDirectory::below(parent)?),
@@ -140,7 +141,7 @@ impl<'j> Job<'j> {
         Ok(JobResult { report, outcome: restored.outcome(&self.found.opened, proof.as_ref()) })
     }
 
-    fn restore(&self, into: &Path, progress: &RestoreProgress, watch: &Watch<'_>) -> Result<Restored, Error> {
+    fn restore(&self, into: &Path, progress: &RestoreProgress, watch: &Observer<'_>) -> Result<Restored, Error> {
         let options = RestoreOptions {
             into: into.to_owned(),
             identities: &self.found.identities,

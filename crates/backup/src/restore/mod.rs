@@ -7,6 +7,7 @@ mod open;
 mod plan;
 mod point_in_time;
 mod read_back;
+mod report;
 mod request;
 mod salvage;
 
@@ -34,10 +35,11 @@ use transfer::{
 use verify::Keys;
 
 pub use self::{
-    job::{Event, Job, JobResult, Target, Watch, Work},
+    job::{Event, Job, JobResult, Observer, Target, Work},
     open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
     point_in_time::{PointInTime, ReplayResult},
+    report::RestoreReport,
     request::{Found, Request},
 };
 use self::{plan::plan, salvage::Salvaged};

@@ -8,7 +8,7 @@ use verify::Keys;
 use super::{Found, Restored};
 use crate::{
     Error,
-    binlogs::{Archive, History, Reach, Replayed, Replayer, Target, Until, position_of, replay},
+    binlogs::{Archive, History, ReplayRange, Replayed, Replayer, ResolvedTarget, Until, position_of, replay},
     prove::{Prover, memory},
 };
 
@@ -17,16 +17,16 @@ use crate::{
 pub struct PointInTime {
     history: History,
     /// Its `from` is empty if the manifest has no position.
-    target: Target,
+    target: ReplayRange,
     /// The range to replay, if the position is known.
-    planned: Option<Reach>,
+    planned: Option<ResolvedTarget>,
 }
 
 /// Result of a replay after a restore.
 #[derive(Debug)]
 pub struct ReplayResult {
     /// The range of the replay.
-    pub reach: Reach,
+    pub reach: ResolvedTarget,
     /// Results of the server.
     pub replayed: Replayed,
 }
@@ -43,8 +43,13 @@ impl PointInTime {
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.log.file.is_empty()).unwrap_or_default();
-        let target =
-            Target { backup: found.opened.number(), from: position.log, gtid: position.gtid, time: instant, until };
+        let target = ReplayRange {
+            backup: found.opened.number(),
+            from: position.log,
+            gtid: position.gtid,
+            time: instant,
+            until,
+        };
         // Reading the archive takes long, and `latest` tries one backup after the other.
         target.check_order()?;
         let history = history_of(found, &target, signers)?;
@@ -73,7 +78,7 @@ impl PointInTime {
 
     /// The range to replay; `None` if the position of the backup is only known after the restore.
     #[must_use]
-    pub const fn planned(&self) -> Option<&Reach> {
+    pub const fn planned(&self) -> Option<&ResolvedTarget> {
         self.planned.as_ref()
     }
 
@@ -88,7 +93,7 @@ impl PointInTime {
         !self.target.from.file.is_empty()
     }
 
-    fn reach(&self, found: &Found, target: &Target) -> Result<Reach, Error> {
+    fn reach(&self, found: &Found, target: &ReplayRange) -> Result<ResolvedTarget, Error> {
         target.find(&found.repository, &self.history, &found.identities).map_err(|error| match error {
             Error::Unreachable { reason } => Error::Unreachable { reason: self.with_breaks(reason) },
             error => error,
@@ -113,7 +118,7 @@ impl PointInTime {
         restored.position = None;
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
         let from = if self.has_position() { self.target.from.clone() } else { position_of(into, keys)? };
-        let target = Target { from, ..self.target.clone() };
+        let target = ReplayRange { from, ..self.target.clone() };
         let reach = self.planned.clone().map_or_else(|| self.reach(found, &target), Ok)?;
         let server_uuid = found.opened.server_uuid();
         let replayer =
@@ -127,7 +132,7 @@ impl PointInTime {
 
 /// The archive of the server that a backup is of, and those that continue it. MariaDB has no UUID: if the host has
 /// archives of several servers, it is the one that has the backup's log.
-fn history_of(found: &Found, target: &Target, signers: Option<&AllowedSigners>) -> Result<History, Error> {
+fn history_of(found: &Found, target: &ReplayRange, signers: Option<&AllowedSigners>) -> Result<History, Error> {
     let (repository, host) = (&found.repository, found.opened.host());
     let none = || Error::unreachable(format!("no binary logs of the server of {host} are archived"));
     let mut archives = Archive::read_all(repository, host, signers)?;

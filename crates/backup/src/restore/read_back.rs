@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
 };
 
-use archive::{Manifest, manifest::Stored};
+use archive::{Manifest, manifest::StoredFile};
 use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
 use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
@@ -47,7 +47,7 @@ pub(super) fn read_back_and_judge(
     let spaces = manifest.files.iter().map(|_| OnceLock::new()).collect();
     let reading = ReadBack { staging, manifest, progress, judge: Some(&judge), spaces };
     // System tablespaces come last: they have copies of other tablespaces' pages, which can only be judged after these.
-    let is_system = |stored: &Stored| judge.is_system(&staging.path_of(&stored.entry.path));
+    let is_system = |stored: &StoredFile| judge.is_system(&staging.path_of(&stored.entry.path));
     for system in [false, true] {
         reading.run(streams, |stored| is_system(stored) == system)?;
         let here = manifest.files.iter().zip(&reading.spaces).filter(|(stored, _)| is_system(stored) == system);
@@ -71,7 +71,7 @@ struct ReadBack<'r> {
 type Part = (usize, Range<u64>);
 
 impl ReadBack<'_> {
-    fn run(&self, streams: u16, is_here: impl Fn(&Stored) -> bool) -> Result<(), Error> {
+    fn run(&self, streams: u16, is_here: impl Fn(&StoredFile) -> bool) -> Result<(), Error> {
         let queue = Mutex::new(self.parts(is_here));
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
@@ -88,7 +88,7 @@ impl ReadBack<'_> {
         in_parallel(streams, &work)
     }
 
-    fn parts(&self, is_here: impl Fn(&Stored) -> bool) -> VecDeque<Part> {
+    fn parts(&self, is_here: impl Fn(&StoredFile) -> bool) -> VecDeque<Part> {
         let files = self.manifest.files.iter().enumerate();
         let files = files.filter(|(_, stored)| stored.hash.is_some() && is_here(stored));
         let parts = files.flat_map(|(number, stored)| {
@@ -131,7 +131,7 @@ impl ReadBack<'_> {
         Ok(())
     }
 
-    fn space(&self, number: usize, stored: &Stored) -> Option<&Tablespace<'_>> {
+    fn space(&self, number: usize, stored: &StoredFile) -> Option<&Tablespace<'_>> {
         let (judge, space) = (self.judge?, self.spaces.get(number)?);
         space.get_or_init(|| judge.tablespace(&self.staging.path_of(&stored.entry.path))).as_ref()
     }

@@ -12,7 +12,7 @@ use std::{
 
 use archive::{
     Description, Error as ArchiveError, Frame, Manifest, PackReader, Run,
-    manifest::{Head, Root, SCHEMA, Stored},
+    manifest::{Head, Root, SCHEMA, StoredFile},
     names,
     receipt::{Object, Receipt},
 };
@@ -129,7 +129,7 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let modified = (receipt.ended.as_second(), 0);
     let directories: BTreeSet<RelativePath> = found.keys().flat_map(parents).collect();
-    let directory = |path: RelativePath| Stored {
+    let directory = |path: RelativePath| StoredFile {
         entry: Entry { path, kind: Kind::Directory, mode: DIRECTORY_MODE, uid, gid, modified },
         hash: None,
         head: None,
@@ -139,7 +139,7 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
     let file = |(path, found): (RelativePath, Found)| {
         let end = found.runs.values().map(Run::end).max().unwrap_or(0);
         let bytes = end.max(found.head.as_deref().map_or(0, declared_bytes));
-        Stored {
+        StoredFile {
             entry: Entry { path, kind: Kind::File { bytes }, mode: FILE_MODE, uid, gid, modified },
             // Computed when the file is written.
             hash: Some(Hash([0; 32])),
@@ -148,7 +148,8 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
             runs: found.runs.into_values().collect(),
         }
     };
-    let mut files: Vec<Stored> = directories.into_iter().map(directory).chain(found.into_iter().map(file)).collect();
+    let mut files: Vec<StoredFile> =
+        directories.into_iter().map(directory).chain(found.into_iter().map(file)).collect();
     files.sort_by(|one, other| one.entry.path.cmp(&other.entry.path));
     let head = Head {
         schema: SCHEMA.to_owned(),

@@ -8,7 +8,7 @@ use std::{
 use agefile::Encryptor;
 use archive::{
     Digest, HashingStream, Manifest, Receipt,
-    manifest::{self, Head, LeftOut, MariaDbKey, Stored},
+    manifest::{self, ExcludedFile, Head, MariaDbKey, StoredFile},
     names::{self, Number},
     prune::{MAX_RUN_HOURS, is_run_too_old},
     receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack, fingerprint},
@@ -25,8 +25,8 @@ use verify::Keys;
 use super::{
     Phases, RunProgress, Source,
     files::Files,
-    judgement::Judged,
     packs::{Packs, Parts, StoredPacks},
+    page_proofs::PageProofs,
 };
 use crate::{
     Config, Error, Repository,
@@ -57,8 +57,8 @@ pub(super) struct Commit<'c> {
 
 /// Results that go into the receipt.
 pub(super) struct Summary<'p> {
-    pub(super) judged: Judged,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) proofs: PageProofs,
+    pub(super) left_out: Vec<ExcludedFile>,
     pub(super) unproven_recipients: Vec<String>,
     pub(super) progress: &'p RunProgress,
 }
@@ -82,7 +82,7 @@ impl Commit<'_> {
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
         let object = self.put_manifest(&draft, &manifest)?;
         let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose()?;
-        let states = files.states(&summary.judged.sound);
+        let states = files.states(&summary.proofs.sound);
         let receipt = self.receipt(&manifest, (object, keys), used, summary);
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
@@ -98,7 +98,7 @@ impl Commit<'_> {
         files: &Files,
         stored: StoredPacks,
         plan: &Plan,
-        left_out: &[LeftOut],
+        left_out: &[ExcludedFile],
     ) -> Result<(Manifest, Vec<Pack>), Error> {
         let StoredPacks { packs, old, files: mut parts, keys } = stored;
         let mut stored = Vec::new();
@@ -106,7 +106,7 @@ impl Commit<'_> {
             let (chunks, runs) = parts.remove(&number).map(Parts::into_order).unwrap_or_default();
             let hash = planned.file_bytes().and_then(|_| codec::hash::file_hash(&chunks));
             let head = files.get(number).and_then(|file| file.head.clone());
-            stored.push(Stored { entry: planned.entry.clone(), hash, head, chunks, runs });
+            stored.push(StoredFile { entry: planned.entry.clone(), hash, head, chunks, runs });
         }
         let (packs, used) = renumber(&mut stored, &packs, old);
         let root = manifest::Root {
@@ -175,7 +175,7 @@ impl Commit<'_> {
         summary: Summary<'_>,
     ) -> Receipt {
         use std::sync::atomic::Ordering::Relaxed;
-        let Summary { judged: Judged { mut pages, findings, .. }, progress, unproven_recipients, .. } = summary;
+        let Summary { proofs: PageProofs { mut pages, findings, .. }, progress, unproven_recipients, .. } = summary;
         let changed = progress.changed_bytes.load(Relaxed);
         pages.changed = pages_of(manifest, &packs);
         Receipt {
@@ -222,7 +222,7 @@ fn pages_of(manifest: &Manifest, packs: &[Pack]) -> u64 {
 }
 
 /// Drops packs that are no longer needed. Returns the remaining ones, each with how much of it is needed.
-fn renumber(files: &mut [Stored], packs: &[Object], old: usize) -> (Vec<Object>, Vec<Pack>) {
+fn renumber(files: &mut [StoredFile], packs: &[Object], old: usize) -> (Vec<Object>, Vec<Pack>) {
     let mut live = vec![0_u64; packs.len()];
     let index = |pack: u32| usize::try_from(pack).unwrap_or(usize::MAX);
     for run in files.iter().flat_map(|file| &file.runs) {

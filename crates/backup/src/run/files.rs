@@ -13,7 +13,7 @@ use crate::{
     Config, Error,
     config::PageStorage,
     file_keys::FileKeys,
-    heads::{self, Logs},
+    heads::{self, RedoKeys},
     state::{Base, FileState, PAGE_HASH_BYTES, State},
 };
 
@@ -62,7 +62,7 @@ impl Files {
         let heads = read_heads(plan)?;
         let with_paths = || heads.iter().map(|(path, head)| (*path, head.as_slice()));
         let checkpoint_lsn = heads::newest_checkpoint(with_paths());
-        let logs = Logs::new(with_paths());
+        let logs = RedoKeys::new(with_paths());
         let before = base.map(numbers).unwrap_or_default();
         let (mut files, mut pages_at, mut heads) = (Vec::new(), 0_u64, heads.into_iter());
         for planned in &plan.entries {
@@ -91,11 +91,11 @@ impl Files {
         self.files.iter().flatten().count() as u64
     }
 
-    /// The state of each file, to be stored. `judged` has the files whose pages were all sound, and the lowest LSN
+    /// The state of each file, to be stored. `sound` has the files whose pages were all sound, and the lowest LSN
     /// among the pages that each one's key decrypted.
-    pub(super) fn states(&self, judged: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
+    pub(super) fn states(&self, sound: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
         let state = |(number, file): (usize, &Option<FilePlan>)| {
-            let (state, opened_from) = (file.as_ref()?.state, judged.get(&number));
+            let (state, opened_from) = (file.as_ref()?.state, sound.get(&number));
             Some(FileState { sound: opened_from.is_some(), opened_from: *opened_from.unwrap_or(&0), ..state })
         };
         self.files.iter().enumerate().map(state).collect()
@@ -108,7 +108,7 @@ impl FilePlan {
         head: &[u8],
         keys: &dyn KeySource,
         pages: PageStorage,
-        logs: &Logs,
+        logs: &RedoKeys,
         state: &State,
     ) -> Self {
         let page_bytes = Page0::parse(head).ok().and_then(|page0| usize::try_from(page0.physical_page_bytes).ok());

@@ -51,7 +51,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             bytes: Vec::with_capacity(MAX_FRAME_BYTES),
             memory: DecryptBuffers::default(),
             marks: Vec::new(),
-            packer: Packer::new(run.config.level)?,
+            packer: Packer::new(run.inputs.config.level)?,
             pack: None,
             parts: Vec::new(),
         })
@@ -106,18 +106,18 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     /// Writes a frame.
     fn write(&mut self, extents: Vec<Extent>, bytes: &[u8]) -> Result<(), Error> {
         let Some((number, file)) = self.current else { return Ok(()) };
-        let Some(planned) = self.run.plan.entries.get(number) else { return Ok(()) };
+        let Some(planned) = self.run.inputs.plan.entries.get(number) else { return Ok(()) };
         let (hash, path) = (Hash::compute(bytes), planned.entry.path.clone());
         let opened = self.open(file, extents.first().map_or(0, |first| first.at), bytes);
         let description = Description { path, extents, hash, opened };
         let data = if description.opened.is_some() { self.memory.opened() } else { bytes };
         let pack = match &mut self.pack {
             Some(pack) => pack,
-            none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.config.recipients)?),
+            none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.inputs.config.recipients)?),
         };
         let frame = pack.add(&mut self.packer, &description, data)?;
         let is_full = pack.bytes() >= PACK_BYTES;
-        let progress = self.run.progress;
+        let progress = self.run.inputs.progress;
         let bytes = bytes.len() as u64;
         progress.changed_bytes.fetch_add(bytes, Ordering::Relaxed);
         if description.opened.is_some() {
@@ -132,9 +132,9 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         let space = file.space.as_ref()?;
         let version = space.version_of(bytes);
         if self.cipher.as_ref().is_none_or(|(known, _)| *known != version) {
-            let cipher = space.cipher(version, offset, bytes, self.run.keys)?;
+            let cipher = space.cipher(version, offset, bytes, self.run.inputs.keys)?;
             if let Some(id) = space.mariadb_key_id() {
-                self.run.packs.needs(id, version.0);
+                self.run.inputs.packs.needs(id, version.0);
             }
             self.cipher = Some((version, cipher));
         }

@@ -1,9 +1,9 @@
 //! Plans a run without carrying it out.
 
-use archive::{manifest::LeftOut, names::Number};
+use archive::{manifest::ExcludedFile, names::Number};
 use snapshot::{DataDir, Estimate};
 
-use super::{Full, Predecessor, Scope, options};
+use super::{FullReason, Scope, predecessor::Predecessor, source::options};
 use crate::{Config, Error, Repository, selection, state::State};
 
 /// What a run would back up.
@@ -14,13 +14,13 @@ pub struct RunPlan {
     /// Number of the backup that it would build on.
     pub base: Option<Number>,
     /// Why it would be a full backup.
-    pub full: Option<Full>,
+    pub full: Option<FullReason>,
     /// Number of files, directories and links.
     pub entries: u64,
     /// Length of all files, in bytes.
     pub bytes: u64,
     /// Files that would be left out.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedFile>,
     /// How the copy would be taken, and what it costs the server.
     pub copy: Estimate,
 }

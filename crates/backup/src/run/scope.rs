@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io, path::Path};
 use archive::{Digest, names};
 use serde::Deserialize;
 
-use crate::{Error, report::CHECK_SCHEMA};
+use crate::{Error, check};
 
 /// What a run stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ impl Scope {
         let report: Report = serde_json::from_slice(&bytes)
             .map_err(io::Error::from)
             .map_err(Error::io(path, "not the report of a check"))?;
-        let reason = match (report.schema == CHECK_SCHEMA, report.host == host) {
-            (false, _) => format!("it is not of schema {CHECK_SCHEMA}"),
+        let reason = match (report.schema == check::SCHEMA, report.host == host) {
+            (false, _) => format!("it is not of schema {}", check::SCHEMA),
             (_, false) => format!("it is about backups of {}, not of {host}", report.host),
             (true, true) => {
                 let packs = report.objects.bad.iter().filter_map(|bad| names::pack_digest(host, &bad.object));

@@ -95,10 +95,10 @@ impl<'r, 'j> Worker<'r, 'j> {
 
     fn part(&mut self, part: &Part) -> Result<(), Error> {
         let run = self.run;
-        let Some(file) = run.files.get(part.file) else { return Ok(()) };
-        let source = SourceFile::open(run.plan, part.file)?;
+        let Some(file) = run.inputs.files.get(part.file) else { return Ok(()) };
+        let source = SourceFile::open(run.inputs.plan, part.file)?;
         self.frames.begin(part.file, file);
-        let space = run.judgement.space(part.file);
+        let space = run.tablespaces.space(part.file);
         let (mut chunks, mut kept) = (Vec::new(), Vec::new());
         for chunk in part.chunks.clone() {
             let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
@@ -120,7 +120,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         if let Some(space) = space {
             space.add(&mut self.judged);
         }
-        run.packs.add(part.file, part.chunks.start, &chunks, kept);
+        run.inputs.packs.add(part.file, part.chunks.start, &chunks, kept);
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             self.judge(file, space, first, bytes, &unchanged);
         }
         self.write(file, first, &hashes)?;
-        self.run.progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.run.inputs.progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.frames.end_of_chunk()
     }
 
@@ -205,12 +205,12 @@ impl<'r, 'j> Worker<'r, 'j> {
 
     /// The hash of a unit that the state stores. It is 0 only for units of zeros, which are not stored.
     fn hash(&self, unit: &[u8], hash: &Hash) -> u64 {
-        if all_zero(unit) { 0 } else { keyed(self.run.secret, &hash.0) }
+        if all_zero(unit) { 0 } else { keyed(self.run.inputs.secret, &hash.0) }
     }
 
     /// Hashes of units in the last backup.
     fn before(&self, file: &FilePlan, first: u64, count: usize) -> Vec<u64> {
-        let (Some(base), Some(Before { state, .. })) = (self.run.base, file.before) else { return Vec::new() };
+        let (Some(base), Some(Before { state, .. })) = (self.run.inputs.base, file.before) else { return Vec::new() };
         let Ok(bytes) = usize::try_from(PAGE_HASH_BYTES).map(|each| each.saturating_mul(count)) else {
             return Vec::new();
         };
@@ -223,7 +223,7 @@ impl<'r, 'j> Worker<'r, 'j> {
     }
 
     fn runs_before(&self, file: &FilePlan) -> &'r [FileRun] {
-        let base = self.run.base.zip(file.before);
+        let base = self.run.inputs.base.zip(file.before);
         let stored = base.and_then(|(base, before)| base.manifest.files.get(before.number));
         stored.map_or(&[], |stored| stored.runs.as_slice())
     }
@@ -231,8 +231,8 @@ impl<'r, 'j> Worker<'r, 'j> {
     fn write(&self, file: &FilePlan, first: u64, hashes: &[u64]) -> Result<(), Error> {
         let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect();
         let at = file.state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
-        let written = self.run.pages.write_all_at(&bytes, at);
-        written.map_err(Error::io(&self.run.config.state, "the hashes of pages cannot be written"))
+        let written = self.run.inputs.pages.write_all_at(&bytes, at);
+        written.map_err(Error::io(&self.run.inputs.config.state, "the hashes of pages cannot be written"))
     }
 }
 

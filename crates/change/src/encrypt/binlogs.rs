@@ -1,7 +1,10 @@
 //! Binary logs in clear text, and logs with which MySQL does not start: the run starts a new log and purges the old ones.
 
 use server::{
-    Capability, Flavor, Rows, dialect::statement::FLUSH_BINARY_LOGS, error_code::NO_BINARY_LOGGING, quote, switch,
+    Capability, Flavor, Rows,
+    dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs_to},
+    error_code::NO_BINARY_LOGGING,
+    quote, switch,
 };
 
 use super::Action;
@@ -180,7 +183,7 @@ pub(super) fn purge(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
     let Some(first) = logs.first_kept() else {
         return Ok(Outcome::Failed { reason: "the newest binary log is not encrypted yet".to_owned() });
     };
-    let sql = format!("PURGE BINARY LOGS TO {}", quote::text_in_any_mode(first));
+    let sql = purge_binary_logs_to(first);
     executed.push(sql.clone());
     session.change(&sql)?;
     Ok(if BinaryLogs::list(session)?.any_unwanted() {

@@ -4,8 +4,8 @@ use audit::checks::{
     self, BINLOG_PLAINTEXT, DEFAULT_OFF, DOUBLEWRITE_PLAINTEXT, FTS_PLAINTEXT, GENERAL_PLAINTEXT, MYSQL_IBD_PLAINTEXT,
     REDO_PLAINTEXT, RELAYLOG_PLAINTEXT, SCHEMA_DEFAULT_NO, UNDO_PLAINTEXT,
 };
+use audit::exposure::ClosedBy;
 use audit::finding::{Finding, Status};
-use audit::meaning::ClosedBy;
 use serde::Serialize;
 use server::{Capability, Flavor, ServerVersion};
 

@@ -12,7 +12,7 @@ use server::{
     Flavor,
     dialect::{
         encryption::table_option,
-        innodb::{MARIADB_PAGES_READ, MARIADB_UNFINISHED},
+        innodb::{MARIADB_PAGES_READ, MARIADB_THREADS, MARIADB_UNFINISHED, MARIADB_WAKE_THREADS, set_mariadb_threads},
         statement::CHECKPOINT,
     },
     quote, switch,
@@ -32,9 +32,6 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time without progress after which the threads are woken.
 const WAKE_AFTER: Duration = Duration::from_secs(3);
-/// Setting the variable to its own value makes the threads examine all tablespaces again. Seen once on 10.11: one
-/// tablespace remained unencrypted for two minutes while the threads slept.
-const WAKE: &str = "SET GLOBAL innodb_encryption_rotate_key_age = @@GLOBAL.innodb_encryption_rotate_key_age";
 
 /// A variable: the required value, whether it can be set at run time, and whether it concerns logs.
 struct Setting {
@@ -336,10 +333,10 @@ fn wait_with(
         if since.elapsed() > WAKE_AFTER && woken.elapsed() > WAKE_AFTER {
             woken = Instant::now();
             // The report lists repeated statements once; the log has every one.
-            if executed.last().is_none_or(|last| last != WAKE) {
-                executed.push(WAKE.to_owned());
+            if executed.last().is_none_or(|last| last != MARIADB_WAKE_THREADS) {
+                executed.push(MARIADB_WAKE_THREADS.to_owned());
             }
-            session.change(WAKE)?;
+            session.change(MARIADB_WAKE_THREADS)?;
         }
         sleep(POLL_INTERVAL);
     }
@@ -354,7 +351,7 @@ struct Threads {
 
 impl Threads {
     fn query(session: &mut Session<'_>) -> Result<Self, Error> {
-        let number = session.value("SELECT @@GLOBAL.innodb_encryption_threads")?.unwrap_or_default();
+        let number = session.value(MARIADB_THREADS)?.unwrap_or_default();
         Ok(Self { number, stopped: false })
     }
 
@@ -364,7 +361,7 @@ impl Threads {
         }
         self.stopped = wanted;
         let number = if wanted { "0" } else { self.number.as_str() };
-        let sql = format!("SET GLOBAL innodb_encryption_threads = {number}");
+        let sql = set_mariadb_threads(number);
         executed.push(sql.clone());
         session.change(&sql)
     }

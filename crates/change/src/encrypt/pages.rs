@@ -29,8 +29,8 @@ fn wait(session: &mut Session<'_>) -> Result<bool, Error> {
     let began = Instant::now();
     let mut least = u64::MAX;
     while began.elapsed() < TIMEOUT {
-        let pages = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
-        let Some(now) = pages.value(0, "Value").and_then(|pages| pages.parse::<u64>().ok()) else { return Ok(false) };
+        let pages = session.status("Innodb_buffer_pool_pages_dirty")?;
+        let Some(now) = pages.and_then(|pages| pages.parse::<u64>().ok()) else { return Ok(false) };
         if now == 0 {
             return Ok(true);
         }

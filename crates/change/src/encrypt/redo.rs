@@ -59,8 +59,7 @@ fn wait(session: &mut Session<'_>) -> Result<bool, Error> {
     // The status changes shortly after the statement returns.
     sleep(POLL_INTERVAL);
     while began.elapsed() < TIMEOUT {
-        let state = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_resize_status'")?;
-        if state.value(0, "Value") == Some("OK") {
+        if session.status("Innodb_redo_log_resize_status")?.as_deref() == Some("OK") {
             return Ok(true);
         }
         sleep(POLL_INTERVAL);

@@ -18,24 +18,17 @@ impl Error {
 
     /// Whether the statement was interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
-        matches!(
-            self,
-            Self::Statement { source: server::Error::Server { code: error_code::QUERY_INTERRUPTED, .. }, .. }
-        )
+        self.has_code(&[error_code::QUERY_INTERRUPTED])
     }
 
     /// Whether a lock wait timed out.
     pub(crate) fn is_lock_timeout(&self) -> bool {
-        matches!(
-            self,
-            Self::Statement { source: server::Error::Server { code: error_code::LOCK_WAIT_TIMEOUT, .. }, .. }
-        )
+        self.has_code(&[error_code::LOCK_WAIT_TIMEOUT])
     }
 
     /// Whether the server does not find a table's file or key.
     pub(crate) fn is_tablespace_lost(&self) -> bool {
-        let lost = |code: u16| code == error_code::TABLESPACE_MISSING || code == error_code::CANNOT_FIND_MASTER_KEY;
-        matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if lost(*code))
+        self.has_code(&[error_code::TABLESPACE_MISSING, error_code::CANNOT_FIND_MASTER_KEY])
     }
 
     /// The outcome for such a table. If MySQL 9.7.4 was killed during a copy, and the table's name has characters other
@@ -47,20 +40,21 @@ impl Error {
 
     /// Whether a data file cannot have this name, for example because the file exists.
     pub(crate) fn is_wrong_file_name(&self) -> bool {
-        matches!(self, Self::Statement { source: server::Error::Server { code: error_code::WRONG_FILE_NAME, .. }, .. })
+        self.has_code(&[error_code::WRONG_FILE_NAME])
     }
 
     /// Whether the server does not have the variable.
     pub(crate) fn is_unknown_variable(&self) -> bool {
-        matches!(
-            self,
-            Self::Statement { source: server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }, .. }
-        )
+        self.has_code(&[error_code::UNKNOWN_SYSTEM_VARIABLE])
     }
 
     /// Whether the object of the statement no longer exists.
     pub(crate) fn is_no_such_table(&self) -> bool {
-        const GONE: [u16; 3] = [error_code::NO_SUCH_TABLE, error_code::UNKNOWN_TABLE, error_code::UNKNOWN_DATABASE];
-        matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if GONE.contains(code))
+        self.has_code(&[error_code::NO_SUCH_TABLE, error_code::UNKNOWN_TABLE, error_code::UNKNOWN_DATABASE])
+    }
+
+    /// Whether the server refused a statement with one of these errors.
+    fn has_code(&self, codes: &[u16]) -> bool {
+        matches!(self, Self::Statement { source, .. } if source.code().is_some_and(|code| codes.contains(&code)))
     }
 }

@@ -4,7 +4,6 @@ use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     thread::sleep,
-    time::Duration,
 };
 
 use keyring::{KeyName, MariaDbKeys, MysqlKeyring};
@@ -15,8 +14,8 @@ use zeroize::Zeroizing;
 use super::Error;
 use crate::KeyStore;
 
-/// Attempts to read: the server may be writing its keyring.
-const TRIES: u32 = 5;
+/// How often a keyring is read again: the server may be writing it.
+const REREADS: usize = 4;
 
 /// Bytes of a keyring or key file, wiped on drop, and its parsed keys.
 pub(crate) struct KeyringCopy {
@@ -90,15 +89,15 @@ impl ParsedKeys {
 impl KeyringCopy {
     /// Reads the file; repeatedly, if it is incomplete.
     pub(crate) fn read(store: &KeyStore) -> Result<Self, Error> {
-        let mut tries = 0;
+        let mut pauses = files::reread_pauses(REREADS);
         loop {
-            tries += 1;
-            match Self::read_once(store) {
-                Err((path, error)) if tries >= TRIES || is_final(&error) => {
-                    return Err(Error::KeyringFile { path, source: error });
-                }
-                Err(_) => sleep(Duration::from_millis(20 << tries)),
+            let (path, source) = match Self::read_once(store) {
                 Ok(copy) => return Ok(copy),
+                Err(failed) => failed,
+            };
+            match pauses.next() {
+                Some(pause) if !is_final(&source) => sleep(pause),
+                _ => return Err(Error::KeyringFile { path, source }),
             }
         }
     }

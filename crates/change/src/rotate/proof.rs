@@ -23,10 +23,10 @@ use super::{
 };
 use crate::Session;
 
-/// Number of reads before the result counts of files that the server is writing.
-const TRIES: u32 = 8;
-/// Interval between attempts.
-const RETRY_INTERVAL: Duration = Duration::from_millis(250);
+/// How often a file is read again that the server may be writing.
+const REREADS: usize = 8;
+/// Interval between looks at files that do not use the new keys yet.
+const SETTLE_POLL: Duration = Duration::from_millis(250);
 
 /// Result of proving a copy of a keyring.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -89,12 +89,12 @@ impl FileScan {
     /// Proves that only the keys of `copy` suffice to open every encrypted file in `places`.
     pub(super) fn prove(locations: &[PathBuf], copy: &KeyringCopy) -> Result<Self, Error> {
         let mut seen = Self { files: look(locations, copy)? };
-        for attempt in 0..TRIES {
+        for pause in files::reread_pauses(REREADS) {
             let shut: Vec<PathBuf> = seen.shut().map(|file| file.path.clone()).collect();
             if shut.is_empty() {
                 return Ok(seen);
             }
-            sleep(Duration::from_millis(20 << attempt));
+            sleep(pause);
             seen.rescan(&shut, copy)?;
         }
         let encrypted = seen.encrypted().count() as u64;
@@ -121,7 +121,7 @@ impl FileScan {
             if old_key_files.is_empty() || began.elapsed() >= settle_timeout {
                 return Ok(());
             }
-            sleep(RETRY_INTERVAL);
+            sleep(SETTLE_POLL);
             session.query("DO 0")?;
             self.rescan(&old_key_files, copy)?;
         }

@@ -11,7 +11,7 @@ use files::sha256_hex;
 use innodb::tablespace::TablespaceKind;
 use jiff::Timestamp;
 use register::{CopyRecord, RegisterFile, Unfinished, Written, mariadb_name, sha256_of};
-use server::{Options, Target};
+use server::{Options, Target, dialect::statement::set_idle_timeout};
 use verify::FileResult;
 
 use super::{
@@ -25,8 +25,8 @@ use super::{
 };
 use crate::{Outcome, Session, StatementLog, encrypt::undo, keyring::has_room};
 
-/// Keeps the session alive: a proof between two statements may take long.
-const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
+/// Longest idle time of the session: a proof between two statements may take long.
+const MAX_IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Number of attempts: other clients may add keys while a copy is proven.
 const PROOFS: u32 = 3;
 const OLD_KEYS_REMAIN: &str = "not every file uses its new key; the run counts as unfinished";
@@ -115,7 +115,7 @@ impl<'r, 'l> Run<'r, 'l> {
     ) -> Result<Self, Error> {
         let server = target.to_string();
         let mut session = Session::open(target, options, log, request.lock)?;
-        session.query(KEEP_SESSION)?;
+        session.query(&set_idle_timeout(MAX_IDLE))?;
         let rotation_target = RotationTarget::query(&mut session, &server, request)?;
         backup::check_writable(&copies.file)?;
         let mut ledger = RegisterFile::open(&request.state_dir, &rotation_target.server_uuid)?;

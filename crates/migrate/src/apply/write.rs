@@ -2,7 +2,7 @@
 
 use std::{thread::sleep, time::Duration};
 
-use server::{Connection, error_code};
+use server::Connection;
 
 use super::batch::{ChangeBatch, Images};
 use crate::{Error, Server, Side, link, moved_table::MovedTable, position::Position, state};
@@ -12,7 +12,9 @@ const STATEMENT_BYTES: usize = 1 << 20;
 /// Number of rows of a statement: servers limit the memory of a condition with many alternatives.
 const ROWS: usize = 1000;
 /// Attempts at a transaction that collides with others.
-const TRIES: u32 = 20;
+pub(crate) const COLLIDING_TRIES: u32 = 20;
+/// Pause between them.
+pub(crate) const COLLISION_PAUSE: Duration = Duration::from_millis(20);
 
 /// The connection that applies.
 #[derive(Debug)]
@@ -32,17 +34,14 @@ impl<'m> Writer<'m> {
     /// # Errors
     /// [`Error::Server`], [`Error::ApplyWarnings`]: nothing was applied, or everything.
     pub(crate) fn apply(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
-        let mut tries = TRIES;
-        loop {
-            tries = tries.saturating_sub(1);
+        for _ in 1..COLLIDING_TRIES {
             match self.transaction(batch, position) {
-                Err(error) if tries > 0 && collided(&error) => {
-                    self.send(b"ROLLBACK")?;
-                    sleep(Duration::from_millis(20));
-                }
+                Err(error) if error.is_collision() => self.send(b"ROLLBACK")?,
                 ended => return ended,
-            }
+            };
+            sleep(COLLISION_PAUSE);
         }
+        self.transaction(batch, position)
     }
 
     fn transaction(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
@@ -99,15 +98,4 @@ impl<'m> Writer<'m> {
         let executed = self.target.execute(statement).map_err(Error::at(Side::Target))?;
         Ok(executed.warnings)
     }
-}
-
-/// Whether a transaction was rolled back because of another one, or waited for it too long.
-pub(crate) const fn collided(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Server {
-            error: server::Error::Server { code: error_code::LOCK_DEADLOCK | error_code::LOCK_WAIT_TIMEOUT, .. },
-            ..
-        }
-    )
 }

@@ -1,14 +1,18 @@
 //! Loads a chunk into the target, and marks it as loaded in the same transaction.
 
-use std::{thread::sleep, time::Duration};
+use std::thread::sleep;
 
 use server::{Connection, Executed, error_code};
 
 use super::read::ChunkRows;
-use crate::{Error, Server, Side, apply::write::collided, chunk_map::Copied, link, shared::Shared, state};
-
-/// Attempts at a transaction that collides with the applied changes.
-const TRIES: u32 = 20;
+use crate::{
+    Error, Server, Side,
+    apply::write::{COLLIDING_TRIES, COLLISION_PAUSE},
+    chunk_map::Copied,
+    link,
+    shared::Shared,
+    state,
+};
 
 /// A thread that loads.
 pub(crate) struct Loader<'m> {
@@ -26,13 +30,13 @@ impl<'m> Loader<'m> {
     /// # Errors
     /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was stored then.
     pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
-        let mut tries = TRIES;
+        let mut tries = COLLIDING_TRIES;
         loop {
             tries = tries.saturating_sub(1);
             match self.transaction(content) {
-                Err(error) if tries > 0 && collided(&error) => {
+                Err(error) if tries > 0 && error.is_collision() => {
                     self.query("ROLLBACK")?;
-                    sleep(Duration::from_millis(20));
+                    sleep(COLLISION_PAUSE);
                 }
                 Err(error) => {
                     drop(self.query("ROLLBACK"));

@@ -267,13 +267,14 @@ impl Error {
     /// Whether the same call may succeed later without any other action.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
-        use server::Error as E;
-        matches!(
-            self,
-            Self::Server { error: E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }, .. }
-                | Self::Stream(binlog::Error::Server(
-                    E::Lost { .. } | E::Timeout { .. } | E::Refused { .. } | E::Io { .. }
-                ))
-        )
+        match self {
+            Self::Server { error, .. } | Self::Stream(binlog::Error::Server(error)) => error.is_transient(),
+            _ => false,
+        }
+    }
+
+    /// Whether a transaction was rolled back because of another one, or waited for it too long.
+    pub(crate) fn is_collision(&self) -> bool {
+        matches!(self, Self::Server { error, .. } if error.is_collision())
     }
 }

@@ -31,8 +31,10 @@ use crate::{
     visibility::wait_until_visible,
 };
 
-/// Attempts at a range before it is divided, and at a single row.
-const TRIES: (u32, u32) = (3, 50);
+/// Attempts at a range before it is divided.
+const RANGE_TRIES: u32 = 3;
+/// Attempts at a single row.
+const ROW_TRIES: u32 = 50;
 /// Rows up to which the rows of a range that differs are compared one by one.
 const ROWS: u64 = 10_000;
 const PAUSE: Duration = Duration::from_millis(20);
@@ -163,7 +165,7 @@ impl<'m> Verifier<'m> {
     fn chunk(&mut self, table: &'m MovedTable, chunk: &Chunk<Key>) -> Result<(), Error> {
         self.outcome.chunks = self.outcome.chunks.saturating_add(1);
         let range = Range { table, after: chunk.after.clone(), upto: chunk.upto.clone() };
-        for _ in 0..TRIES.0 {
+        for _ in 0..RANGE_TRIES {
             match self.compare(&range, Some(chunk.number))? {
                 Compared::Equal => return Ok(()),
                 Compared::Different => {
@@ -185,7 +187,7 @@ impl<'m> Verifier<'m> {
 
     /// Compares a part of a chunk.
     fn part(&mut self, range: Range<'m>) -> Result<(), Error> {
-        for _ in 0..TRIES.0 {
+        for _ in 0..RANGE_TRIES {
             match self.compare(&range, None)? {
                 Compared::Equal => return Ok(()),
                 Compared::Different => break,
@@ -198,7 +200,7 @@ impl<'m> Verifier<'m> {
     /// Compares the halves of a range that differs or changes all the time; the rows of a small one.
     fn divide(&mut self, range: Range<'m>) -> Result<(), Error> {
         let rows = self.count(&range)?;
-        if rows <= 1 || (rows <= ROWS && self.rows(&range, TRIES.0)?) {
+        if rows <= 1 || (rows <= ROWS && self.rows(&range, RANGE_TRIES)?) {
             return if rows <= 1 { self.single(&range) } else { Ok(()) };
         }
         let Some(middle) = self.middle(&range, rows / 2)?.filter(|middle| Some(middle) != range.upto.as_ref()) else {
@@ -210,7 +212,7 @@ impl<'m> Verifier<'m> {
     }
 
     fn single(&mut self, range: &Range<'m>) -> Result<(), Error> {
-        if !self.rows(range, TRIES.1)? {
+        if !self.rows(range, ROW_TRIES)? {
             self.outcome.open = self.outcome.open.saturating_add(1);
         }
         Ok(())

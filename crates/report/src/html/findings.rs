@@ -139,7 +139,7 @@ impl<'a> Case<'a> {
             server: fleet.then_some(Escaped(&finding.server)),
             artefact: artefact.map(Escaped),
             message: Escaped(message),
-            grade: finding.grade.map_or("", audit::finding::Grade::as_str),
+            grade: finding.grade.map_or("", audit::finding::EvidenceGrade::as_str),
             evidence: finding.evidence.iter().map(EvidenceItem::from_evidence).collect(),
         }
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use audit::check::Check;
 use audit::coverage::{CoverageState, DataState};
+use audit::exposure::{Certainty, LockedOut};
 use audit::finding::{Evidence, Finding, Status};
-use audit::meaning::{Certainty, CutOff};
 use audit::outcome::Outcome;
 
 use super::findings::anchor;
@@ -90,16 +90,17 @@ const BROKEN: usize = 100;
 impl<'a> Breaks<'a> {
     pub(super) fn new(outcome: &'a Outcome) -> Self {
         let fleet = outcome.servers.len() > 1;
-        let mut checks: Vec<(CutOff, &'static Check)> =
-            all().filter_map(|check| Some((check.cut_off?, check))).collect();
-        checks.sort_by_key(|(cut_off, _)| cut_off.certainty());
+        let mut checks: Vec<(LockedOut, &'static Check)> =
+            all().filter_map(|check| Some((check.locked_out?, check))).collect();
+        checks.sort_by_key(|(locked_out, _)| locked_out.certainty());
         let of = |check: &'static Check, status: Status| {
             outcome.findings.iter().filter(move |f| f.id == check.id && f.status == status)
         };
-        let failed = checks.iter().flat_map(|(cut_off, check)| of(check, Status::Fail).map(|f| (f, cut_off.text())));
+        let failed =
+            checks.iter().flat_map(|(locked_out, check)| of(check, Status::Fail).map(|f| (f, locked_out.text())));
         let all: Vec<Broken<'a>> = failed.map(|(finding, why)| Broken::new(finding, why, fleet)).collect();
         let blind = checks.iter().filter(|(_, check)| of(check, Status::Unknown).next().is_some());
-        let sure = checks.iter().filter(|(cut_off, _)| cut_off.certainty() < Certainty::Configured);
+        let sure = checks.iter().filter(|(locked_out, _)| locked_out.certainty() < Certainty::Configured);
         let looked = sure.clone().any(|(_, check)| of(check, Status::Pass).next().is_some());
         Self {
             nobody: all.is_empty() && looked,
@@ -222,7 +223,7 @@ impl<'a> Line<'a> {
             server: fleet.then_some(Escaped(&finding.server)),
             artefact: artefact.map(Escaped),
             message: Escaped(message),
-            grade: finding.grade.map_or("", audit::finding::Grade::as_str),
+            grade: finding.grade.map_or("", audit::finding::EvidenceGrade::as_str),
             waiver: finding.waiver.as_deref().map(Escaped),
         }
     }

@@ -13,7 +13,7 @@ mod show;
 
 use std::path::PathBuf;
 
-use ::backup::{Config, Keeper, Outcome, Repository};
+use ::backup::{Config, Outcome, PruneConfig, Repository};
 use ::report::write_json_line;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -82,8 +82,8 @@ impl Configured {
     }
 
     /// Reads the configuration of a keeper, and opens its repository.
-    pub(crate) fn open_as_keeper(&self) -> Result<(Keeper, Repository), Failure> {
-        let keeper = Keeper::read(&self.config)?;
+    pub(crate) fn open_as_keeper(&self) -> Result<(PruneConfig, Repository), Failure> {
+        let keeper = PruneConfig::read(&self.config)?;
         let repository = ::backup::init::open_location(&keeper.repository)?;
         Ok((keeper, repository))
     }

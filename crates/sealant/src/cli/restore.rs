@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::backup::Location;
 use ::backup::binlogs::Until;
 use ::backup::prove::Prover;
-use ::backup::restore::{BackupSelector, Found, Job, PointInTime, Request, Target, Watch};
+use ::backup::restore::{BackupSelector, Found, Job, Observer, PointInTime, Request, Target};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -199,7 +199,7 @@ impl Restore {
         let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
         let job = self.job(&found, point.as_ref(), &keys, rekey.as_ref());
         let (status, opened) = (self.reporting.status(), &found.opened);
-        let ended = job.run(&Watch {
+        let ended = job.run(&Observer {
             restoring: &|progress, work| self.reporting.status().watch(|| restore_progress(progress), work),
             event: &|event| {
                 restore_status(&event).iter().for_each(|text| status.show(text));

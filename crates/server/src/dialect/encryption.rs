@@ -1,5 +1,6 @@
 //! The table of all variables that enable encryption at rest, and the table option for encryption.
 
+pub use super::variable;
 use crate::version::Flavor;
 
 /// What a variable encrypts.
@@ -23,38 +24,6 @@ pub enum Encrypts {
     TemporaryFiles,
     /// Aria tables.
     AriaTables,
-}
-
-/// Names of the variables, by what they encrypt.
-pub mod variable {
-    /// The redo log, in MySQL.
-    pub const MYSQL_REDO: &str = "innodb_redo_log_encrypt";
-    /// The redo log, in MariaDB.
-    pub const MARIADB_REDO: &str = "innodb_encrypt_log";
-    /// Undo tablespaces, in MySQL.
-    pub const MYSQL_UNDO: &str = "innodb_undo_log_encrypt";
-    /// The system tablespace, in Percona Server.
-    pub const PERCONA_SYSTEM_TABLESPACE: &str = "innodb_sys_tablespace_encrypt";
-    /// The temporary tablespace, in MariaDB.
-    pub const MARIADB_TEMPORARY_TABLESPACE: &str = "innodb_encrypt_temporary_tables";
-    /// Temporary tablespaces, in Percona Server.
-    pub const PERCONA_TEMPORARY_TABLESPACES: &str = "innodb_temp_tablespace_encrypt";
-    /// Binary and relay logs, in MySQL.
-    pub const MYSQL_BINARY_LOGS: &str = "binlog_encryption";
-    /// Binary and relay logs, in MariaDB.
-    pub const MARIADB_BINARY_LOGS: &str = "encrypt_binlog";
-    /// New tables, in MySQL.
-    pub const MYSQL_NEW_TABLES: &str = "default_table_encryption";
-    /// InnoDB's tablespaces, in MariaDB.
-    pub const MARIADB_TABLESPACES: &str = "innodb_encrypt_tables";
-    /// Temporary files, in MariaDB and Percona Server.
-    pub const TEMPORARY_FILES: &str = "encrypt_tmp_files";
-    /// Temporary tables on disk, in MariaDB.
-    pub const MARIADB_TEMPORARY_TABLES: &str = "encrypt_tmp_disk_tables";
-    /// Files in which InnoDB sorts and logs table changes, in Percona Server.
-    pub const PERCONA_ONLINE_ALTER: &str = "innodb_encrypt_online_alter_logs";
-    /// Aria tables.
-    pub const ARIA_TABLES: &str = "aria_encrypt_tables";
 }
 
 /// Every variable: MySQL's, Percona's, MariaDB's. A server has some of them, or none.

@@ -12,10 +12,12 @@ use crate::{
     version::{Flavor, ServerVersion},
 };
 
+pub mod backup_lock;
 pub mod capability;
 pub mod catalog;
 pub mod directory;
 pub mod encryption;
+pub mod gtid;
 pub mod innodb;
 pub mod key_store;
 mod mariadb;
@@ -23,6 +25,7 @@ mod mysql;
 mod percona;
 pub mod setting;
 pub mod statement;
+pub mod variable;
 
 /// Statements that give an account what an audit needs at least, in the syntax of `GRANT`. Queries that [`Query::needs`]
 /// more see less than everything, which their readers report as unknown.

@@ -3,6 +3,8 @@
 //! Sources: MySQL manual, "ALTER INSTANCE Statement", "SHOW REPLICA STATUS", "CHANGE REPLICATION SOURCE TO" (8.4
 //! removed `SLAVE` and `MASTER`); MariaDB documentation, "SHOW REPLICA STATUS", "CHANGE MASTER TO".
 
+use std::time::Duration;
+
 use super::{capability::Capability, encryption::MYSQL_ENCRYPTED};
 use crate::{quote, version::ServerVersion};
 
@@ -43,13 +45,10 @@ pub const FLUSH_RELAY_LOGS: &str = "FLUSH RELAY LOGS";
 /// Lists the privileges of the session's account and of its active roles: see [`crate::Grants::of_session`].
 pub const SHOW_GRANTS: &str = "SHOW GRANTS";
 
-/// MySQL 5.6 and newer: the GTIDs that the server has executed, those of them that are in none of its binary logs, and
-/// whether every transaction has one.
-pub const GTIDS: &str =
-    "SELECT @@GLOBAL.gtid_executed AS executed, @@GLOBAL.gtid_purged AS purged, @@GLOBAL.gtid_mode AS mode";
-
 /// Lists the binary logs with their lengths, the oldest first.
 pub const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
+/// [`binary_log_status`] on MySQL 8.4 and newer.
+pub const SHOW_BINARY_LOG_STATUS: &str = "SHOW BINARY LOG STATUS";
 /// [`binary_log_status`] on MariaDB, and on MySQL before 8.4.
 pub const SHOW_MASTER_STATUS: &str = "SHOW MASTER STATUS";
 pub(super) const MYSQL_CHANNEL: &str = "Channel_Name";
@@ -75,6 +74,57 @@ pub fn show_variables(names: &[&str]) -> String {
     format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "))
 }
 
+/// Lists a global variable: `Variable_name`, `Value`; nothing if the server does not have it.
+#[must_use]
+pub fn show_variable(name: &str) -> String {
+    format!("SHOW GLOBAL VARIABLES WHERE Variable_name = {}", quote::text_in_any_mode(name))
+}
+
+/// Lists a global status variable: `Variable_name`, `Value`; nothing if the server does not have it.
+#[must_use]
+pub fn show_status(name: &str) -> String {
+    format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text_in_any_mode(name))
+}
+
+/// Keeps a session that is idle for this long.
+#[must_use]
+pub fn set_idle_timeout(idle: Duration) -> String {
+    format!("SET SESSION wait_timeout = {}", idle.as_secs())
+}
+
+/// Limits the wait of the session's statements for locks of tables; the server counts in seconds, from 1.
+#[must_use]
+pub fn set_lock_timeout(wait: Duration) -> String {
+    format!("SET SESSION lock_wait_timeout = {}", wait.as_secs().max(1))
+}
+
+/// Removes the binary logs before this one.
+#[must_use]
+pub fn purge_binary_logs_to(first: &str) -> String {
+    format!("PURGE BINARY LOGS TO {}", quote::text_in_any_mode(first))
+}
+
+/// Makes TLS (`SSL`) or a client certificate (`X509`) a condition for an account, whose name is quoted.
+#[must_use]
+pub fn require_tls(version: &ServerVersion, account: &str, condition: &str) -> String {
+    if version.can(Capability::AlterUser) {
+        format!("ALTER USER {account} REQUIRE {condition}")
+    } else {
+        format!("GRANT USAGE ON *.* TO {account} REQUIRE {condition}")
+    }
+}
+
+/// Gives an account, whose name is quoted, another password.
+#[must_use]
+pub fn set_password(version: &ServerVersion, account: &str, password: &str) -> String {
+    let password = quote::text(password);
+    if version.can(Capability::AlterUser) {
+        format!("ALTER USER {account} IDENTIFIED BY {password}")
+    } else {
+        format!("SET PASSWORD FOR {account} = PASSWORD({password})")
+    }
+}
+
 /// The column of [`replica_status`] with the name of the channel.
 #[must_use]
 pub fn channel_column(version: &ServerVersion) -> &'static str {
@@ -94,7 +144,7 @@ pub fn replica_status(version: &ServerVersion) -> &'static str {
 /// Shows the end of the binary log: file, position, `Binlog_Do_DB`, `Binlog_Ignore_DB`.
 #[must_use]
 pub fn binary_log_status(version: &ServerVersion) -> &'static str {
-    if version.can(Capability::WithoutMasterStatements) { "SHOW BINARY LOG STATUS" } else { SHOW_MASTER_STATUS }
+    if version.can(Capability::WithoutMasterStatements) { SHOW_BINARY_LOG_STATUS } else { SHOW_MASTER_STATUS }
 }
 
 /// Keywords of a version for replication statements.
@@ -119,6 +169,33 @@ pub fn replication_terms(version: &ServerVersion) -> ReplicationTerms {
     }
 }
 
+/// Clause of [`ReplicationTerms::change`] by which the replica names its position by GTIDs.
+#[must_use]
+pub fn position_by_gtid(version: &ServerVersion) -> String {
+    if version.flavor.is_mysql_like() {
+        format!("{}_AUTO_POSITION=1", replication_terms(version).prefix)
+    } else {
+        "MASTER_USE_GTID=slave_pos".to_owned()
+    }
+}
+
+/// Sets the transactions that a replica counts as applied; `None` for MySQL, which reads them from its own binary log.
+#[must_use]
+pub fn set_applied(version: &ServerVersion, gtids: &str) -> Option<String> {
+    let sql = || format!("SET GLOBAL gtid_slave_pos = {}", quote::text(gtids));
+    (!version.flavor.is_mysql_like()).then(sql)
+}
+
+/// Stops a channel of a replica and removes its settings.
+#[must_use]
+pub fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
+    let (channel, replica) = (quote::text(channel), replication_terms(version).replica);
+    if version.flavor.is_mysql_like() {
+        return [format!("STOP {replica} FOR CHANNEL {channel}"), format!("RESET {replica} ALL FOR CHANNEL {channel}")];
+    }
+    [format!("STOP {replica} {channel}"), format!("RESET {replica} {channel} ALL")]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +212,22 @@ mod tests {
         assert_eq!(replica_status(&version("9.7.4")), "SHOW REPLICA STATUS");
         assert_eq!(replica_status(&version("8.0.21")), "SHOW SLAVE STATUS");
         assert_eq!(replica_status(&version("10.11.19-MariaDB")), "SHOW ALL SLAVES STATUS");
+    }
+
+    #[test]
+    fn accounts_of_old_servers_are_changed_by_other_statements() {
+        let both =
+            |text| (require_tls(&version(text), "'a'@'b'", "SSL"), set_password(&version(text), "'a'@'b'", "c'd"));
+        let (tls, password) = both("9.7.4");
+        assert_eq!(
+            (tls.as_str(), password.as_str()),
+            ("ALTER USER 'a'@'b' REQUIRE SSL", "ALTER USER 'a'@'b' IDENTIFIED BY 'c''d'")
+        );
+        let (tls, password) = both("5.6.51");
+        assert_eq!(
+            (tls.as_str(), password.as_str()),
+            ("GRANT USAGE ON *.* TO 'a'@'b' REQUIRE SSL", "SET PASSWORD FOR 'a'@'b' = PASSWORD('c''d')")
+        );
     }
 
     #[test]

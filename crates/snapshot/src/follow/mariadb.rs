@@ -22,7 +22,7 @@ use innodb::{
     log_copy::LogCopy,
     server_file::FIRST_OLDER_REDO as REDO_LOG,
 };
-use server::dialect::statement::SHOW_MASTER_STATUS;
+use server::dialect::{backup_lock, gtid, statement::SHOW_MASTER_STATUS};
 
 use super::{
     Checkpoint, Followed, Job,
@@ -30,14 +30,14 @@ use super::{
     ddl_log::{self, ChangedTables},
     live_server::{Copied, LiveServer, THREADS, remove_deleted},
     log::{self, End},
-    session::{FLUSH_LOGS, Privilege, Session},
+    session::{Privilege, Session},
 };
 use crate::{error::Error, external::is_tablespace};
 
 /// Copies a server's data directory.
 pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let root = job.root;
-    server.session.run_with(Privilege::Reload, "BACKUP STAGE START")?;
+    server.session.run_with(Privilege::Reload, backup_lock::STAGE_START)?;
     let items = server.items()?;
     let log_path = log_of(&items)?;
     let log = regular::open(&log_path, Links::Followed).map_err(Error::copying(&log_path))?;
@@ -67,7 +67,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     })?;
     // The log is read up to the LSN at which commits were blocked.
     let ended = Instant::now();
-    server.session.run_with(Privilege::Reload, "BACKUP STAGE END")?;
+    server.session.run_with(Privilege::Reload, backup_lock::STAGE_END)?;
     if let Checkpoint::Newest = job.recover_from {
         log_copy.recover_from_newest(&log).map_err(Error::from)?;
     }
@@ -111,21 +111,21 @@ impl LiveServer<'_> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, "Innodb_lsn_current", "Innodb_lsn_last_checkpoint")?;
 
-        self.session.run_with(Privilege::Reload, "BACKUP STAGE FLUSH")?;
+        self.session.run_with(Privilege::Reload, backup_lock::STAGE_FLUSH)?;
         let ddl_from = Instant::now();
-        self.session.run_with(Privilege::Reload, "BACKUP STAGE BLOCK_DDL")?;
+        self.session.run_with(Privilege::Reload, backup_lock::STAGE_BLOCK_DDL)?;
         let items = self.items()?;
         let copied_again = self.copy_changed_tablespaces(copier, &items, &copied)?;
         let others: Vec<Item> = items.iter().filter(|item| self.is_other(item)).cloned().collect();
         remove_deleted(copier, &items, &copied)?;
 
         let commits_from = Instant::now();
-        self.session.run_with(Privilege::Reload, "BACKUP STAGE BLOCK_COMMIT")?;
+        self.session.run_with(Privilege::Reload, backup_lock::STAGE_BLOCK_COMMIT)?;
         let position = self.position()?;
         let changed: Vec<Item> = others.into_iter().filter(|item| !copied.is_unchanged(item)).collect();
         copier.copy_all(&changed, false, THREADS)?;
         self.copy_binary_log(copier, &position.log, None)?;
-        self.session.run_with(Privilege::Reload, FLUSH_LOGS)?;
+        self.session.run_with(Privilege::Reload, backup_lock::FLUSH_ENGINE_LOGS)?;
         end.set(self.session.status(log::WRITTEN)?);
         Ok(Waits { ddl_from, commits_from, copied_again, position })
     }
@@ -159,7 +159,7 @@ impl LiveServer<'_> {
         let file = rows.value(0, "File").ok_or(Error::NoAnswer("binary log"))?.to_owned();
         let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
         let offset = offset.ok_or(Error::NoAnswer("position in the binary log"))?;
-        let gtid = self.session.value("SELECT @@gtid_binlog_pos AS gtid", "gtid")?.unwrap_or_default();
+        let gtid = self.session.scalar(gtid::MARIADB_LOGGED)?.unwrap_or_default();
         Ok(CopyPosition { log: LogPosition { file, offset }, gtid })
     }
 }

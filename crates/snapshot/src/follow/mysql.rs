@@ -25,7 +25,7 @@ use innodb::file_suffix;
 use innodb::server_file::ROCKSDB_DIRECTORIES;
 use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
-use server::dialect::encryption::variable;
+use server::dialect::{backup_lock, encryption::variable, statement::show_status};
 use server::{quote, switch};
 
 use super::{
@@ -34,7 +34,7 @@ use super::{
     live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::End,
     redo_files::RedoFiles,
-    session::{FLUSH_LOGS, Privilege, Session},
+    session::{Privilege, Session},
 };
 use crate::error::Error;
 
@@ -48,7 +48,7 @@ const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let (root, keys): (_, &dyn KeySource) = (job.root, &*job.keys.0);
     check_settings(&mut server)?;
-    server.session.run_with(Privilege::Backup, "LOCK INSTANCE FOR BACKUP")?;
+    server.session.run_with(Privilege::Backup, backup_lock::LOCK_INSTANCE)?;
     let ddl_from = Instant::now();
     check_privileges(&mut server.session)?;
     // Register only after the lock is granted. While the lock waits for a statement, nothing reads the log; a full log
@@ -89,7 +89,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     // Success of both proves that nothing was lost while files were copied: neither the registration nor redo logging.
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;
-    server.session.run_with(Privilege::Backup, "UNLOCK INSTANCE")?;
+    server.session.run_with(Privilege::Backup, backup_lock::UNLOCK_INSTANCE)?;
     let (start_lsn, log_bytes) = (redo.checkpoint().0, redo.bytes_to(cut.end));
     Ok(cut.into_result(start_lsn, log_bytes, counts, ddl_from.elapsed()))
 }
@@ -144,15 +144,14 @@ impl LiveServer<'_> {
         let tables = tables_of_other_engines(items);
         let locked_from = Instant::now();
         if !tables.is_empty() {
-            self.session
-                .run_with(Privilege::LockTables, &format!("FLUSH TABLES {} WITH READ LOCK", tables.join(", ")))?;
+            self.session.run_with(Privilege::LockTables, &backup_lock::lock_tables(&tables))?;
         }
         let status = self.cut(copier, &copied, binary_log)?;
         if !tables.is_empty() {
-            self.session.run("UNLOCK TABLES")?;
+            self.session.run(backup_lock::UNLOCK_TABLES)?;
         }
         let others_waited = if tables.is_empty() { Duration::ZERO } else { locked_from.elapsed() };
-        self.session.run_with(Privilege::Reload, FLUSH_LOGS)?;
+        self.session.run_with(Privilege::Reload, backup_lock::FLUSH_ENGINE_LOGS)?;
         let newest = match recover_from {
             Checkpoint::First => None,
             Checkpoint::Newest => Some(Lsn(self.session.status(CHECKPOINT)?.min(status.lsn))),
@@ -194,8 +193,7 @@ impl LiveServer<'_> {
 
     fn log_status(&mut self) -> Result<LogStatus, Error> {
         let asked = Instant::now();
-        let query = "SELECT local AS local, storage_engines AS engines FROM performance_schema.log_status";
-        let rows = self.session.rows(query, Privilege::LogStatus)?;
+        let rows = self.session.rows(backup_lock::LOG_STATUS, Privilege::LogStatus)?;
         let waited = asked.elapsed();
         let parsed = |column: &str| -> Option<Value> { serde_json::from_str(rows.value(0, column)?).ok() };
         let (local, engines) = (parsed("local"), parsed("engines"));
@@ -233,12 +231,12 @@ fn check_settings(server: &mut LiveServer<'_>) -> Result<(), Error> {
 
 /// Runs early what is needed at the end, so that a missing privilege is found at once.
 fn check_privileges(session: &mut Session) -> Result<(), Error> {
-    session.run_with(Privilege::LogStatus, "SELECT local FROM performance_schema.log_status WHERE FALSE")?;
-    session.run_with(Privilege::Reload, FLUSH_LOGS)
+    session.run_with(Privilege::LogStatus, backup_lock::MAY_READ_LOG_STATUS)?;
+    session.run_with(Privilege::Reload, backup_lock::FLUSH_ENGINE_LOGS)
 }
 
 fn check_redo_enabled(session: &mut Session) -> Result<(), Error> {
-    let enabled = session.value("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'", "Value")?;
+    let enabled = session.value(&show_status("Innodb_redo_log_enabled"), "Value")?;
     if enabled.as_deref().is_some_and(switch::is_on) { Ok(()) } else { Err(Error::RedoDisabled) }
 }
 
@@ -249,14 +247,12 @@ fn is_on(session: &mut Session, variable: &'static str) -> Result<bool, Error> {
 
 /// Makes the server keep its redo log until it was read. A server has one such consumer at a time.
 fn register(session: &mut Session) -> Result<(), Error> {
-    let answer =
-        session.value_with(Privilege::Backup, "SELECT innodb_redo_log_consumer_register() AS failed", "failed")?;
+    let answer = session.value_with(Privilege::Backup, backup_lock::REGISTER_REDO_CONSUMER, "failed")?;
     if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::OtherConsumer) }
 }
 
 fn unregister(session: &mut Session) -> Result<(), Error> {
-    let answer =
-        session.value_with(Privilege::Backup, "SELECT innodb_redo_log_consumer_unregister() AS failed", "failed")?;
+    let answer = session.value_with(Privilege::Backup, backup_lock::UNREGISTER_REDO_CONSUMER, "failed")?;
     if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::NotConsumer) }
 }
 

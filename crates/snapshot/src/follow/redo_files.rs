@@ -18,6 +18,7 @@ use innodb::{
     server_file::{REDO_DIRECTORY, redo_name, redo_number},
 };
 use rustix::fs::{Advice, fadvise};
+use server::dialect::backup_lock::advance_redo_consumer;
 
 use super::{
     copy::{Copier, Item},
@@ -99,10 +100,7 @@ impl<'a> RedoFiles<'a> {
             }
             if copied {
                 // The function returns 1 if the consumer was at this position already, which is harmless.
-                session.run_with(
-                    Privilege::Backup,
-                    &format!("SELECT innodb_redo_log_consumer_advance({})", self.position),
-                )?;
+                session.run_with(Privilege::Backup, &advance_redo_consumer(self.position))?;
             } else {
                 check_stopped(stop)?;
                 thread::sleep(POLL);

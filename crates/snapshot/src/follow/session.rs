@@ -8,7 +8,10 @@ use server::{
 };
 use zeroize::Zeroizing;
 
-use server::dialect::capability::{Capability, dotted_version};
+use server::dialect::{
+    capability::{Capability, dotted_version},
+    statement::{set_idle_timeout, set_lock_timeout, show_status},
+};
 
 use crate::Error;
 use crate::provider::{Provider, ProviderChoice};
@@ -93,11 +96,10 @@ impl Prompt for NoPrompt {
 
 /// Maximum wait for a lock, so that statements that hold it can finish.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
+/// Longest idle time of the session: the server's maximum, a year.
+const MAX_IDLE: Duration = Duration::from_secs(31_536_000);
 /// Time limit of a statement, including the wait for a lock.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// Writes the redo log to disk; not on replicas.
-pub(super) const FLUSH_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
 
 pub(super) struct Session {
     connection: Connection,
@@ -116,10 +118,8 @@ impl Session {
         let identity = describe(&mut connection).map_err(failed)?;
         let mut session = Self { connection, identity };
         // The session is idle while files are copied, which may take hours.
-        session.run(&format!(
-            "SET SESSION wait_timeout = 31536000, SESSION lock_wait_timeout = {}",
-            LOCK_WAIT.as_secs()
-        ))?;
+        session.run(&set_idle_timeout(MAX_IDLE))?;
+        session.run(&set_lock_timeout(LOCK_WAIT))?;
         Ok(session)
     }
 
@@ -161,6 +161,11 @@ impl Session {
         Ok(self.rows(query, privilege)?.value(0, column).map(str::to_owned))
     }
 
+    /// The only value of a result; `None` for NULL.
+    pub(super) fn scalar(&mut self, query: &str) -> Result<Option<String>, Error> {
+        Ok(self.rows(query, Privilege::Unknown)?.scalar().map(str::to_owned))
+    }
+
     pub(super) fn rows(&mut self, statement: &str, privilege: Privilege) -> Result<server::Rows, Error> {
         self.connection.query(statement).map_err(|source| {
             let (doing, source) = (statement.to_owned(), Box::new(source));
@@ -173,7 +178,7 @@ impl Session {
 
     /// A numeric status variable from `SHOW GLOBAL STATUS`.
     pub(super) fn status(&mut self, name: &'static str) -> Result<u64, Error> {
-        let value = self.value(&format!("SHOW GLOBAL STATUS LIKE '{name}'"), "Value")?;
+        let value = self.value(&show_status(name), "Value")?;
         value.and_then(|value| value.parse().ok()).ok_or(Error::NoAnswer(name))
     }
 }

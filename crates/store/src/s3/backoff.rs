@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Limits of the pause: the maximum doubles with each failure from `SHORTEST` to `LONGEST`.
+use files::Backoff;
+
+/// The longest pause after the first failure; it doubles with each further one, up to `LONGEST`.
 const SHORTEST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
 /// Limit of the pause that a store may request.
@@ -16,7 +18,7 @@ const GROWTH: Duration = Duration::from_secs(60);
 /// The pause after `failed` attempts: random, so that many clients do not return together ("full jitter"), and at least
 /// what the store asked for.
 pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
-    let most = SHORTEST.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1))).min(LONGEST);
+    let most = Backoff::new(SHORTEST, LONGEST).after(failed);
     let mut random = [0; 4];
     // Without random bytes, use the whole pause.
     let share = aws_lc_rs::rand::fill(&mut random)

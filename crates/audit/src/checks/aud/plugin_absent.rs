@@ -5,10 +5,10 @@ use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Plugin, SqlFacts};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "aud-plugin-absent",
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
     ],
     exposes: Exposes::Help(Attacker::Operator, "No record shows who read what"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -40,11 +40,11 @@ enum Auditor<'a> {
     Component(&'a str),
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let plugins = sql.active_plugins()?;
     if plugins.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "plug-ins".to_owned(),
             why: "the server listed none, but every server has some".to_owned(),
             remedy: sql.grant("SELECT ON performance_schema.*"),
@@ -56,13 +56,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(match silenced(sql, &auditor) {
         Some((variable, value, fix)) => Ruling::fail(
             "audit log",
-            Grade::Reported,
+            EvidenceGrade::Reported,
             format!("{} is loaded and writes nothing: {variable} = {value}", auditor.name()),
         )
         .evidence(auditor.evidence(sql))
         .evidence(sql.variable_evidence(variable))
         .fix(fix),
-        None => Ruling::pass("audit log", Grade::Reported, format!("{} is active", auditor.name()))
+        None => Ruling::pass("audit log", EvidenceGrade::Reported, format!("{} is active", auditor.name()))
             .evidence(auditor.evidence(sql)),
     }))
 }
@@ -114,7 +114,7 @@ fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static st
     Some((name, value, set_at_start(sql, name, "ALL")))
 }
 
-fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Seen<Verdict> {
+fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Observed<Verdict> {
     // The newer audit logs are components: without the list of components nothing is proven.
     if sql.can(Capability::Components) {
         sql.rows("components")?;
@@ -127,7 +127,7 @@ fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Seen<Verdict> {
         format!("of type AUDIT: {names}, none of which writes a log")
     };
     Ok(Verdict::one(
-        Ruling::fail("audit log", Grade::Reported, "no audit log is loaded")
+        Ruling::fail("audit log", EvidenceGrade::Reported, "no audit log is loaded")
             .evidence(sql.evidence("plugins", answer))
             .fix(fix(sql)),
     ))

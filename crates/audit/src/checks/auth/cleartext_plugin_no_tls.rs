@@ -1,13 +1,14 @@
 //! `auth-cleartext-plugin-no-tls`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 use server::switch::is_on;
 
 use super::{account_evidence, from_here_only, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-cleartext-plugin-no-tls",
@@ -23,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 8.3.2", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Data(Attacker::Sniffer, "Passwords of accounts that send them in clear"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -31,11 +32,11 @@ pub(crate) const CHECK: Check = Check {
 const CLEARTEXT: &[&str] =
     &["auth_pam", "auth_pam_compat", "authentication_pam", "authentication_ldap_simple", "mysql_clear_password", "pam"];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (sql, accounts) = logins(cx)?;
     let cleartext: Vec<_> = accounts.iter().filter(|account| has_plugin(account, CLEARTEXT)).collect();
     // Old servers lack the variable; then only the account can require TLS.
-    let everywhere = sql.variable_or_none("require_secure_transport").is_some_and(is_on);
+    let everywhere = sql.variable_or_none(variable::REQUIRE_SECURE_TRANSPORT).is_some_and(is_on);
     let mut verdict = Verdict::new();
     for account in &cleartext {
         if everywhere || !account.ssl_type.is_empty() || from_here_only(sql, account) {
@@ -45,18 +46,18 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(
             Ruling::fail(
                 &name,
-                Grade::Reported,
+                EvidenceGrade::Reported,
                 format!("{name} sends its password in clear and may log in without TLS"),
             )
             .evidence(account_evidence(sql, account))
-            .evidence(sql.variable_evidence("require_secure_transport"))
+            .evidence(sql.variable_evidence(variable::REQUIRE_SECURE_TRANSPORT))
             .fix(Remedy::statement(format!("ALTER USER {name} REQUIRE SSL"))),
         );
     }
     let message =
         format!("{} of {} accounts use such a plug-in, and none of them without TLS", cleartext.len(), accounts.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, message)
+        Ruling::pass("server", EvidenceGrade::Reported, message)
             .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
     Ok(verdict)

@@ -2,13 +2,14 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::dialect::statement::set_password;
 
 use super::{account_evidence, by_password, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::{Account, SqlFacts};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-empty-or-anonymous",
@@ -23,11 +24,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 7.x", "PCI DSS 4.0.1 8.3.1"],
     exposes: Exposes::Help(Attacker::Operator, "A login without a password"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (sql, accounts) = logins(cx)?;
     let mut verdict = Verdict::new();
     for account in &accounts {
@@ -37,7 +38,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let message = format!("every one of {} accounts has a name and a credential", accounts.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, message)
+        Ruling::pass("server", EvidenceGrade::Reported, message)
             .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
     Ok(verdict)
@@ -50,14 +51,14 @@ fn open_account(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
         let external = !by_password(account);
         let what = if empty { "without a password" } else { "for any name" };
         return Some(
-            Ruling::fail(&name, Grade::Reported, format!("anonymous account {name} lets in {what}"))
+            Ruling::fail(&name, EvidenceGrade::Reported, format!("anonymous account {name} lets in {what}"))
                 // With PAM or LDAP this is the documented way to map groups to accounts.
                 .severity(if external { Severity::Medium } else { Severity::Critical })
                 .fix(Remedy::statement(format!("DROP USER {name}"))),
         );
     }
     empty.then(|| {
-        Ruling::fail(&name, Grade::Reported, format!("{name} has an empty password"))
+        Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} has an empty password"))
             .fix(Remedy::statement(password(sql, account)))
     })
 }
@@ -68,11 +69,7 @@ fn password(sql: &SqlFacts, account: &Account<'_>) -> String {
     if sql.can(Capability::UnixSocketBuiltIn) && account.user == "root" && account.host == "localhost" {
         return format!("ALTER USER {name} IDENTIFIED VIA unix_socket");
     }
-    if sql.can(Capability::AlterUser) {
-        format!("ALTER USER {name} IDENTIFIED BY 'a password'")
-    } else {
-        format!("SET PASSWORD FOR {name} = PASSWORD('a password')")
-    }
+    set_password(&sql.identity.version, &name, "a password")
 }
 
 #[cfg(test)]

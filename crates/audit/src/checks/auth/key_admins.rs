@@ -7,10 +7,10 @@ use server::Capability;
 
 use super::{Key, account_evidence, administrators, all_accounts, from_here_only, key_of, logins, spread};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::{Account, SqlFacts};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-key-admins",
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
         "The means to switch encryption off, to accounts besides the administrators",
     ),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -45,7 +45,7 @@ const DYNAMIC: &[&str] = &[
 
 type Powers<'a> = BTreeMap<Key, BTreeSet<&'a str>>;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (sql, everybody) = all_accounts(cx)?;
     let (_, accounts) = logins(cx)?;
     let admins = administrators(sql, &everybody);
@@ -64,7 +64,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let description = format!("only administrators have such privileges ({expected} of {} accounts)", accounts.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, &description).evidence(sql.evidence("accounts", description)),
+        Ruling::pass("server", EvidenceGrade::Reported, &description).evidence(sql.evidence("accounts", description)),
     );
     Ok(verdict)
 }
@@ -82,7 +82,7 @@ fn powers<'a>(sql: &SqlFacts, accounts: &[Account<'_>], current: &Powers<'a>) ->
     powers
 }
 
-fn privileges_of<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a>> {
+fn privileges_of<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Observed<Powers<'a>> {
     let mut powers = Powers::new();
     for account in accounts.iter().filter(|account| account.file) {
         powers.entry(key_of(account.user, account.host)).or_default().insert("FILE");
@@ -107,7 +107,7 @@ fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, 
     } else {
         (" through a role", format!("REVOKE {list} ON *.* from the role, or the role from {name}").into())
     };
-    Ruling::fail(&name, Grade::Reported, format!("{name}, from {from}, has {list}{how}"))
+    Ruling::fail(&name, EvidenceGrade::Reported, format!("{name}, from {from}, has {list}{how}"))
         .evidence(account_evidence(sql, account))
         .evidence(sql.evidence("dynamic_grants", format!("{name}: {list}")))
         .fix(fix)

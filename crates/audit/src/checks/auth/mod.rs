@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::check::Context;
 use crate::facts::sql::{Account, SqlFacts};
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Observed, Unavailable};
 use crate::finding::Evidence;
 
 checks! {
@@ -32,12 +32,12 @@ const PASSWORD_PLUGINS: &[&str] = &[
 /// All accounts and roles of the server.
 ///
 /// # Errors
-/// [`Unseen`] if the server refused, or returned no account, which cannot be.
-fn all_accounts<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>)> {
+/// [`Unavailable`] if the server refused, or returned no account, which cannot be.
+fn all_accounts<'a>(cx: &'a Context<'_>) -> Observed<(&'a SqlFacts, Vec<Account<'a>>)> {
     let sql = cx.facts.sql()?;
     let accounts = sql.accounts()?;
     if accounts.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "accounts".to_owned(),
             why: "the server listed none".to_owned(),
             remedy: sql.grant("SELECT ON mysql.*"),
@@ -50,7 +50,7 @@ fn all_accounts<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>
 ///
 /// # Errors
 /// Those of [`all_accounts`].
-pub(super) fn logins<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>)> {
+pub(super) fn logins<'a>(cx: &'a Context<'_>) -> Observed<(&'a SqlFacts, Vec<Account<'a>>)> {
     let (sql, accounts) = all_accounts(cx)?;
     let usable = |account: &Account<'_>| {
         !account.role && !account.locked && !account.internal() && !has_plugin(account, &["mysql_no_login"])

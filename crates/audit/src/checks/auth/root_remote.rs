@@ -4,10 +4,10 @@ use findings::{Remedy, Severity};
 
 use super::{account_evidence, administrators, all_accounts, from_here_only, key_of, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::Account;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-root-remote",
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 5.x", "PCI DSS 4.0.1 7.2"],
     exposes: Exposes::Help(Attacker::Operator, "The whole server, from another host, to whoever learns one password"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (sql, everybody) = all_accounts(cx)?;
     let (_, accounts) = logins(cx)?;
     let admins = administrators(sql, &everybody);
@@ -42,7 +42,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let power = if account.administrator { "by its own grants" } else { "through a role" };
         let ruling = Ruling::fail(
             &name,
-            Grade::Reported,
+            EvidenceGrade::Reported,
             format!("{name} is an administrator {power} and not bound to this host"),
         )
         .evidence(account_evidence(sql, account))
@@ -54,7 +54,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         });
     }
     let text = format!("{local} administrators, each bound to this host");
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &text).evidence(sql.evidence("accounts", text)));
+    verdict
+        .pass_if_clean(Ruling::pass("server", EvidenceGrade::Reported, &text).evidence(sql.evidence("accounts", text)));
     Ok(verdict)
 }
 

@@ -6,11 +6,11 @@ use server::switch::is_on;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::HostFacts;
 use crate::facts::sql::{QueryOutcome, SqlFacts};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-skip-grant-tables",
@@ -26,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 4.x"],
     exposes: Exposes::Help(Attacker::Operator, "Everything, without a password"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql.as_ref();
     let host = cx.facts.host.as_ref();
     let mut verdict = Verdict::new();
@@ -50,9 +50,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn running_without(sql: &SqlFacts) -> Option<Ruling> {
     let fix = "remove skip-grant-tables and restart; until then, FLUSH PRIVILEGES loads the grants again";
     let fail = |evidence: Evidence| {
-        Ruling::fail("running server", Grade::Reported, "everybody may do everything: the grant tables are skipped")
-            .evidence(evidence)
-            .fix(fix)
+        Ruling::fail(
+            "running server",
+            EvidenceGrade::Reported,
+            "everybody may do everything: the grant tables are skipped",
+        )
+        .evidence(evidence)
+        .fix(fix)
     };
     if let Some(QueryOutcome::Failed { code: error_code::OPTION_PREVENTS_STATEMENT, message }) =
         sql.answers.get("grants").map(|a| &a.outcome)
@@ -83,28 +87,28 @@ fn asked_for(host: &HostFacts, sql: Option<&SqlFacts>) -> Option<Ruling> {
         let seen =
             Evidence::Host { source: format!("/proc/{}/cmdline", process.pid), observation: argument.text.to_owned() };
         let message = format!("the server was started with {}{loaded}", argument.text);
-        return Some(Ruling::fail("command line", Grade::Declared, message).evidence(seen));
+        return Some(Ruling::fail("command line", EvidenceGrade::Declared, message).evidence(seen));
     }
     let entry = option(host, SERVER_GROUPS, "skip_grant_tables").filter(|found| found.is_on())?;
     let message = format!("with {} the next start skips the grant tables", entry.entry.file);
     Some(
-        Ruling::fail(&entry.entry.file, Grade::Declared, message)
+        Ruling::fail(&entry.entry.file, EvidenceGrade::Declared, message)
             .evidence(entry.evidence())
             .fix(format!("remove line {} of {}, then restart", entry.entry.line, entry.entry.file)),
     )
 }
 
 /// A server that answers SHOW GRANTS has loaded its grant tables.
-fn enforced(sql: &SqlFacts) -> Seen<Ruling> {
+fn enforced(sql: &SqlFacts) -> Observed<Ruling> {
     let grants = sql.rows("grants")?;
     if grants.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "the audit account's grants".to_owned(),
             why: "the server listed none".to_owned(),
             remedy: "run on the server's host, where its command line can be read".to_owned(),
         });
     }
-    Ok(Ruling::pass("server", Grade::Reported, "the server has its grant tables loaded")
+    Ok(Ruling::pass("server", EvidenceGrade::Reported, "the server has its grant tables loaded")
         .evidence(sql.evidence("grants", format!("{} lines for {}", grants.len(), sql.session.account))))
 }
 

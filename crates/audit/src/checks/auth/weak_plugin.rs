@@ -5,10 +5,10 @@ use server::Capability;
 
 use super::{account_evidence, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Account, SqlFacts};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-weak-plugin",
@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 8.3.2", "CIS MySQL 7.1", "NIST SP 800-53r5 IA-5"],
     exposes: Exposes::Help(Attacker::Operator, "Passwords, to whoever gets their hashes"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -43,7 +43,7 @@ fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Seve
     None
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (sql, accounts) = logins(cx)?;
     let mut verdict = Verdict::new();
     for account in &accounts {
@@ -54,15 +54,19 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             continue;
         }
         verdict.push(
-            Ruling::fail(&name, Grade::Reported, format!("{name} authenticates with {what}"))
+            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} authenticates with {what}"))
                 .severity(severity)
                 .evidence(account_evidence(sql, account))
                 .fix(fix(sql, &name)),
         );
     }
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, format!("none of {} accounts uses a weak plug-in", accounts.len()))
-            .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
+        Ruling::pass(
+            "server",
+            EvidenceGrade::Reported,
+            format!("none of {} accounts uses a weak plug-in", accounts.len()),
+        )
+        .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
     Ok(verdict)
 }
@@ -74,8 +78,8 @@ fn undecided(account: &Account<'_>) -> bool {
     account.unusable_password.is_none() && super::plugins(account).count() > 1
 }
 
-fn unseen(name: &str) -> Unseen {
-    Unseen {
+fn unseen(name: &str) -> Unavailable {
+    Unavailable {
         what: format!("whether {name} has a usable password besides its other authentication methods"),
         why: "the facts do not tell whether its stored hash can match".to_owned(),
         remedy: format!("see SHOW CREATE USER {name}: a hash of 'invalid' matches no password"),

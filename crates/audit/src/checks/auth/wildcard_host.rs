@@ -4,10 +4,10 @@ use findings::{Remedy, Severity};
 
 use super::{account_evidence, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::Account;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-wildcard-host",
@@ -21,11 +21,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 7.x"],
     exposes: Exposes::Help(Attacker::Operator, "A login from any host, to whoever learns a password"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (sql, accounts) = logins(cx)?;
     let anywhere =
         |account: &&Account<'_>| ["%", "", "%.%", "%.%.%.%", "%:%", "0.0.0.0/0.0.0.0"].contains(&account.host);
@@ -33,14 +33,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for account in accounts.iter().filter(anywhere) {
         let name = account.quoted();
         verdict.push(
-            Ruling::fail(&name, Grade::Reported, format!("{name} may log in from any host"))
+            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} may log in from any host"))
                 .evidence(account_evidence(sql, account))
                 .fix(Remedy::statement(format!("RENAME USER {name} TO {}", account.quoted_at("NETWORK.%")))),
         );
     }
     let message = format!("none of {} accounts accepts every host", accounts.len());
-    verdict
-        .pass_if_clean(Ruling::pass("server", Grade::Reported, &message).evidence(sql.evidence("accounts", message)));
+    verdict.pass_if_clean(
+        Ruling::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("accounts", message)),
+    );
     Ok(verdict)
 }
 

@@ -6,7 +6,7 @@ use crate::check::{Context, Verdict};
 use crate::facts::backup::{BackupReceipt, RecordedRestore};
 use crate::facts::files::{Content, FileFact, FileFacts};
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Observed, Unavailable};
 use crate::finding::Evidence;
 
 /// A receipt and its file.
@@ -43,7 +43,7 @@ impl<'a> HostBackups<'a> {
 pub(super) fn for_each_host<'a>(
     cx: &'a Context<'_>,
     mut judge: impl FnMut(&HostBackups<'a>, &mut Verdict),
-) -> Seen<Verdict> {
+) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
     for host in hosts(files) {
@@ -52,7 +52,7 @@ pub(super) fn for_each_host<'a>(
     for (file, why) in unreadable_receipts(files) {
         verdict.unseen(
             &file.name,
-            Unseen {
+            Unavailable {
                 what: format!("the backup of the receipt {}", file.path),
                 why: why.to_owned(),
                 remedy: "run `sealant backup check all`, which names the damaged receipts".to_owned(),

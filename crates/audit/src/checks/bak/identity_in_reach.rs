@@ -6,12 +6,12 @@ use super::history::receipts;
 use super::unseen_root;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::backup::BackupReceipt;
 use crate::facts::files::{Content, FileFact, FileFacts};
 use crate::facts::host::Role;
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-identity-in-reach",
@@ -28,11 +28,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2", "NIST SP 800-57pt1r5"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Backups beside the identity that decrypts them"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let encrypted = age_files(files) + receipts(files).count();
     let mut verdict = Verdict::new();
@@ -56,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         source: root.path.clone(),
         observation: "searched for age identities, none found that opens a backup".to_owned(),
     });
-    verdict.pass_if_clean(searched.fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence));
+    verdict.pass_if_clean(searched.fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -93,7 +93,7 @@ fn fail(file: &FileFact, recipients: &[String], opens: Option<&BackupReceipt>) -
         meaning: format!("age identity of the recipient {}", recipients.join(", ")),
     };
     let shred = Remedy::command(format!("shred -u {}", word(&file.path)));
-    Ruling::fail(&file.path, Grade::Bytes, text).evidence(evidence).fix(
+    Ruling::fail(&file.path, EvidenceGrade::Bytes, text).evidence(evidence).fix(
         Remedy::advice("copy the identity to the machine that restores, and check there that it opens a backup")
             .then(shred),
     )

@@ -6,10 +6,10 @@ use innodb::tablespace::TablespaceKind;
 use crate::access;
 use crate::artefact::Artefact;
 use crate::check::{Context, Ruling};
-use crate::facts::Unseen;
+use crate::facts::Unavailable;
 use crate::facts::files::{Content, FileFacts, Root};
 use crate::facts::host::Role;
-use crate::finding::{Evidence, Grade};
+use crate::finding::{Evidence, EvidenceGrade};
 
 checks! {
     CHECKS:
@@ -52,9 +52,9 @@ fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, message: &str, fix: impl Int
         Some(layer) => {
             let message =
                 format!("{} {message}, covered by the disk only ({layer}); see PCI DSS 3.5.1.2", artefact.name);
-            Ruling::pass(&artefact.name, Grade::Bytes, message).severity(Severity::Info)
+            Ruling::pass(&artefact.name, EvidenceGrade::Bytes, message).severity(Severity::Info)
         }
-        None => Ruling::fail(&artefact.name, Grade::Bytes, format!("{} {message}", artefact.name)).fix(fix),
+        None => Ruling::fail(&artefact.name, EvidenceGrade::Bytes, format!("{} {message}", artefact.name)).fix(fix),
     };
     quote(cx, artefact).into_iter().fold(ruling, Ruling::evidence)
 }
@@ -84,8 +84,8 @@ pub(super) fn looked_at(files: &FileFacts) -> Vec<&str> {
 }
 
 /// A directory that could not be read.
-pub(super) fn unseen_root(root: &Root) -> Unseen {
-    Unseen {
+pub(super) fn unseen_root(root: &Root) -> Unavailable {
+    Unavailable {
         what: format!("{} {}", root.role.as_str(), root.path),
         why: root.error.clone().unwrap_or_else(|| "it was not walked".to_owned()),
         remedy: access::reading(&root.path),

@@ -4,9 +4,9 @@ use findings::{Remedy, Severity};
 
 use super::history::{HostBackups, Recorded, for_each_host, receipt_evidence, restores};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-never-restored",
@@ -23,11 +23,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CP-9(1)", "NIST SP 800-53r5 CP-4", "GDPR 32(1)(d)"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     if restores(files).next().is_some() {
         return for_each_host(cx, |host, verdict| {
@@ -49,21 +49,23 @@ fn judge_host(cx: &Context<'_>, host: &HostBackups<'_>, proven: Option<Recorded<
         || Remedy::command(CHECK.fix).and(Remedy::advice("enable sealant-restore-test.timer, or another schedule"));
     let Some((file, restore)) = proven else {
         let text = format!("no recorded restore proves a backup of {}", host.host);
-        return Ruling::fail(host.artefact(), Grade::Reported, text).evidence(receipt_evidence(host.newest)).fix(fix());
+        return Ruling::fail(host.artefact(), EvidenceGrade::Reported, text)
+            .evidence(receipt_evidence(host.newest))
+            .fix(fix());
     };
     let days = cx.now.duration_since(restore.ended).as_hours() / 24;
     let text = format!("the newest restore that proves a backup of {} is {days} days old", host.host);
     let ruling = if days > most {
-        Ruling::fail(host.artefact(), Grade::Reported, format!("{text}; the policy allows {most}")).fix(fix())
+        Ruling::fail(host.artefact(), EvidenceGrade::Reported, format!("{text}; the policy allows {most}")).fix(fix())
     } else {
-        Ruling::pass(host.artefact(), Grade::Reported, text)
+        Ruling::pass(host.artefact(), EvidenceGrade::Reported, text)
     };
     let observation = format!("restore of the backup with receipt {}, ended {:.0}", restore.receipt, restore.ended);
     ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
 }
 
-fn no_record(host: &HostBackups<'_>) -> Unseen {
-    Unseen {
+fn no_record(host: &HostBackups<'_>) -> Unavailable {
+    Unavailable {
         what: format!("whether a backup of {} was ever restored", host.host),
         why: "no record of a restore is in the given directories".to_owned(),
         remedy: format!("{}, and name the directory of that file with --backup DIR", CHECK.fix),

@@ -8,10 +8,10 @@ use innodb::tablespace::TablespaceKind;
 use super::{Part, clear, part_of, quote};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::host::Role;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-redo-in-clear",
@@ -26,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Logs inside backups of encrypted tables"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     cx.facts.files()?;
     let members: Vec<&Artefact<'_>> =
         cx.artefacts.of_kind(Kind::Backup).filter(|a| a.file.is_some_and(|f| f.role == Role::Backup)).collect();
@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let message =
         format!("{} encrypted tables, and none of the {} logs beside them is clear", tables.len(), companions.len());
-    let pass = Ruling::pass("server", Grade::Bytes, message);
+    let pass = Ruling::pass("server", EvidenceGrade::Bytes, message);
     let evidence = companions.iter().take(5).flat_map(|artefact| quote(cx, artefact));
     verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
     Ok(verdict)

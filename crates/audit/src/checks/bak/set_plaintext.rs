@@ -7,11 +7,11 @@ use crate::access;
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFacts};
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-set-plaintext",
@@ -27,11 +27,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "HIPAA 164.312(a)(2)(iv)", "GDPR 32(1)(a)", "NIST SP 800-53r5 CP-9(8)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Dumps and backups"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
     let mut encrypted = Vec::new();
@@ -72,7 +72,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let pass = Ruling::pass(
         "server",
-        Grade::Bytes,
+        EvidenceGrade::Bytes,
         format!("{} files of backups, none of them readable without a key", encrypted.len()),
     );
     let evidence = encrypted.iter().take(5).flat_map(|artefact| quote(cx, artefact));
@@ -91,18 +91,18 @@ fn fix(path: Option<&str>) -> Remedy {
     )
 }
 
-fn unread(name: &str) -> Unseen {
-    Unseen {
+fn unread(name: &str) -> Unavailable {
+    Unavailable {
         what: format!("whether {name} can be read without a key"),
         why: "its bytes could not be read, or its format is not known".to_owned(),
         remedy: access::reading("the file"),
     }
 }
 
-fn none_found(files: &FileFacts) -> Seen<Verdict> {
+fn none_found(files: &FileFacts) -> Observed<Verdict> {
     let looked = looked_at(files);
     if looked.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "backups and dumps".to_owned(),
             why: "no directory could be read".to_owned(),
             remedy: "name the directories with --backup DIR, as a user who can read them".to_owned(),
@@ -126,7 +126,7 @@ mod tests {
         let in_data = FactsBuilder::nothing().file("dump.sql.gz", backup(&["gzip", "sql"], Some(true))).judge(&CHECK);
         assert_eq!(
             (in_data[0].status, in_data[0].artefact.as_str(), in_data[0].grade),
-            (Fail, "dump.sql.gz", Some(Grade::Bytes))
+            (Fail, "dump.sql.gz", Some(EvidenceGrade::Bytes))
         );
         let given = in_set(FactsBuilder::nothing(), "full.xbstream", backup(&["xbstream", "innodb"], Some(true)));
         assert_eq!(given.statuses(&CHECK), [Fail]);

@@ -4,9 +4,9 @@ use findings::{Remedy, Severity};
 
 use super::history::{HostBackups, for_each_host, receipt_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-too-old",
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CP-9", "GDPR 32(1)(c)"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for_each_host(cx, |host, verdict| verdict.push(judge_host(cx, host)))
 }
 
@@ -35,16 +35,16 @@ fn judge_host(cx: &Context<'_>, host: &HostBackups<'_>) -> Ruling {
     let fix = || Remedy::command(CHECK.fix).and(Remedy::advice("enable sealant-backup.timer, or another schedule"));
     let Some(good) = host.newest_good() else {
         let text = format!("none of the {} backups of {} is good", host.all.len(), host.host);
-        return Ruling::fail(host.artefact(), Grade::Reported, text)
+        return Ruling::fail(host.artefact(), EvidenceGrade::Reported, text)
             .evidence(receipt_evidence(host.newest))
             .fix(Remedy::advice("repair the damaged pages, and give the keys that are missing").then(fix()));
     };
     let hours = cx.now.duration_since(good.1.ended).as_hours();
     let text = format!("the newest good backup of {} is {hours} hours old", host.host);
     let ruling = if hours >= most {
-        Ruling::fail(host.artefact(), Grade::Reported, format!("{text}; the policy allows {most}")).fix(fix())
+        Ruling::fail(host.artefact(), EvidenceGrade::Reported, format!("{text}; the policy allows {most}")).fix(fix())
     } else {
-        Ruling::pass(host.artefact(), Grade::Reported, text)
+        Ruling::pass(host.artefact(), EvidenceGrade::Reported, text)
     };
     ruling.evidence(receipt_evidence(good))
 }

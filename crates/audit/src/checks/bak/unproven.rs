@@ -4,10 +4,10 @@ use findings::{Remedy, Severity};
 
 use super::history::{HostBackups, for_each_host, receipt_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::backup::BackupReceipt;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "bak-unproven",
@@ -23,11 +23,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CP-9(1)", "GDPR 32(1)(d)"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for_each_host(cx, |host, verdict| verdict.push(judge_host(host)))
 }
 
@@ -36,10 +36,10 @@ fn judge_host(host: &HostBackups<'_>) -> Ruling {
     let flaws = flaws(receipt);
     let ruling = if flaws.is_empty() {
         let text = format!("every page and recipient of backup {} of {} was proven", receipt.number, host.host);
-        Ruling::pass(host.artefact(), Grade::Reported, text)
+        Ruling::pass(host.artefact(), EvidenceGrade::Reported, text)
     } else {
         let text = format!("backup {} of {} has {}", receipt.number, host.host, flaws.join(", "));
-        Ruling::fail(host.artefact(), Grade::Reported, text).fix(remedy(receipt))
+        Ruling::fail(host.artefact(), EvidenceGrade::Reported, text).fix(remedy(receipt))
     };
     ruling.evidence(receipt_evidence(host.newest))
 }

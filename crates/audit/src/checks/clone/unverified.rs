@@ -5,9 +5,9 @@ use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "clone-unverified",
@@ -21,11 +21,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Impostor, "All data, to whoever poses as a clone's donor or recipient"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::Clone) {
         return Ok(Verdict::not_applicable(format!("{} has no clone plug-in", sql.identity.version)));
@@ -41,11 +41,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let ruling = if sql.variable("clone_ssl_ca")?.is_empty() {
         let fix = advice::set_variable(sql, "clone_ssl_ca", &advice::path_of_ca(sql))
             .note("a clone started by a statement also needs REQUIRE SSL");
-        Ruling::fail("clone", Grade::Declared, "a clone would accept any donor's certificate").fix(fix)
+        Ruling::fail("clone", EvidenceGrade::Declared, "a clone would accept any donor's certificate").fix(fix)
     } else {
         Ruling::pass(
             "clone",
-            Grade::Declared,
+            EvidenceGrade::Declared,
             "a clone over TLS verifies the donor's authority; require TLS with REQUIRE SSL",
         )
     };

@@ -5,12 +5,12 @@ use findings::Severity;
 use super::watched;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::setting::{SERVER_GROUPS, Set, on_command_line, option, same_value};
+use crate::checks::setting::{OptionSetting, SERVER_GROUPS, on_command_line, option, same_value};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-config-conflict",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CM-6"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let host = cx.facts.host()?;
     sql.rows("variables")?;
@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(unreadable(host));
     }
     if compared == 0 && host.options.is_empty() && host.process.is_none() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "the server's option files".to_owned(),
             why: "none was read".to_owned(),
             remedy: access::reading("the option files"),
@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let message = format!("{compared} settings of the option files match the running server");
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Declared, &*message).evidence(sql.evidence("variables", &*message)),
+        Ruling::pass("server", EvidenceGrade::Declared, &*message).evidence(sql.evidence("variables", &*message)),
     );
     Ok(verdict)
 }
@@ -81,11 +81,11 @@ fn agrees(sql: &SqlFacts, written: &str, running: &str) -> bool {
     same_value(written, running) || absolute(written) == absolute(running)
 }
 
-fn conflict(sql: &SqlFacts, name: &str, set: &Set<'_>, running: &str) -> Ruling {
+fn conflict(sql: &SqlFacts, name: &str, set: &OptionSetting<'_>, running: &str) -> Ruling {
     let written = set.value();
     Ruling::fail(
         name,
-        Grade::Declared,
+        EvidenceGrade::Declared,
         format!("{} says {name} = {written}, the server runs with {running:?}", set.entry.file),
     )
     .evidence(set.evidence())
@@ -93,9 +93,9 @@ fn conflict(sql: &SqlFacts, name: &str, set: &Set<'_>, running: &str) -> Ruling 
     .fix(format!("correct line {} of {}, or set the variable to {written}", set.entry.line, set.entry.file))
 }
 
-fn unreadable(host: &HostFacts) -> Unseen {
+fn unreadable(host: &HostFacts) -> Unavailable {
     let files: Vec<&str> = host.unreadable_options.iter().map(|(file, _)| file.as_str()).collect();
-    Unseen {
+    Unavailable {
         what: "option files".to_owned(),
         why: format!("{} could not be read", files.join(", ")),
         remedy: access::reading(&files.join(", ")),

@@ -5,9 +5,9 @@ use findings::Severity;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::judging;
 use crate::diff::{Change, Drift};
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade, Status};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade, Status};
 use crate::outcome::Outcome;
 
 pub const CHECK: Check = Check {
@@ -23,11 +23,11 @@ pub const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CM-3", "PCI DSS 4.0.1 12.3.3"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some((baseline, judged)) = cx.baseline else {
         return Ok(Verdict::not_applicable("no baseline was given"));
     };
@@ -46,19 +46,19 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         format!("{} failures as before, {} fixed, since {}", drift.unchanged, drift.fixed.len(), baseline.collected_at);
     if verdict.is_empty() {
         let fixed = drift.fixed.iter().map(|change| evidence(change, baseline));
-        verdict.push(fixed.fold(Ruling::pass("server", Grade::Reported, text), Ruling::evidence));
+        verdict.push(fixed.fold(Ruling::pass("server", EvidenceGrade::Reported, text), Ruling::evidence));
     }
     Ok(verdict)
 }
 
 /// A baseline of another server would report everything as drift.
-fn same_server(baseline: &Facts, today: &Facts) -> Seen<()> {
+fn same_server(baseline: &Facts, today: &Facts) -> Observed<()> {
     let uuid = |facts: &Facts| {
         let sql = facts.sql.as_ref().and_then(|sql| sql.identity.server_uuid.clone());
         sql.or_else(|| facts.files.as_ref().and_then(|files| files.server_uuid.clone()))
     };
     match (uuid(baseline), uuid(today)) {
-        (Some(then), Some(now)) if then != now => Err(Unseen {
+        (Some(then), Some(now)) if then != now => Err(Unavailable {
             what: "the baseline of this server".to_owned(),
             why: format!("the one given is of {} (server uuid {then})", baseline.target),
             remedy: "give facts that were saved from this server".to_owned(),
@@ -69,7 +69,7 @@ fn same_server(baseline: &Facts, today: &Facts) -> Seen<()> {
 
 fn changed(word: &str, change: &Change, baseline: &Facts) -> Ruling {
     let message = format!("{word}: {} of {}: {}", change.id, change.artefact, change.message);
-    Ruling::fail(format!("{} {}", change.id, change.artefact), Grade::Reported, message)
+    Ruling::fail(format!("{} {}", change.id, change.artefact), EvidenceGrade::Reported, message)
         .evidence(evidence(change, baseline))
 }
 

@@ -6,9 +6,9 @@ use findings::Severity;
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Finding, Grade, Status};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade, Finding, Status};
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-incomplete",
@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CA-7"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -42,9 +42,9 @@ struct Missing<'a> {
 const MAX_REASONS: usize = 20;
 const MAX_NAMES: usize = 4;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if cx.findings.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "the findings of the other checks".to_owned(),
             why: "no other check was run".to_owned(),
             remedy: "run the audit without restricting it to ev-incomplete".to_owned(),
@@ -61,7 +61,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(missing.ruling(thing));
     }
     let text = format!("all {} results of the other checks rest on evidence", cx.findings.len());
-    verdict.pass_if_clean(Ruling::pass("audit", Grade::Reported, text));
+    verdict.pass_if_clean(Ruling::pass("audit", EvidenceGrade::Reported, text));
     Ok(verdict)
 }
 
@@ -106,7 +106,7 @@ impl<'a> Missing<'a> {
         );
         let checks = self.checks.iter().copied().collect::<Vec<_>>().join(", ");
         let seen = |observation: String| Evidence::Host { source: "audit".to_owned(), observation };
-        let ruling = Ruling::fail(thing, Grade::Reported, message)
+        let ruling = Ruling::fail(thing, EvidenceGrade::Reported, message)
             .evidence(seen(format!("checks that need it: {checks}")))
             .fix(self.fix(thing));
         self.whys.iter().take(MAX_REASONS).fold(ruling, |ruling, why| ruling.evidence(seen((*why).to_owned())))

@@ -1,17 +1,17 @@
 //! `ev-mismatch`.
 
 use findings::Severity;
-use server::dialect::encryption::variable;
 use server::dialect::encryption::{Encrypts, switches};
+use server::dialect::variable;
 use server::switch::is_on;
 
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 mod transport;
 
@@ -30,11 +30,11 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 CA-7"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let mut verdict = Verdict::new();
     let mut compared = 0_usize;
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if compared == 0 {
         return Err(nothing_to_compare(cx));
     }
-    let grade = if compared == pairs { Grade::Wire } else { Grade::Bytes };
+    let grade = if compared == pairs { EvidenceGrade::Wire } else { EvidenceGrade::Bytes };
     let agreeing = cx.artefacts.iter().filter(|a| a.reported.is_some() && a.bytes.is_some());
     let mut evidence: Vec<Evidence> = agreeing.take(2).flat_map(|a| a.evidence(cx.facts)).collect();
     if pairs > 0 {
@@ -68,7 +68,7 @@ fn contradicted(cx: &Context<'_>, artefact: &Artefact<'_>) -> Ruling {
     };
     let ruling = Ruling::fail(
         &artefact.name,
-        Grade::Bytes,
+        EvidenceGrade::Bytes,
         format!("the server calls {} encrypted, and it {bytes}", artefact.name),
     );
     artefact.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence)
@@ -102,7 +102,7 @@ fn compare_switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> 
                 seen().count(),
                 first.name
             );
-            let ruling = Ruling::fail(name, Grade::Bytes, message).evidence(sql.variable_evidence(name));
+            let ruling = Ruling::fail(name, EvidenceGrade::Bytes, message).evidence(sql.variable_evidence(name));
             verdict.push(first.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence));
         }
     }
@@ -119,7 +119,7 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> u
     if let Some(clear) = known.iter().find(|file| file.looks_random == Some(false)) {
         let message = format!("encrypt_tmp_files is ON, and {} (once {}) is clear", clear.path, clear.name);
         verdict.push(
-            Ruling::fail(variable::TEMPORARY_FILES, Grade::Bytes, message)
+            Ruling::fail(variable::TEMPORARY_FILES, EvidenceGrade::Bytes, message)
                 .evidence(sql.variable_evidence(variable::TEMPORARY_FILES))
                 .evidence(Evidence::Bytes {
                     path: clear.path.clone(),
@@ -132,12 +132,12 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> u
     usize::from(!known.is_empty())
 }
 
-fn nothing_to_compare(cx: &Context<'_>) -> Unseen {
-    let why = |unseen: Result<(), Unseen>| unseen.err().map(|unseen| unseen.why);
+fn nothing_to_compare(cx: &Context<'_>) -> Unavailable {
+    let why = |unseen: Result<(), Unavailable>| unseen.err().map(|unseen| unseen.why);
     let files = why(cx.facts.files().map(|_| ()));
     let wire = why(cx.facts.wire().map(|_| ()));
     let reasons: Vec<String> = [files, wire].into_iter().flatten().collect();
-    Unseen {
+    Unavailable {
         what: "bytes and TLS handshakes to compare with what the server says".to_owned(),
         why: if reasons.is_empty() { "nothing that both cover".to_owned() } else { reasons.join("; ") },
         remedy: access::reading("the data directory, over an address that reaches the server"),

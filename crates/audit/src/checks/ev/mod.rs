@@ -1,6 +1,7 @@
 //! Whether the evidence is reliable: contradictions, gaps, drift, and settings that the next start changes.
 
 use server::dialect::encryption::all_switches;
+use server::dialect::variable;
 
 checks! {
     CHECKS:
@@ -18,15 +19,15 @@ checks! {
 
 /// Other variables than [`all_switches`] that determine encryption at rest, TLS, and what is written in clear text.
 const ALSO_WATCHED: &[(&str, bool)] = &[
-    ("innodb_encryption_threads", true),
+    (variable::INNODB_ENCRYPTION_THREADS, true),
     ("table_encryption_privilege_check", true),
-    ("require_secure_transport", true),
-    ("tls_version", false),
+    (variable::REQUIRE_SECURE_TRANSPORT, true),
+    (variable::TLS_VERSION, false),
     ("tls_ciphersuites", false),
     ("ssl_cipher", false),
-    ("ssl_ca", false),
-    ("ssl_cert", false),
-    ("ssl_key", false),
+    (variable::SSL_CA, false),
+    (variable::SSL_CERT, false),
+    (variable::SSL_KEY, false),
     ("admin_tls_version", false),
     ("group_replication_ssl_mode", false),
     ("group_replication_recovery_use_ssl", false),

@@ -1,6 +1,7 @@
 //! `ev-not-persistent`.
 
 use findings::Severity;
+use server::dialect::variable;
 use server::{Capability, tls::TLS_1_2_AND_1_3};
 
 use super::{protects, watched};
@@ -8,12 +9,12 @@ use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{self, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub const CHECK: Check = Check {
     id: "ev-not-persistent",
@@ -29,7 +30,7 @@ pub const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CM-2"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -47,10 +48,10 @@ enum Origin {
 enum Next {
     Keeps,
     Loses,
-    Unknown(Unseen),
+    Unknown(Unavailable),
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     sql.rows("variables")?;
     let mut verdict = Verdict::new();
@@ -80,7 +81,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let reported = sql.rows("variable_sources").is_ok();
     let evidence = sql.evidence(if reported { "variable_sources" } else { "variables" }, &*message);
     verdict.pass_if_clean(
-        Ruling::pass("server", if reported { Grade::Reported } else { Grade::Declared }, &*message).evidence(evidence),
+        Ruling::pass("server", if reported { EvidenceGrade::Reported } else { EvidenceGrade::Declared }, &*message)
+            .evidence(evidence),
     );
     Ok(verdict)
 }
@@ -90,7 +92,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
 fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
     let known = sql.can(Capability::OnlyTls12And13);
-    known && name == "tls_version" && same_value(value, TLS_1_2_AND_1_3)
+    known && name == variable::TLS_VERSION && same_value(value, TLS_1_2_AND_1_3)
 }
 
 fn origin(sql: &SqlFacts, name: &str) -> Origin {
@@ -118,7 +120,11 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
         _ => {}
     }
     let unread = |why: &str, remedy: String| {
-        Next::Unknown(Unseen { what: format!("the value of {name} at the next start"), why: why.to_owned(), remedy })
+        Next::Unknown(Unavailable {
+            what: format!("the value of {name} at the next start"),
+            why: why.to_owned(),
+            remedy,
+        })
     };
     if sql.can(Capability::PersistVariables) && persisted.is_none() {
         return unread(
@@ -178,7 +184,7 @@ fn written_down(host: &HostFacts, name: &str, value: &str) -> bool {
 fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
     let ruling = Ruling::fail(
         name,
-        Grade::Reported,
+        EvidenceGrade::Reported,
         format!("{name} = {value} was set at run time, and no file sets it at the next start"),
     )
     .evidence(sql.variable_evidence(name))

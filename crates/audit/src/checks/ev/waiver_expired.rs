@@ -3,9 +3,9 @@
 use findings::Severity;
 
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub const CHECK: Check = Check {
     id: "ev-waiver-expired",
@@ -19,11 +19,11 @@ pub const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CA-5"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let waivers = &cx.rules.waivers;
     if waivers.is_empty() {
         return Ok(Verdict::not_applicable("no waiver was given"));
@@ -31,12 +31,16 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
     for (waiver, why) in waivers.bad(cx.now) {
         let name = format!("waiver {} on {} of {}", waiver.check, waiver.artefact, waiver.server);
-        verdict.push(Ruling::fail(&name, Grade::Declared, format!("{name}: {why}")).evidence(Evidence::Host {
+        verdict.push(Ruling::fail(&name, EvidenceGrade::Declared, format!("{name}: {why}")).evidence(Evidence::Host {
             source: "waiver file".to_owned(),
             observation: format!("check {}, approved by {}, expires {}", waiver.check, waiver.approver, waiver.expires),
         }));
     }
-    verdict.pass_if_clean(Ruling::pass("waivers", Grade::Declared, format!("all {} waivers hold", waivers.len())));
+    verdict.pass_if_clean(Ruling::pass(
+        "waivers",
+        EvidenceGrade::Declared,
+        format!("all {} waivers hold", waivers.len()),
+    ));
     Ok(verdict)
 }
 

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 use server::is_any_address;
 use server::switch::is_on;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::host::Process;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-bind-all",
@@ -28,13 +29,13 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 2.14", "CIS MariaDB 2.9", "PCI DSS 4.0.1 1.4"],
     exposes: Exposes::Help(Attacker::Operator, "The server's ports, on every network that the host is in"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 /// A port that the server can listen on: name, variable of its number, variable of its address.
 const PORTS: &[(&str, &str, &str)] = &[
-    ("classic protocol", "port", "bind_address"),
+    ("classic protocol", "port", variable::BIND_ADDRESS),
     ("X Protocol", "mysqlx_port", "mysqlx_bind_address"),
     ("administrative port", "admin_port", "admin_address"),
 ];
@@ -45,7 +46,7 @@ const FIREWALL: &str = "let a firewall admit only the other members of the group
     an address, and group_replication_ip_allowlist closes connections only after accepting them; with \
     group_replication_communication_stack = MYSQL there is no such port";
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql.as_ref();
     let process = cx.facts.host.as_ref().and_then(|host| host.process.as_ref());
     let seen = process.filter(|process| !process.listeners.is_empty());
@@ -66,8 +67,9 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
     }
     for ((name, variable), listeners) in open {
         let listeners = listeners.join(", ");
-        let ruling = Ruling::fail(&name, Grade::Wire, format!("{name} is open on every interface ({listeners})"))
-            .evidence(Evidence::Host { source: source(), observation: listeners });
+        let ruling =
+            Ruling::fail(&name, EvidenceGrade::Wire, format!("{name} is open on every interface ({listeners})"))
+                .evidence(Evidence::Host { source: source(), observation: listeners });
         verdict.push(match (sql, variable) {
             (Some(sql), Some(GROUPS_ADDRESS)) => ruling.evidence(sql.variable_evidence(GROUPS_ADDRESS)).fix(FIREWALL),
             (Some(sql), Some(variable)) => ruling.evidence(sql.variable_evidence(variable)).fix(fix(sql, variable)),
@@ -76,7 +78,7 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
     }
     let message = process.listeners.join(", ");
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Wire, format!("every listener is bound to an address: {message}"))
+        Ruling::pass("server", EvidenceGrade::Wire, format!("every listener is bound to an address: {message}"))
             .evidence(Evidence::Host { source: source(), observation: message }),
     );
     verdict
@@ -96,7 +98,7 @@ fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static s
     match PORTS.iter().find(|(_, variable, _)| is(variable)) {
         Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
         // MariaDB's and Percona's extra port, at the same addresses as the main port.
-        None if is("extra_port") => (format!("extra port (port {port})"), Some("bind_address")),
+        None if is("extra_port") => (format!("extra port (port {port})"), Some(variable::BIND_ADDRESS)),
         None if groups_port(sql) == Some(port) => (format!("group communication (port {port})"), Some(GROUPS_ADDRESS)),
         None => (format!("port {port}"), None),
     }
@@ -106,13 +108,14 @@ fn groups_port(sql: Option<&SqlFacts>) -> Option<&str> {
     Some(sql?.variable_or_none(GROUPS_ADDRESS)?.rsplit_once(':')?.1)
 }
 
-fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
-    if sql.variable_or_none("skip_networking").is_some_and(is_on) {
-        let pass = Ruling::pass("server", Grade::Declared, "the server listens on no port: skip_networking is on");
-        return Ok(Verdict::one(pass.evidence(sql.variable_evidence("skip_networking"))));
+fn by_variables(sql: &SqlFacts) -> Observed<Verdict> {
+    if sql.variable_or_none(variable::SKIP_NETWORKING).is_some_and(is_on) {
+        let pass =
+            Ruling::pass("server", EvidenceGrade::Declared, "the server listens on no port: skip_networking is on");
+        return Ok(Verdict::one(pass.evidence(sql.variable_evidence(variable::SKIP_NETWORKING))));
     }
     // Old servers lack the X Protocol and the administrative port, but every server has this one.
-    sql.variable("bind_address")?;
+    sql.variable(variable::BIND_ADDRESS)?;
     let mut verdict = Verdict::new();
     let mut bound = Vec::new();
     for (name, _, variable) in PORTS {
@@ -130,7 +133,7 @@ fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
             verdict.push(
                 Ruling::fail(
                     *name,
-                    Grade::Declared,
+                    EvidenceGrade::Declared,
                     format!("{name} is open on every interface: {variable} = '{value}'"),
                 )
                 .evidence(sql.variable_evidence(variable))
@@ -142,7 +145,7 @@ fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
     }
     let message = bound.join(", ");
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Declared, format!("every port is bound to an address: {message}"))
+        Ruling::pass("server", EvidenceGrade::Declared, format!("every port is bound to an address: {message}"))
             .evidence(sql.evidence("variables", message)),
     );
     Ok(verdict)
@@ -197,7 +200,7 @@ mod tests {
         let found = listening(made, &["127.0.0.1:3306", "[::]:33060"]).judge(&CHECK);
         assert_eq!(
             (found.len(), found[0].artefact.as_str(), found[0].grade),
-            (1, "X Protocol (port 33060)", Some(Grade::Wire))
+            (1, "X Protocol (port 33060)", Some(EvidenceGrade::Wire))
         );
         let made = mysql().variable("bind_address", "*");
         assert_eq!(listening(made, &["10.0.0.5:3306"]).statuses(&CHECK), [Pass]);

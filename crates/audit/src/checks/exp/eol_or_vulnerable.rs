@@ -6,10 +6,10 @@ use jiff::tz::TimeZone;
 use server::Flavor;
 
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-eol-or-vulnerable",
@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 6.3.3"],
     exposes: Exposes::Help(Attacker::Operator, "Whatever known vulnerabilities of an unsupported release expose"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -80,7 +80,7 @@ const MARIADB: &[Line] = &[
     (12, 1, (2026, 2, 13)),
 ];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let version = &sql.identity.version;
     let evidence = Evidence::Query {
@@ -88,7 +88,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         answer: format!("{}, {}", version.text, sql.identity.version_comment),
     };
     let Some(end) = end_of_life(sql) else {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: format!("end of life of {version}"),
             why: "this release of sealant does not know that line".to_owned(),
             remedy: "compare with the maker's support policy, and record the answer in a waiver".to_owned(),
@@ -98,11 +98,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let today = cx.now.to_zoned(TimeZone::UTC).date();
     let left = today.until(end).map_or(0, |span| span.get_days());
     Ok(Verdict::one(if end < today {
-        Ruling::fail("server", Grade::Reported, format!("{line} had its last fixes on {end}"))
+        Ruling::fail("server", EvidenceGrade::Reported, format!("{line} had its last fixes on {end}"))
             .evidence(evidence)
             .fix(format!("upgrade to {}", supported(version.flavor)))
     } else {
-        Ruling::pass("server", Grade::Reported, format!("{line} is maintained until {end} ({left} days)"))
+        Ruling::pass("server", EvidenceGrade::Reported, format!("{line} is maintained until {end} ({left} days)"))
             .evidence(evidence)
     }))
 }

@@ -7,10 +7,10 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{beside_datadir, server_user, set_at_start};
 use crate::checks::auth::{holders, key_of, logins};
 use crate::checks::setting::nullable;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-file-priv",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 4.x"],
     exposes: Exposes::Help(Attacker::Operator, "Files of the host, to accounts with FILE"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let value = nullable(sql, "secure_file_priv")?;
     let shown = sql.evidence(
@@ -37,7 +37,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         format!("secure_file_priv = {}", value.map_or_else(|| "NULL".to_owned(), |v| format!("'{v}'"))),
     );
     if let Some(limit) = limited(sql, value) {
-        return Ok(Verdict::one(Ruling::pass("secure_file_priv", Grade::Declared, limit).evidence(shown)));
+        return Ok(Verdict::one(Ruling::pass("secure_file_priv", EvidenceGrade::Declared, limit).evidence(shown)));
     }
     let able = logins(cx).and_then(|(_, accounts)| {
         let holders = holders(sql, &sql.accounts()?, |account| account.file);
@@ -47,11 +47,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (who, seen) = match able {
         Ok(able) if able.is_empty() => {
             let text = "secure_file_priv is empty, and no account that can log in has FILE";
-            let pass = Ruling::pass("secure_file_priv", Grade::Reported, text);
+            let pass = Ruling::pass("secure_file_priv", EvidenceGrade::Reported, text);
             return Ok(Verdict::one(pass.evidence(shown).evidence(sql.evidence("accounts", "no account with FILE"))));
         }
-        Ok(able) => (format!("accounts with FILE: {}", able.join(", ")), Grade::Reported),
-        Err(unseen) => (format!("who has FILE is not known ({})", unseen.why), Grade::Declared),
+        Ok(able) => (format!("accounts with FILE: {}", able.join(", ")), EvidenceGrade::Reported),
+        Err(unseen) => (format!("who has FILE is not known ({})", unseen.why), EvidenceGrade::Declared),
     };
     Ok(Verdict::one(
         Ruling::fail(

@@ -1,12 +1,13 @@
 //! `exp-local-infile`.
 
 use findings::Severity;
+use server::dialect::variable;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-local-infile",
@@ -21,20 +22,20 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 4.4"],
     exposes: Exposes::Help(Attacker::Operator, "Files of clients, to whoever controls their statements"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
-    let on = sql.variable_on("local_infile")?;
-    let evidence = sql.variable_evidence("local_infile");
+    let on = sql.variable_on(variable::LOCAL_INFILE)?;
+    let evidence = sql.variable_evidence(variable::LOCAL_INFILE);
     Ok(Verdict::one(if on {
-        Ruling::fail("local_infile", Grade::Declared, "LOAD DATA LOCAL is allowed")
+        Ruling::fail(variable::LOCAL_INFILE, EvidenceGrade::Declared, "LOAD DATA LOCAL is allowed")
             .evidence(evidence)
-            .fix(set_variable(sql, "local_infile", "OFF"))
+            .fix(set_variable(sql, variable::LOCAL_INFILE, "OFF"))
     } else {
-        Ruling::pass("local_infile", Grade::Declared, "LOAD DATA LOCAL is refused").evidence(evidence)
+        Ruling::pass(variable::LOCAL_INFILE, EvidenceGrade::Declared, "LOAD DATA LOCAL is refused").evidence(evidence)
     }))
 }
 

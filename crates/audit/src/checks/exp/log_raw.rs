@@ -7,10 +7,10 @@ use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, start_is_known};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::HostFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-log-raw",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 6.4"],
     exposes: Exposes::Help(Attacker::Operator, "Passwords, in the logs"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() {
         return Ok(Verdict::not_applicable("MariaDB has no log_raw"));
@@ -37,18 +37,18 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(value) = sql.variable_or_none("log_raw") {
         let evidence = sql.variable_evidence("log_raw");
         return Ok(Verdict::one(if is_on(value) {
-            Ruling::fail("log_raw", Grade::Declared, "statements are logged with their passwords")
+            Ruling::fail("log_raw", EvidenceGrade::Declared, "statements are logged with their passwords")
                 .evidence(evidence)
                 .fix(set_variable(sql, "log_raw", "OFF"))
         } else {
-            Ruling::pass("log_raw", Grade::Declared, "passwords are rewritten before they are logged")
+            Ruling::pass("log_raw", EvidenceGrade::Declared, "passwords are rewritten before they are logged")
                 .evidence(evidence)
         }));
     }
     let host = cx.facts.host()?;
     if let Some(evidence) = asked_for(host) {
         return Ok(Verdict::one(
-            Ruling::fail("log_raw", Grade::Declared, "the server starts with log_raw")
+            Ruling::fail("log_raw", EvidenceGrade::Declared, "the server starts with log_raw")
                 .evidence(evidence)
                 .fix(Remedy::advice("remove log_raw from the option file or the command line").then_restart()),
         ));
@@ -57,9 +57,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let message = "neither the command line nor an option file asks for log_raw";
         let evidence =
             Evidence::Host { source: "command line and option files".to_owned(), observation: message.to_owned() };
-        return Ok(Verdict::one(Ruling::pass("log_raw", Grade::Declared, message).evidence(evidence)));
+        return Ok(Verdict::one(Ruling::pass("log_raw", EvidenceGrade::Declared, message).evidence(evidence)));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "log_raw".to_owned(),
         why: format!("{} has no variable for it, and how it was started is not known", sql.identity.version),
         remedy: access::reading("the option files and /proc of the server"),

@@ -1,6 +1,7 @@
 //! Galera and Percona XtraDB Cluster.
 
 use findings::Remedy;
+use server::dialect::variable;
 use server::{ProviderOptions, option_group, secret_name::LEFT_OUT};
 
 use crate::channel::galera::{Galera, galera};
@@ -9,7 +10,7 @@ use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen};
+use crate::facts::{Facts, Observed};
 use crate::finding::Evidence;
 
 checks! {
@@ -22,8 +23,8 @@ checks! {
 /// The node's settings; `None` if this server is not a node.
 ///
 /// # Errors
-/// [`crate::facts::Unseen`] if no server was queried.
-fn node<'a>(cx: &Context<'a>) -> Seen<Option<(&'a SqlFacts, Galera<'a>)>> {
+/// [`crate::facts::Unavailable`] if no server was queried.
+fn node<'a>(cx: &Context<'a>) -> Observed<Option<(&'a SqlFacts, Galera<'a>)>> {
     let sql = cx.facts.sql()?;
     Ok(galera(sql).map(|node| (sql, node)))
 }
@@ -77,9 +78,9 @@ fn tls_file<'a>(sql: &'a SqlFacts, variable: &str, otherwise: &'a str) -> &'a st
 /// CA, certificate and key of the server's TLS, which Galera can use as well.
 fn certificates(sql: &SqlFacts) -> [&str; 3] {
     [
-        tls_file(sql, "ssl_ca", "/etc/mysql/ca.pem"),
-        tls_file(sql, "ssl_cert", "/etc/mysql/cert.pem"),
-        tls_file(sql, "ssl_key", "/etc/mysql/key.pem"),
+        tls_file(sql, variable::SSL_CA, "/etc/mysql/ca.pem"),
+        tls_file(sql, variable::SSL_CERT, "/etc/mysql/cert.pem"),
+        tls_file(sql, variable::SSL_KEY, "/etc/mysql/key.pem"),
     ]
 }
 

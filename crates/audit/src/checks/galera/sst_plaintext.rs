@@ -7,10 +7,10 @@ use crate::channel::galera::Galera;
 use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-plaintext",
@@ -26,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::Sniffer, "All data, whenever a node joins the cluster"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
     if node.sst_method == "skip" {
         return Ok(Verdict::not_applicable("wsrep_sst_method = skip: no state is transferred"));
@@ -38,10 +38,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let transfer = transfer(cx.facts, &node)?;
     let artefact = format!("state transfer ({})", node.sst_method);
     let ruling = if transfer.security == Security::Clear {
-        Ruling::fail(&artefact, Grade::Declared, format!("the {artefact} is in clear: {}", transfer.why))
+        Ruling::fail(&artefact, EvidenceGrade::Declared, format!("the {artefact} is in clear: {}", transfer.why))
             .fix(fix(cx.facts, sql, &node))
     } else {
-        Ruling::pass(&artefact, Grade::Declared, format!("the {artefact} is encrypted: {}", transfer.why))
+        Ruling::pass(&artefact, EvidenceGrade::Declared, format!("the {artefact} is encrypted: {}", transfer.why))
     };
     Ok(Verdict::one(quote(sql, &transfer, ruling)))
 }

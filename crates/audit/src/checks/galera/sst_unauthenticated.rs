@@ -5,9 +5,9 @@ use findings::Severity;
 use super::{no_node, node, quote, sst_plaintext, verify_transfers};
 use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-unauthenticated",
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Impostor, "All data, to whoever poses as a joining node"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
     if node.sst_method == "skip" {
         return Ok(Verdict::not_applicable("wsrep_sst_method = skip: no state is transferred"));
@@ -34,14 +34,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let transfer = transfer(cx.facts, &node)?;
     let artefact = format!("state transfer ({})", node.sst_method);
     let fail = |message: &str| {
-        let ruling = Ruling::fail(&artefact, Grade::Declared, format!("{message}: {}", transfer.why));
+        let ruling = Ruling::fail(&artefact, EvidenceGrade::Declared, format!("{message}: {}", transfer.why));
         match (transfer.security, node.sst_method) {
             // The remedy of that finding also fixes this one.
             (Security::Clear, _) => ruling.fix(sst_plaintext::fix(cx.facts, sql, &node)),
             (_, method) => ruling.fix(verify_transfers(cx.facts, sql, method)),
         }
     };
-    let pass = |message: &str| Ruling::pass(&artefact, Grade::Declared, format!("{message}: {}", transfer.why));
+    let pass = |message: &str| Ruling::pass(&artefact, EvidenceGrade::Declared, format!("{message}: {}", transfer.why));
     let ruling = match transfer.security {
         Security::Clear => fail("nothing distinguishes a node from anybody else"),
         Security::SharedKey => fail("whoever reads the error log or the process list has the key"),

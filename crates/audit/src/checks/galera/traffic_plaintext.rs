@@ -1,15 +1,16 @@
 //! `galera-traffic-plaintext`.
 
 use findings::{Remedy, Severity};
+use server::dialect::statement::show_variable;
 
 use super::{certificates, no_node, node, set_provider_options};
 use crate::channel::galera::Galera;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-traffic-plaintext",
@@ -24,29 +25,31 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as the cluster agrees on it"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const ARTEFACT: &str = "Galera replication and IST";
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
-    let encrypted = node.encrypted().ok_or_else(|| Unseen {
+    let encrypted = node.encrypted().ok_or_else(|| Unavailable {
         what: "socket.ssl".to_owned(),
         why: "wsrep_provider_options is empty although a provider is set".to_owned(),
         remedy: "run again when the node has joined its cluster".to_owned(),
     })?;
     let ruling = if !encrypted {
-        Ruling::fail(ARTEFACT, Grade::Declared, "write-sets cross the network in clear").fix(fix(cx.facts, &node, sql))
+        Ruling::fail(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network in clear")
+            .fix(fix(cx.facts, &node, sql))
     } else if node.takes_clear_peers() {
-        Ruling::fail(ARTEFACT, Grade::Declared, "socket.dynamic is on: peers without TLS are accepted, too").fix(
-            set_provider_options(cx.facts, sql, &[("socket.dynamic", None)])
-                .once("every node has socket.ssl=yes")
-                .note("node by node"),
-        )
+        Ruling::fail(ARTEFACT, EvidenceGrade::Declared, "socket.dynamic is on: peers without TLS are accepted, too")
+            .fix(
+                set_provider_options(cx.facts, sql, &[("socket.dynamic", None)])
+                    .once("every node has socket.ssl=yes")
+                    .note("node by node"),
+            )
     } else {
-        Ruling::pass(ARTEFACT, Grade::Declared, "write-sets cross the network over TLS")
+        Ruling::pass(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network over TLS")
     };
     let ruling = ruling.evidence(quote(&node));
     Ok(Verdict::one(match node.pxc_encrypt {
@@ -63,7 +66,7 @@ fn quote(node: &Galera<'_>) -> Evidence {
         .map(|(key, value)| format!("{key} = {value}"))
         .collect();
     let answer = if shown.is_empty() { "no socket. option".to_owned() } else { shown.join("; ") };
-    Evidence::Query { sql: "SHOW GLOBAL VARIABLES LIKE 'wsrep_provider_options'".to_owned(), answer }
+    Evidence::Query { sql: show_variable("wsrep_provider_options"), answer }
 }
 
 fn fix(facts: &Facts, node: &Galera<'_>, sql: &SqlFacts) -> Remedy {

@@ -4,7 +4,7 @@ use findings::Remedy;
 
 use crate::channel::group::{Group, group, members};
 use crate::check::{Context, Verdict};
-use crate::facts::Seen;
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use server::dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION};
 
@@ -17,8 +17,8 @@ checks! {
 /// The group's settings; `None` if this server is not a member.
 ///
 /// # Errors
-/// [`crate::facts::Unseen`] if no server was queried.
-fn member<'a>(cx: &Context<'a>) -> Seen<Option<(&'a SqlFacts, Group<'a>)>> {
+/// [`crate::facts::Unavailable`] if no server was queried.
+fn member<'a>(cx: &Context<'a>) -> Observed<Option<(&'a SqlFacts, Group<'a>)>> {
     let sql = cx.facts.sql()?;
     Ok(group(sql).map(|group| (sql, group)))
 }

@@ -5,10 +5,10 @@ use findings::{Remedy, Severity};
 use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-traffic-plaintext",
@@ -23,11 +23,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 10.1", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as the replication group agrees on it"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
     let mut verdict = Verdict::new();
     let fix = |name| while_all_are_out(sql, advice::set_variable(sql, name, "REQUIRED"));
@@ -48,8 +48,8 @@ fn switch(
 ) {
     let ruling = match clear {
         None => return verdict.unseen(artefact, unseen(sql, name)),
-        Some(true) => Ruling::fail(artefact, Grade::Declared, format!("{artefact} is in clear")).fix(fix(name)),
-        Some(false) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} uses TLS")),
+        Some(true) => Ruling::fail(artefact, EvidenceGrade::Declared, format!("{artefact} is in clear")).fix(fix(name)),
+        Some(false) => Ruling::pass(artefact, EvidenceGrade::Declared, format!("{artefact} uses TLS")),
     };
     let stack = "group_replication_communication_stack";
     let ruling = ruling.evidence(sql.variable_evidence(name));
@@ -60,8 +60,8 @@ fn switch(
     });
 }
 
-pub(super) fn unseen(sql: &SqlFacts, name: &str) -> Unseen {
-    Unseen {
+pub(super) fn unseen(sql: &SqlFacts, name: &str) -> Unavailable {
+    Unavailable {
         what: name.to_owned(),
         why: format!("{} shows no such variable although the plug-in is active", sql.identity.version),
         remedy: format!("read SHOW GLOBAL VARIABLES LIKE '{name}' as {}", sql.session.account),

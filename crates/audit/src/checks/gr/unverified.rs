@@ -1,15 +1,16 @@
 //! `gr-unverified`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 
 use super::traffic_plaintext::unseen;
 use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-unverified",
@@ -23,11 +24,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 10.1"],
     exposes: Exposes::Help(Attacker::Impostor, "Group traffic, to whoever poses as a member"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
     let mut verdict = Verdict::new();
     if group.messages_clear() != Some(true) {
@@ -36,7 +37,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         switch(sql, &mut verdict, "group communication", name, group.messages_verified(), fix);
     }
     if group.recovery_tls != Some(false) {
-        let name = "group_replication_recovery_ssl_verify_server_cert";
+        let name = variable::GROUP_REPLICATION_RECOVERY_SSL_VERIFY_SERVER_CERT;
         switch(sql, &mut verdict, "group recovery", name, group.recovery_verified, || verify_recovery(sql, name));
     }
     if verdict.is_empty() {
@@ -51,7 +52,7 @@ const CERTIFICATES: &str =
 
 /// Without a CA of its own, verified recovery cannot connect to any donor, and no member can join.
 fn verify_recovery(sql: &SqlFacts, name: &str) -> Remedy {
-    let authority = "group_replication_recovery_ssl_ca";
+    let authority = variable::GROUP_REPLICATION_RECOVERY_SSL_CA;
     let is_set = |name: &str| sql.variable_or_none(name).is_some_and(|value| !value.is_empty());
     let verify = advice::set_variable(sql, name, "ON");
     let set = if is_set(authority) || is_set("group_replication_recovery_ssl_capath") {
@@ -72,9 +73,9 @@ fn switch(
 ) {
     let ruling = match verified {
         None => return verdict.unseen(artefact, unseen(sql, name)),
-        Some(true) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} verifies certificates")),
+        Some(true) => Ruling::pass(artefact, EvidenceGrade::Declared, format!("{artefact} verifies certificates")),
         Some(false) => {
-            Ruling::fail(artefact, Grade::Declared, format!("{artefact} accepts any certificate")).fix(fix())
+            Ruling::fail(artefact, EvidenceGrade::Declared, format!("{artefact} accepts any certificate")).fix(fix())
         }
     };
     verdict.push(ruling.evidence(sql.variable_evidence(name)));

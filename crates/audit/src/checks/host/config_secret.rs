@@ -6,10 +6,10 @@ use server::secret_name::is_account_password;
 use super::{observed, servers_host};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{HostFacts, OptionEntry, SecretLocation};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-config-secret",
@@ -32,11 +32,11 @@ pub(crate) const CHECK: Check = Check {
     ],
     exposes: Exposes::Help(Attacker::StolenDisk, "Passwords, in option files, environments or command lines"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = servers_host(cx.facts)?;
     let mut verdict = Verdict::new();
     let mut named = Vec::new();
@@ -54,13 +54,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
         verdict.unseen(
             "server",
-            Unseen { what: "environments and homes".to_owned(), why, remedy: access::AS_SERVER_USER.to_owned() },
+            Unavailable { what: "environments and homes".to_owned(), why, remedy: access::AS_SERVER_USER.to_owned() },
         );
     }
     let files: std::collections::BTreeSet<&str> = host.options.iter().map(|entry| entry.file.as_str()).collect();
     let text = format!("no password in {} option files, environments, command lines and histories", files.len());
     let evidence = files.iter().map(|file| observed(*file, "no password"));
-    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence));
+    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -75,11 +75,12 @@ fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
     let mode = mode.or(known);
     let text =
         format!("{} line {} holds a password in clear ([{}] {})", entry.file, entry.line, entry.group, entry.key);
-    let ruling = Ruling::fail(&entry.file, Grade::Bytes, text).severity(severity(mode)).evidence(Evidence::Option {
-        file: entry.file.clone(),
-        line: entry.line,
-        setting: format!("{} (value left out)", entry.key),
-    });
+    let ruling =
+        Ruling::fail(&entry.file, EvidenceGrade::Bytes, text).severity(severity(mode)).evidence(Evidence::Option {
+            file: entry.file.clone(),
+            line: entry.line,
+            setting: format!("{} (value left out)", entry.key),
+        });
     let ruling = match mode {
         Some(mode) => ruling.evidence(observed(&entry.file, format!("mode {:04o}", mode & 0o7777))),
         None => ruling,
@@ -109,15 +110,15 @@ fn in_location(secret: &SecretLocation) -> Ruling {
     let mode = secret.mode.map_or(String::new(), |mode| format!(", mode {:04o}", mode & 0o7777));
     let ruling = if obfuscated && private {
         // A file that follows the remedy cannot fail.
-        Ruling::pass(&secret.location, Grade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
+        Ruling::pass(&secret.location, EvidenceGrade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
     } else {
-        Ruling::fail(&secret.location, Grade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
+        Ruling::fail(&secret.location, EvidenceGrade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
     };
     ruling.severity(severity).evidence(observed(&secret.location, format!("{}{mode}", secret.kind)))
 }
 
-fn unseen(file: &str, why: &str) -> Unseen {
-    Unseen { what: file.to_owned(), why: why.to_owned(), remedy: access::reading(file) }
+fn unseen(file: &str, why: &str) -> Unavailable {
+    Unavailable { what: file.to_owned(), why: why.to_owned(), remedy: access::reading(file) }
 }
 
 #[cfg(test)]

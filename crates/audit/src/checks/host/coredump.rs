@@ -8,12 +8,12 @@ use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, word};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-coredump",
@@ -29,11 +29,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-4"],
     exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server, if it crashes and dumps core"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let facts = cx.facts;
     let mut verdict = Verdict::new();
     let files = facts.files.iter().flat_map(|files| &files.files);
@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(
             Ruling::fail(
                 &file.name,
-                Grade::Bytes,
+                EvidenceGrade::Bytes,
                 format!("{} is a core dump of {} bytes", file.path, file.size_bytes),
             )
             .severity(Severity::High)
@@ -81,8 +81,12 @@ fn would_dump(facts: &Facts) -> Ruling {
         && host.process.as_ref().and_then(|process| process.core_limit) == Some(0)
         && !pipes(host)
     {
-        return Ruling::pass("server", Grade::Bytes, "core_file is ON, but the kernel's limit for its core dumps is 0")
-            .evidence(observed("/proc/PID/limits", "Max core file size: 0"));
+        return Ruling::pass(
+            "server",
+            EvidenceGrade::Bytes,
+            "core_file is ON, but the kernel's limit for its core dumps is 0",
+        )
+        .evidence(observed("/proc/PID/limits", "Max core file size: 0"));
     }
     let pool_left_out =
         facts.sql.as_ref().is_some_and(|sql| sql.variable_on("innodb_buffer_pool_in_core_file") == Ok(false));
@@ -91,7 +95,7 @@ fn would_dump(facts: &Facts) -> Ruling {
     } else {
         ("core_file is ON: a crash writes decrypted pages and keys to disk", Severity::Medium)
     };
-    let ruling = Ruling::fail("core_file", Grade::Declared, message).severity(severity);
+    let ruling = Ruling::fail("core_file", EvidenceGrade::Declared, message).severity(severity);
     let ruling = evidence(facts).into_iter().fold(ruling, Ruling::evidence);
     match &facts.sql {
         Some(sql) => ruling.fix(fix(sql, pool_left_out)),
@@ -120,17 +124,17 @@ fn evidence(facts: &Facts) -> Vec<Evidence> {
 fn pass(facts: &Facts) -> Ruling {
     let seen = facts.files.as_ref().is_some_and(|files| files.data_seen() && files.unwalked_data().next().is_none());
     let message = if seen { "core_file is OFF, and no core dump was found" } else { "core_file is OFF" };
-    let ruling = Ruling::pass("server", Grade::Declared, message);
+    let ruling = Ruling::pass("server", EvidenceGrade::Declared, message);
     evidence(facts).into_iter().fold(ruling, Ruling::evidence)
 }
 
-fn unknown(facts: &Facts) -> Unseen {
+fn unknown(facts: &Facts) -> Unavailable {
     let why = if facts.sql.is_some() {
         "the server has no variable core_file, and its command line was not read"
     } else {
         "no server was asked"
     };
-    Unseen {
+    Unavailable {
         what: "core_file".to_owned(),
         why: format!("{why}; no core dump was found"),
         remedy: access::RUNNING.to_owned(),

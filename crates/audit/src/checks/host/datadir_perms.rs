@@ -9,11 +9,11 @@ use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
 use crate::facts::host::Role;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-datadir-perms",
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 3", "CIS MariaDB 3", "PCI DSS 4.0.1 7.2", "NIST SP 800-53r5 AC-3"],
     exposes: Exposes::Help(Attacker::Operator, "Data, log or backup files, to every user of the host"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -38,7 +38,7 @@ const MAX_LISTED: usize = 20;
 /// Maximum number of paths in one command.
 const PATHS: usize = 200;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
     let locations = cx.facts.sql.is_none().then(|| directories_with_data(files));
@@ -60,14 +60,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let why = root.error.clone().unwrap_or_default();
         verdict.unseen(
             &root.path,
-            Unseen { what: format!("modes below {}", root.path), why, remedy: access::reading(&root.path) },
+            Unavailable { what: format!("modes below {}", root.path), why, remedy: access::reading(&root.path) },
         );
     }
     if files.data_seen() {
         let data = files.files.iter().filter(|file| holds_data(file)).count();
         let message = format!("none of {data} files with data can be read by every user of the host");
         let roots = files.roots.iter().map(|root| observed(&root.path, "modes of all files and directories below"));
-        verdict.pass_if_clean(roots.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence));
+        verdict.pass_if_clean(roots.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence));
     }
     Ok(verdict)
 }
@@ -112,7 +112,7 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
     let severity = if writable { Severity::High } else { Severity::Medium };
     let path = directory.path.trim_end_matches('/');
     let message = format!("every user of the host can {can} {path} (mode {:04o})", directory.mode & 0o7777);
-    Ruling::fail(path, Grade::Bytes, message)
+    Ruling::fail(path, EvidenceGrade::Bytes, message)
         .severity(severity)
         .evidence(observed(
             path,
@@ -124,7 +124,7 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
 fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
     let can = if file.mode & 0o002 != 0 { "write" } else { "read" };
     let message = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
+    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
         .fix(Remedy::command(format!("chmod o-rwx {}", word(&file.path))));
     match closed_above(files, file) {
@@ -150,8 +150,9 @@ fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     let fix = if rest.is_empty() { close } else { close.and(format!("then audit again for {} more", rest.len())) };
     let message = format!("{count} more files are open to every user of the host");
     let seen = named.iter().take(3).map(|file| observed(&file.path, format!("mode {:04o}", file.mode & 0o7777)));
-    let ruling =
-        seen.fold(Ruling::fail(format!("{count} more files"), Grade::Bytes, message), Ruling::evidence).fix(fix);
+    let ruling = seen
+        .fold(Ruling::fail(format!("{count} more files"), EvidenceGrade::Bytes, message), Ruling::evidence)
+        .fix(fix);
     let closed = more.iter().all(|file| closed_above(files, file).is_some());
     if closed { ruling.severity(Severity::Low) } else { ruling }
 }
@@ -169,7 +170,7 @@ fn foreign_files<'f>(facts: &Facts, files: &'f FileFacts) -> Vec<(&'f FileFact, 
 
 fn foreign(file: &FileFact, owner: u32) -> Ruling {
     let message = format!("{} belongs to uid {}, not to the server's user (uid {owner})", file.path, file.uid);
-    Ruling::fail(&file.name, Grade::Bytes, message)
+    Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
         .severity(Severity::Medium)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
         .fix(Remedy::command(format!("chown {owner} {}", word(&file.path))))

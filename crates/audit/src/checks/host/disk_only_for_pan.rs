@@ -7,10 +7,10 @@ use findings::Severity;
 use super::observed;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::host::DiskLayer;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-disk-only-for-pan",
@@ -25,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1.2", "PCI DSS 4.0.1 3.5.1.3"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -42,7 +42,7 @@ const KINDS: [Kind; 9] = [
     Kind::PlainTable,
 ];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = cx.facts.host()?;
     let covers = |layer: &DiskLayer| matches!(layer, DiskLayer::Encrypted { .. });
     let Some(disk) = host.paths.iter().find(|path| covers(&path.layer)) else {
@@ -61,7 +61,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         cx.facts.files()?;
         return Ok(Verdict::new());
     }
-    let grade = reported.iter().map(|(_, (_, grade))| *grade).min().unwrap_or(Grade::Declared);
+    let grade = reported.iter().map(|(_, (_, grade))| *grade).min().unwrap_or(EvidenceGrade::Declared);
     let clear: Vec<&Artefact<'_>> = reported
         .iter()
         .filter(|(_, (state, _))| matches!(state, State::Clear | State::Partly))

@@ -6,10 +6,10 @@ use findings::Severity;
 
 use super::observed;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding, PathOnDisk};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-disk-unencrypted",
@@ -28,11 +28,11 @@ pub(crate) const CHECK: Check = Check {
         "Whatever the server does not encrypt itself, because the disk below does not",
     ),
     closed_by: ClosedBy::Luks,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = cx.facts.host()?;
     let mut verdict = Verdict::new();
     let mut paths: BTreeMap<&str, Vec<&PathOnDisk>> = BTreeMap::new();
@@ -56,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if !paths.is_empty() {
         let text = format!("all {} paths lie on encrypted disks or in memory", paths.len());
         let evidence = host.paths.iter().map(|path| observed(&path.path, layer(path)));
-        verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence));
+        verdict.pass_if_clean(evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence));
     }
     Ok(verdict)
 }
@@ -74,7 +74,7 @@ fn judge_volume(verdict: &mut Verdict, host: &HostFacts, path: &str, uses: &[&Pa
         part.detail
     );
     let evidence = observed(&disk.device, format!("{}: {}", part.code, part.detail));
-    verdict.push(Ruling::fail(path, Grade::Bytes, words).evidence(evidence));
+    verdict.push(Ruling::fail(path, EvidenceGrade::Bytes, words).evidence(evidence));
 }
 
 /// The finding about plaintext in the volume's header.
@@ -101,11 +101,11 @@ fn layer(path: &PathOnDisk) -> String {
 fn failure(path: &str, uses: &[&PathOnDisk]) -> Ruling {
     let text = format!("{path}, {}, lies on a disk without encryption", uses_of(uses));
     let evidence = uses.first().map(|first| observed(path, layer(first)));
-    evidence.into_iter().fold(Ruling::fail(path, Grade::Bytes, text), Ruling::evidence)
+    evidence.into_iter().fold(Ruling::fail(path, EvidenceGrade::Bytes, text), Ruling::evidence)
 }
 
 fn unknown(path: &str, uses: &[&PathOnDisk], why: &str) -> Ruling {
-    let unseen = Unseen {
+    let unseen = Unavailable {
         what: format!("the disk below {path}, {}", uses_of(uses)),
         why: why.to_owned(),
         remedy: format!("attest the volume's encryption in a waiver for host-disk-unencrypted, artefact {path}"),

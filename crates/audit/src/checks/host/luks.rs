@@ -6,8 +6,8 @@ use super::{observed, servers_host};
 use crate::access;
 use crate::check::{Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 /// What a check looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +33,9 @@ impl Kind {
 }
 
 /// Judges each open volume below a path of the server or a swap area.
-pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Seen<Verdict> {
+pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Observed<Verdict> {
     let host = servers_host(cx.facts)?;
-    let all = host.luks.as_ref().ok_or_else(|| Unseen {
+    let all = host.luks.as_ref().ok_or_else(|| Unavailable {
         what: "headers of LUKS volumes".to_owned(),
         why: "they were not read".to_owned(),
         remedy: "run this release on the server's host, as root".to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Seen<Verdict> {
     }
     let label = format!("none of {} LUKS volumes below the server {}", disks.len(), kind.label());
     let evidence = disks.iter().map(|disk| observed(&disk.device, "header read"));
-    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, label), Ruling::evidence));
+    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, label), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -75,11 +75,11 @@ fn failure(disk: &LuksDisk, found: &[&LuksFinding], kind: Kind) -> Ruling {
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
     let label = format!("LUKS volume {} on {} {}: {}", disk.name, disk.device, kind.label(), codes.join(", "));
     let evidence = found.iter().map(|f| observed(&disk.device, format!("{} ({}): {}", f.code, f.severity, f.detail)));
-    evidence.fold(Ruling::fail(&disk.name, Grade::Bytes, label), Ruling::evidence)
+    evidence.fold(Ruling::fail(&disk.name, EvidenceGrade::Bytes, label), Ruling::evidence)
 }
 
-fn unseen(disk: &LuksDisk, why: &str) -> Unseen {
-    Unseen {
+fn unseen(disk: &LuksDisk, why: &str) -> Unavailable {
+    Unavailable {
         what: format!("the LUKS header of {}", disk.name),
         why: why.to_owned(),
         remedy: format!("{}; judge a detached header with `sealant luks audit`", access::AS_SERVER_USER),

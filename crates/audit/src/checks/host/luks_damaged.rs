@@ -4,8 +4,8 @@ use findings::Severity;
 
 use super::luks::{Kind, judge as judge_volumes};
 use crate::check::{Check, Context, Verdict};
-use crate::facts::Seen;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-luks-damaged",
@@ -20,10 +20,10 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 CP-9", "PCI DSS 4.0.1 3.6.1"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Luks,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     judge_volumes(cx, Kind::Damaged)
 }

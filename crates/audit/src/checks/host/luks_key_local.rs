@@ -5,10 +5,10 @@ use findings::Severity;
 use super::{observed, servers_host};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{CrypttabEntry, DiskLayer};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-luks-key-local",
@@ -22,13 +22,13 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1.3", "PCI DSS 4.0.1 3.6.1.2"],
     exposes: Exposes::Help(Attacker::StolenDisk, "The key of the encrypted disk, in clear on the same host"),
     closed_by: ClosedBy::Luks,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = servers_host(cx.facts)?;
-    let entries = host.crypttab.as_ref().ok_or_else(|| Unseen {
+    let entries = host.crypttab.as_ref().ok_or_else(|| Unavailable {
         what: "/etc/crypttab".to_owned(),
         why: "it was not read".to_owned(),
         remedy: access::reading("/etc/crypttab"),
@@ -47,19 +47,23 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let message = format!("none of {} disks in /etc/crypttab has a key file on a plain disk", entries.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Bytes, message)
+        Ruling::pass("server", EvidenceGrade::Bytes, message)
             .evidence(observed("/etc/crypttab", "no key file on a plain disk")),
     );
     Ok(verdict)
 }
 
 fn failure(entry: &CrypttabEntry, file: &str) -> Ruling {
-    Ruling::fail(file, Grade::Bytes, format!("{file}, the key of {}, lies on a disk without encryption", entry.name))
-        .evidence(observed("/etc/crypttab", format!("{} … {file}", entry.name)))
+    Ruling::fail(
+        file,
+        EvidenceGrade::Bytes,
+        format!("{file}, the key of {}, lies on a disk without encryption", entry.name),
+    )
+    .evidence(observed("/etc/crypttab", format!("{} … {file}", entry.name)))
 }
 
-fn unseen(file: &str, why: &str) -> Unseen {
-    Unseen {
+fn unseen(file: &str, why: &str) -> Unavailable {
+    Unavailable {
         what: format!("the disk below {file}"),
         why: why.to_owned(),
         remedy: "attest the volume in a waiver".to_owned(),

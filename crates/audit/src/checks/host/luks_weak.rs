@@ -4,8 +4,8 @@ use findings::Severity;
 
 use super::luks::{Kind, judge as judge_volumes};
 use crate::check::{Check, Context, Verdict};
-use crate::facts::Seen;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-luks-weak",
@@ -21,11 +21,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-13"],
     exposes: Exposes::Help(Attacker::StolenDisk, "An encrypted disk that is easier to break than it should be"),
     closed_by: ClosedBy::Luks,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     judge_volumes(cx, Kind::Weak)
 }
 

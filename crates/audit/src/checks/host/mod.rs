@@ -4,7 +4,7 @@ mod luks;
 
 use crate::access;
 use crate::facts::host::HostFacts;
-use crate::facts::{Facts, Seen, Unseen};
+use crate::facts::{Facts, Observed, Unavailable};
 use crate::finding::Evidence;
 
 checks! {
@@ -24,13 +24,13 @@ checks! {
 /// Facts about the server's host. The host of a copied directory is irrelevant.
 ///
 /// # Errors
-/// [`Unseen`] if they were not collected.
-pub(super) fn servers_host(facts: &Facts) -> Seen<&HostFacts> {
+/// [`Unavailable`] if they were not collected.
+pub(super) fn servers_host(facts: &Facts) -> Observed<&HostFacts> {
     let host = facts.host()?;
     if facts.sql.is_some() || host.process.is_some() {
         return Ok(host);
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "the server's host".to_owned(),
         why: "only files were examined, which can be on another host than their server".to_owned(),
         remedy: access::RUNNING.to_owned(),

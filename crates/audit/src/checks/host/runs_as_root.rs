@@ -5,10 +5,10 @@ use findings::Severity;
 use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::Process;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-runs-as-root",
@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 1.2"],
     exposes: Exposes::Help(Attacker::Operator, "The whole host, to whoever breaks into the server"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -32,9 +32,9 @@ pub(crate) const CHECK: Check = Check {
 /// of a name.
 const FAMILY: [&str; 6] = ["mysql", "mariadb", "garbd", "xtrabackup", "maxscale", "sealant"];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = cx.facts.host()?;
-    let process = host.process.as_ref().ok_or_else(|| Unseen {
+    let process = host.process.as_ref().ok_or_else(|| Unavailable {
         what: "the server's process".to_owned(),
         why: "it was not found on this host".to_owned(),
         remedy: access::AS_SERVER_USER.to_owned(),
@@ -44,21 +44,25 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
     if process.uid == 0 {
-        return Ruling::fail("server", Grade::Bytes, "the server runs as root");
+        return Ruling::fail("server", EvidenceGrade::Bytes, "the server runs as root");
     }
     let Some(others) = others else {
-        return Ruling::pass("server", Grade::Bytes, format!("the server runs as uid {}, not as root", process.uid));
+        return Ruling::pass(
+            "server",
+            EvidenceGrade::Bytes,
+            format!("the server runs as uid {}, not as root", process.uid),
+        );
     };
     let (family, strange): (Vec<&str>, Vec<&str>) =
         others.iter().map(String::as_str).partition(|name| FAMILY.iter().any(|known| name.starts_with(known)));
     if !strange.is_empty() {
         let text = format!("other programs run as the server's user: {}", strange.join(", "));
         let fix = format!("run {} as another user than the server's (uid {})", strange.join(", "), process.uid);
-        return Ruling::fail("server", Grade::Bytes, text).severity(Severity::Medium).fix(fix);
+        return Ruling::fail("server", EvidenceGrade::Bytes, text).severity(Severity::Medium).fix(fix);
     }
     let shared = if family.is_empty() { String::new() } else { format!(", shared with {}", family.join(", ")) };
     let text = format!("the server runs as uid {}, not as root{shared}", process.uid);
-    Ruling::pass("server", Grade::Bytes, text)
+    Ruling::pass("server", EvidenceGrade::Bytes, text)
 }
 
 fn status(process: &Process) -> crate::finding::Evidence {

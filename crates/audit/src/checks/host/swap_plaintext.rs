@@ -4,10 +4,10 @@ use findings::Severity;
 
 use super::{observed, servers_host};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{DiskLayer, HostFacts, Swap};
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "host-swap-plaintext",
@@ -22,14 +22,14 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server that was swapped out"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = servers_host(cx.facts)?;
     if let Some(why) = &host.swaps_unseen {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "/proc/swaps".to_owned(),
             why: why.clone(),
             remedy: "make /proc/swaps readable".to_owned(),
@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(kib) = locked(cx.facts, host) {
         let message = format!("swap is in clear, and the server has locked {kib} KiB of its memory");
         return Ok(Verdict::one(
-            Ruling::pass("server", Grade::Bytes, message)
+            Ruling::pass("server", EvidenceGrade::Bytes, message)
                 .evidence(observed("/proc/PID/status", format!("VmLck: {kib} kB"))),
         ));
     }
@@ -62,7 +62,7 @@ fn pass(host: &HostFacts) -> Ruling {
     } else {
         host.swaps.iter().map(|swap| format!("{}: {:?}", swap.name, swap.layer)).collect::<Vec<_>>().join("; ")
     };
-    Ruling::pass("server", Grade::Bytes, message).evidence(observed("/proc/swaps", listed))
+    Ruling::pass("server", EvidenceGrade::Bytes, message).evidence(observed("/proc/swaps", listed))
 }
 
 /// The locked memory, if the server locks all of its memory and the kernel confirms it.
@@ -81,7 +81,7 @@ fn exposed(host: &HostFacts, swap: &Swap) -> Ruling {
         _ => None,
     };
     if let Some(why) = why {
-        let unseen = Unseen {
+        let unseen = Unavailable {
             what: format!("the disk below swap {}", swap.name),
             why: why.to_owned(),
             remedy: format!(
@@ -96,7 +96,7 @@ fn exposed(host: &HostFacts, swap: &Swap) -> Ruling {
         "swap {} is in clear, and the server's memory is not locked; {swapped} KiB of it are swapped out",
         swap.name
     );
-    Ruling::fail(&swap.name, Grade::Bytes, message)
+    Ruling::fail(&swap.name, EvidenceGrade::Bytes, message)
         .evidence(observed("/proc/swaps", format!("{} on a plain disk", swap.name)))
 }
 

@@ -11,13 +11,13 @@ use register::mariadb_name;
 use super::{can_encrypt, keyring, live_stores, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, ProofStore, UnsoundFile};
 use crate::facts::register::RegisterFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-backup-missing",
@@ -37,14 +37,14 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(c)"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 /// Maximum number of keys, and of files for one key, in a finding.
 const MAX_NAMES: usize = 5;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     match cx.facts.files.as_ref().and_then(|files| files.copy_proof.as_ref()) {
         Some(proof) => by_proof(proof),
         None => unproven(cx),
@@ -52,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// Judges copies that were tested.
-fn by_proof(proof: &Proof) -> Seen<Verdict> {
+fn by_proof(proof: &Proof) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     proof.stores.iter().filter_map(unusable).for_each(|ruling| verdict.push(ruling));
     if proof.locked > 0 && proof.usable().next().is_some() {
@@ -62,14 +62,14 @@ fn by_proof(proof: &Proof) -> Seen<Verdict> {
         if let Some(why) = &copy.no_copy {
             let what = format!("whether {} is a copy of the keys", copy.path);
             let remedy = format!("name a copy outside the data directory and the directory of the keys, {REMEDY}");
-            verdict.unseen(&copy.path, Unseen { what, why: format!("it {why}"), remedy });
+            verdict.unseen(&copy.path, Unavailable { what, why: format!("it {why}"), remedy });
         }
     }
     if let Some(unseen) = untested(proof) {
         verdict.unseen("files", unseen);
     }
     if verdict.is_empty() && opened(proof) == 0 {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: format!("whether {} suffices", proof.store_names()),
             why: "no file is encrypted with a key that it could have opened".to_owned(),
             remedy: REMEDY.to_owned(),
@@ -89,7 +89,7 @@ fn unusable(copy: &ProofStore) -> Option<Ruling> {
     let seen = Evidence::Host { source: copy.path.clone(), observation: why.clone() };
     let fix = format!("replace {} by a copy of the current keys, {REMEDY}", copy.path);
     let message = format!("the copy {} cannot be used: {why}", copy.path);
-    Some(Ruling::fail(&copy.path, Grade::Bytes, message).evidence(seen).fix(fix))
+    Some(Ruling::fail(&copy.path, EvidenceGrade::Bytes, message).evidence(seen).fix(fix))
 }
 
 /// Some file needs a key that the copies lack.
@@ -107,7 +107,7 @@ fn not_enough(proof: &Proof) -> Ruling {
         format!("the copy {copies} does not open {} of the encrypted files: {}{more}", proof.locked, keys.join("; "));
     let fix = format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation");
     let examples = by_key.values().filter_map(|files| files.first()).take(MAX_NAMES);
-    let ruling = Ruling::fail(&copies, Grade::Bytes, message).fix(fix).evidence(tested(proof));
+    let ruling = Ruling::fail(&copies, EvidenceGrade::Bytes, message).fix(fix).evidence(tested(proof));
     examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(ruling, Ruling::evidence)
 }
 
@@ -123,7 +123,7 @@ fn missing(key: &str, files: &[&UnsoundFile]) -> String {
 }
 
 /// Files that show nothing about the copy, although they may be encrypted.
-fn untested(proof: &Proof) -> Option<Unseen> {
+fn untested(proof: &Proof) -> Option<Unavailable> {
     let mute = |verdict| matches!(verdict, Proven::Unverifiable | Proven::BadKeyInfo);
     let listed = proof.unsound.iter().filter(|file| mute(file.verdict)).map(|file| file.name.as_str());
     let names: Vec<&str> = listed.chain(proof.unread.iter().map(|file| file.path.as_str())).take(MAX_NAMES).collect();
@@ -132,7 +132,7 @@ fn untested(proof: &Proof) -> Option<Unseen> {
         proof.count(Proven::Unverifiable).saturating_add(proof.count(Proven::BadKeyInfo)).saturating_add(unread);
     let more = count.saturating_sub(u64::try_from(names.len()).unwrap_or(u64::MAX));
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (count > 0).then(|| Unseen {
+    (count > 0).then(|| Unavailable {
         what: format!("whether the copy opens {}{more}", names.join(", ")),
         why: "unreadable, damaged where the key is named, constantly changing, or encrypted by a key store of which \
             no copy was named"
@@ -156,7 +156,7 @@ fn opened(proof: &Proof) -> u64 {
 fn enough(proof: &Proof) -> Ruling {
     let copies = proof.store_names();
     let message = format!("{copies} alone opens each of {} encrypted files, tried at {:.0}", opened(proof), proof.at);
-    Ruling::pass("server", Grade::Bytes, message).evidence(tested(proof))
+    Ruling::pass("server", EvidenceGrade::Bytes, message).evidence(tested(proof))
 }
 
 /// What was tested, when and how thoroughly.
@@ -168,7 +168,7 @@ fn tested(proof: &Proof) -> Evidence {
 }
 
 /// No copy was named.
-fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
+fn unproven(cx: &Context<'_>) -> Observed<Verdict> {
     let keys_in_use = live_stores(cx).any(|(_, store)| !store.entries.is_empty()) || !wrapped(cx, true).is_empty();
     let mut what = "a copy of the keys".to_owned();
     if let Some(sql) = cx.facts.sql.as_ref().filter(|_| !keys_in_use) {
@@ -180,7 +180,7 @@ fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
             Some(keyring) => what = format!("a copy of the keys of {}", keyring.name),
         }
     }
-    by_register(cx).map_err(|why| Unseen {
+    by_register(cx).map_err(|why| Unavailable {
         what,
         why: format!("no proof of one is recorded: {why}"),
         remedy: format!(
@@ -226,7 +226,7 @@ fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> Ruling {
         source: copy.path.clone(),
         observation: format!("unchanged since it was proven at {:.0}, as {} says", copy.proven, register.path),
     });
-    seen.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)
+    seen.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence)
 }
 
 /// Names of the keys in the headers of the server's files.
@@ -364,7 +364,7 @@ mod tests {
         };
         changed(&|register| register.copies[0].no_copy = Some("lies in the data directory".to_owned()));
         changed(&|register| _ = register.copies[0].differing.insert(used.clone()));
-        let unseen = |why: &str| Unseen { what: String::new(), why: why.to_owned(), remedy: String::new() };
+        let unseen = |why: &str| Unavailable { what: String::new(), why: why.to_owned(), remedy: String::new() };
         assert!(changed(&|register| register.held = Err(unseen("not permitted"))).contains("not permitted"));
         let mut unread = with_register(CopyState::Stands, &[&used], &[&used]);
         unread.0.register = Some(Err(unseen("is of the server x")));

@@ -7,13 +7,13 @@ use keyring::KeyName;
 use super::{is_mariadb, known_keys};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
-use server::dialect::encryption::variable;
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::statement::ROTATE_BINLOG_KEY;
+use server::dialect::variable;
 use server::switch::is_on;
 
 pub(crate) const CHECK: Check = Check {
@@ -29,11 +29,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.4"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Rotate,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MariaDB encrypts binary logs with key 1 of its plug-in"));
     }
@@ -48,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     } else if let Some(sql) = &cx.facts.sql
         && sql.variable_or_none("binlog_rotate_encryption_master_key_at_startup").is_some_and(is_on)
     {
-        Ruling::pass("binary log master key", Grade::Declared, "rotated at the next start, as at every start")
+        Ruling::pass("binary log master key", EvidenceGrade::Declared, "rotated at the next start, as at every start")
             .evidence(sql.variable_evidence("binlog_rotate_encryption_master_key_at_startup"))
     } else {
         Ruling::fail("binary log master key", grade(&evidence), "the binary log's master key is still the first")
@@ -57,8 +57,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(ruling.evidence(evidence)))
 }
 
-const fn grade(evidence: &Evidence) -> Grade {
-    if matches!(evidence, Evidence::Query { .. }) { Grade::Reported } else { Grade::Bytes }
+const fn grade(evidence: &Evidence) -> EvidenceGrade {
+    if matches!(evidence, Evidence::Query { .. }) { EvidenceGrade::Reported } else { EvidenceGrade::Bytes }
 }
 
 /// The newest key named in a header.
@@ -94,13 +94,13 @@ fn in_keyring(cx: &Context<'_>) -> Option<(u32, Evidence)> {
     Some((newest, evidence))
 }
 
-fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
+fn no_key(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.variable_or_none(variable::MYSQL_BINARY_LOGS).is_some_and(is_on) {
         return Ok(Verdict::not_applicable("binary logs are not encrypted"));
     }
     sql.rows("keyring_keys")?;
-    Err(Unseen {
+    Err(Unavailable {
         what: "number of the binary log's master key".to_owned(),
         why: "the keyring lists none, and no header of an encrypted log could be read".to_owned(),
         remedy: access::reading("the binary logs"),

@@ -14,12 +14,12 @@ use super::{
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, UnsoundFile};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub const CHECK: Check = Check {
     id: "key-cannot-open",
@@ -37,11 +37,11 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(proof) = proof(cx) {
         return by_proof(cx, proof);
     }
@@ -81,7 +81,7 @@ fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
 /// Maximum number of files reported individually.
 const MAX_LISTED: usize = 50;
 
-fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
+fn by_proof(cx: &Context<'_>, proof: &Proof) -> Observed<Verdict> {
     if let Some(ruling) = lost(cx) {
         return Ok(Verdict::one(ruling));
     }
@@ -103,7 +103,7 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
     let description =
         format!("{} opens each of {opened} encrypted files, every page of them{besides}", proof.store_names());
     let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
-    verdict.pass_if_clean(stores.fold(Ruling::pass("server", Grade::Bytes, description), Ruling::evidence));
+    verdict.pass_if_clean(stores.fold(Ruling::pass("server", EvidenceGrade::Bytes, description), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -137,7 +137,7 @@ fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
         let message = format!("{left} more files are not opened by {stores}");
         let observation = format!("{all} files in all are not opened by it; `sealant verify` lists them");
         let seen = Evidence::Host { source: stores, observation };
-        verdict.push(Ruling::fail("more files", Grade::Bytes, message).evidence(seen));
+        verdict.push(Ruling::fail("more files", EvidenceGrade::Bytes, message).evidence(seen));
     }
 }
 
@@ -162,17 +162,17 @@ fn refusal(proof: &Proof, file: &UnsoundFile) -> Ruling {
             format!("put the key file with {key} back before the server restarts"),
         ),
     };
-    evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
+    evidence(file).into_iter().fold(Ruling::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), Ruling::evidence)
 }
 
 /// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
 /// them.
-fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unseen> {
+fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unavailable> {
     let open =
         |file: &&UnsoundFile| file.verdict == Proven::Unverifiable && file.key.is_some() && !is_opened(cx, &file.path);
     let open: Vec<&UnsoundFile> = proof.unsound.iter().filter(open).collect();
     let first = open.first()?;
-    Some(Unseen {
+    Some(Unavailable {
         what: format!("whether the keys open {} and {} more files", first.name, open.len().saturating_sub(1)),
         why: first.findings.first().map_or_else(|| "no key of its kind was found".to_owned(), |f| f.detail.clone()),
         remedy: "audit a snapshot with --offline, or `sealant verify DIR --keyring FILE`".to_owned(),
@@ -223,7 +223,7 @@ impl<'a> Keys<'a> {
         let key = space.key_name();
         let fail = |why: String| {
             let fix = format!("put the key file with {key} back before the server restarts");
-            KeyTest::Fails(Ruling::fail(space.name, Grade::Bytes, why).evidence(space.evidence()).fix(fix))
+            KeyTest::Fails(Ruling::fail(space.name, EvidenceGrade::Bytes, why).evidence(space.evidence()).fix(fix))
         };
         let of_space = self.proofs.get(space.path).map_or(&[][..], Vec::as_slice);
         if of_space.iter().any(|proof| proof.opens == Some(true)) {
@@ -265,7 +265,8 @@ fn lost(cx: &Context<'_>) -> Option<Ruling> {
         observation: bytes.map_or_else(|| "no such file".to_owned(), |file| format!("{} bytes", file.size_bytes)),
     };
     let message = format!("{path} {what}: at its next start the server cannot open what is encrypted");
-    let ruling = Ruling::fail(&path, Grade::Bytes, message).evidence(seen).evidence(path_evidence(sql, &path, source));
+    let ruling =
+        Ruling::fail(&path, EvidenceGrade::Bytes, message).evidence(seen).evidence(path_evidence(sql, &path, source));
     Some(ruling.fix(format!("put the key file back to {path} before the server restarts")))
 }
 
@@ -283,7 +284,7 @@ fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
         };
         if !keys.stores.is_empty() && !known(&key) {
             let message = format!("{} needs {key}, which no key file holds", file.name);
-            let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
+            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
                 .fix(format!("put the key file with {key} back before the server restarts"));
             verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
         }
@@ -293,16 +294,16 @@ fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
 fn damaged(cx: &Context<'_>, verdict: &mut Verdict) {
     for (file, store) in live_stores(cx).filter(|(_, store)| !store.damage.is_empty()) {
         let message = format!("{} is damaged: {:?}", file.path, store.damage);
-        verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
+        verdict.push(Ruling::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
     }
 }
 
 impl Counts {
-    fn close(self, cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
+    fn close(self, cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
         if self.named > 0 {
             verdict.unseen(
                 "tablespaces",
-                Unseen {
+                Unavailable {
                     what: format!("whether the keys open {} tablespaces", self.named),
                     why: "the keys that page 0 names exist, but were not tried on it".to_owned(),
                     remedy:
@@ -315,14 +316,14 @@ impl Counts {
             verdict.unseen("tablespaces", no_keys(cx, self.blind));
         }
         let description = format!("the key file opens each of {} tablespaces and logs", self.proven);
-        let pass = Ruling::pass("server", Grade::Bytes, description);
+        let pass = Ruling::pass("server", EvidenceGrade::Bytes, description);
         let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
         verdict.pass_if_clean(stores.fold(pass, Ruling::evidence));
         Ok(verdict)
     }
 }
 
-fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
+fn no_keys(cx: &Context<'_>, count: usize) -> Unavailable {
     let local = cx.facts.sql.as_ref().and_then(|sql| Some((keyring(sql).ok()??, key_path(sql))));
     let (why, remedy) = match local {
         Some((keyring, _)) if !keyring.is_local_file() => (
@@ -336,7 +337,7 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
         Some((_, Some((path, _)))) => ("the key file could not be read".to_owned(), access::reading(&path)),
         _ => ("no key file was found".to_owned(), access::reading("the key file")),
     };
-    Unseen { what: format!("keys of {count} tablespaces"), why, remedy }
+    Unavailable { what: format!("keys of {count} tablespaces"), why, remedy }
 }
 
 /// Results of tests on MariaDB's pages.
@@ -364,14 +365,14 @@ impl<'a> PageTests<'a> {
 }
 
 /// MariaDB names keys by number, so that the existence of the number alone is UNKNOWN; an opened page decides.
-fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
+fn mariadb(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let wanted: Vec<(&FileFact, u32)> = files.files.iter().filter_map(|file| Some((file, key_id(file)?))).collect();
     if wanted.is_empty() {
         return if files.data_seen() {
             Ok(Verdict::not_applicable("no tablespace is encrypted"))
         } else {
-            Err(Unseen {
+            Err(Unavailable {
                 what: "page 0 of the tablespaces".to_owned(),
                 why: "the data directory could not be read".to_owned(),
                 remedy: access::reading_data(),
@@ -389,7 +390,7 @@ fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
     for (file, id) in wanted {
         if let Some(proof) = tests.failed(file) {
             let message = format!("{} of {} does not open {}", proof.key, proof.store, file.name);
-            let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
+            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
                 .fix(format!("put the key file with the right key {id} back before the server restarts"));
             verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
         } else if tests.proven.contains(&id) {
@@ -400,8 +401,8 @@ fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
             counts.named = counts.named.saturating_add(1);
         } else {
             let message = format!("{} needs key {id}, which no key file holds", file.name);
-            let ruling =
-                Ruling::fail(&file.name, Grade::Bytes, message).fix(format!("put key {id} back into the key file"));
+            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
+                .fix(format!("put key {id} back into the key file"));
             verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
         }
     }

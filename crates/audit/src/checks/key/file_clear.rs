@@ -10,11 +10,11 @@ use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::setting::nullable;
+use crate::exposure::{ClosedBy, Exposes, KeyFlaw};
 use crate::facts::files::FileFact;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {
@@ -31,11 +31,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2"],
     exposes: Exposes::Keys(KeyFlaw::Readable, "The keys themselves, in a file that is not encrypted"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     for (file, store) in live_stores(cx) {
         verdict.push(by_bytes(cx, file, store));
@@ -50,24 +50,24 @@ fn by_bytes(cx: &Context<'_>, file: &FileFact, store: &StoreSummary) -> Ruling {
     let message = kind_text(store.kind);
     if store.readable_without_password && is_filled(store) {
         let damaged = if store.damage.is_empty() { "" } else { "damaged " };
-        Ruling::fail(&file.path, Grade::Bytes, format!("{} is a {damaged}{message}", file.path))
+        Ruling::fail(&file.path, EvidenceGrade::Bytes, format!("{} is a {damaged}{message}", file.path))
             .fix(fix(is_mariadb(cx), &file.path))
     } else if store.readable_without_password {
-        Ruling::pass(&file.path, Grade::Bytes, format!("{} holds no key", file.path))
+        Ruling::pass(&file.path, EvidenceGrade::Bytes, format!("{} holds no key", file.path))
     } else {
-        Ruling::pass(&file.path, Grade::Bytes, format!("{} is a {message}", file.path))
+        Ruling::pass(&file.path, EvidenceGrade::Bytes, format!("{} is a {message}", file.path))
     }
     .evidence(store_evidence(file, store))
 }
 
-fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
+fn by_metadata(sql: &SqlFacts) -> Observed<Verdict> {
     if !can_encrypt(sql) {
         return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
     }
     let Some(keyring) = keyring(sql)?.filter(super::Keyring::is_local_file) else {
         return Ok(Verdict::not_applicable("no file key store is loaded"));
     };
-    let (path, source) = key_path(sql).ok_or_else(|| Unseen {
+    let (path, source) = key_path(sql).ok_or_else(|| Unavailable {
         what: format!("key file of {}", keyring.name),
         why: "the server does not tell its path".to_owned(),
         remedy: access::reading("the key file"),
@@ -81,9 +81,9 @@ fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
     let (grade, seen) = if sql.is_mariadb() {
         let answer =
             if protected { "file_key_management_filekey is set" } else { "file_key_management_filekey is empty" };
-        (Grade::Declared, sql.evidence("variables", answer))
+        (EvidenceGrade::Declared, sql.evidence("variables", answer))
     } else {
-        (Grade::Reported, keyring.evidence(sql))
+        (EvidenceGrade::Reported, keyring.evidence(sql))
     };
     let ruling = if protected {
         Ruling::pass(&path, grade, format!("{} encrypts its file with a password", keyring.name))
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn clear_keys_fail_by_bytes() {
         let found = mysql().file("component_keyring_file", json(&[1])).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert_eq!(FactsBuilder::nothing().file("keys.txt", mariadb_keys()).statuses(&CHECK), [Fail]);
         assert_eq!(mysql().file("component_keyring_file", json(&[])).statuses(&CHECK), [Pass]);
     }

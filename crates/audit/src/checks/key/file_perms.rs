@@ -6,11 +6,11 @@ use super::{can_encrypt, keyring, live_stores};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::FileMode;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use crate::key_access::KeyAccess;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-perms",
@@ -26,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.3", "CIS MySQL 3.x"],
     exposes: Exposes::Help(Attacker::Operator, "The keys, to other users of the host"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -46,7 +46,7 @@ struct Access<'a> {
     secret: bool,
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
     let concerned = |mode: &&FileMode| [SECRET, CONFIGURATION].iter().any(|what| what.contains(&mode.what.as_str()));
@@ -72,7 +72,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return no_file(cx);
     }
     let message = format!("{} key files and their configuration are the server's alone", sound.len());
-    verdict.pass_if_clean(sound.into_iter().fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence));
+    verdict
+        .pass_if_clean(sound.into_iter().fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -88,22 +89,22 @@ fn access(file: &FileMode) -> Option<Access<'_>> {
     })
 }
 
-fn unseen(file: &FileMode) -> Unseen {
-    Unseen {
+fn unseen(file: &FileMode) -> Unavailable {
+    Unavailable {
         what: format!("mode of {}", file.path),
         why: file.error.clone().unwrap_or_else(|| "it could not be looked at".to_owned()),
         remedy: access::entering(&file.path),
     }
 }
 
-fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
+fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let local = if can_encrypt(sql) { keyring(sql)?.filter(super::Keyring::is_local_file) } else { None };
     let Some(keyring) = local else {
         return Ok(Verdict::not_applicable("no file key store is loaded"));
     };
     cx.facts.host()?;
-    Err(Unseen {
+    Err(Unavailable {
         what: format!("key file of {}", keyring.name),
         why: "it was not found, or its path is not known".to_owned(),
         remedy: access::AS_SERVER_USER.to_owned(),
@@ -115,7 +116,7 @@ fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
     let faults = faults(cx, file);
     let worst = faults.iter().map(|(_, severity)| *severity).max()?;
     let message: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
-    let ruling = Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, message.join(", ")));
+    let ruling = Ruling::fail(file.path, EvidenceGrade::Bytes, format!("{} {}", file.path, message.join(", ")));
     Some(ruling.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
 }
 

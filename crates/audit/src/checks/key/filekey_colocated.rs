@@ -8,11 +8,11 @@ use super::key_path;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, nullable, on_command_line, option};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{HostFacts, PathOnDisk};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 
 pub(crate) const CHECK: Check = Check {
@@ -29,13 +29,13 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2"],
     exposes: Exposes::Help(Attacker::StolenDisk, "The password of the key file, on the same host"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const VARIABLE: &str = MARIADB_PASSWORD;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.is_mariadb() {
         return Ok(Verdict::not_applicable("MySQL has no file_key_management"));
@@ -54,7 +54,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             None => Ok(Verdict::one(
                 Ruling::fail(
                     VARIABLE,
-                    Grade::Declared,
+                    EvidenceGrade::Declared,
                     "the password is in the variable itself, where every account can read it",
                 )
                 .evidence(sql.evidence("variables", format!("{VARIABLE} is set and does not begin with FILE:"))),
@@ -73,7 +73,7 @@ fn inline(host: &HostFacts) -> Option<Ruling> {
             line: set.entry.line,
             setting: format!("{VARIABLE} = (secret)"),
         };
-        return Some(Ruling::fail(&set.entry.file, Grade::Declared, message).evidence(seen));
+        return Some(Ruling::fail(&set.entry.file, EvidenceGrade::Declared, message).evidence(seen));
     }
     let process = host.process.as_ref()?;
     on_command_line(process, VARIABLE).filter(|argument| !is_file(argument.value()))?;
@@ -82,13 +82,13 @@ fn inline(host: &HostFacts) -> Option<Ruling> {
         observation: format!("--{VARIABLE}=(secret)"),
     };
     Some(
-        Ruling::fail("command line", Grade::Declared, "the password of the key file is on the command line")
+        Ruling::fail("command line", EvidenceGrade::Declared, "the password of the key file is on the command line")
             .evidence(seen),
     )
 }
 
-fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Seen<Ruling> {
-    let (key, _) = key_path(sql).ok_or_else(|| Unseen {
+fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Observed<Ruling> {
+    let (key, _) = key_path(sql).ok_or_else(|| Unavailable {
         what: "path of the key file".to_owned(),
         why: "file_key_management_filename is empty".to_owned(),
         remedy: "none: the plug-in does not start without it".to_owned(),
@@ -96,20 +96,20 @@ fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Seen<Ruling>
     let evidence = sql.evidence("variables", format!("key file {key}, its password in FILE:{password_path}"));
     if Path::new(&key).parent() == Path::new(password_path).parent() {
         let message = format!("{password_path} lies beside {key}");
-        return Ok(Ruling::fail(password_path, Grade::Declared, message).evidence(evidence));
+        return Ok(Ruling::fail(password_path, EvidenceGrade::Declared, message).evidence(evidence));
     }
     let host = cx.facts.host()?;
     let location = |path: &str| host.paths.iter().find(|location| location.path == path);
     match (location(&key), location(password_path)) {
         (Some(a), Some(b)) if together(a, b) => {
             let message = format!("{password_path} lies on the same disk as {key} ({})", a.device);
-            Ok(Ruling::fail(password_path, Grade::Bytes, message).evidence(evidence))
+            Ok(Ruling::fail(password_path, EvidenceGrade::Bytes, message).evidence(evidence))
         }
         (Some(_), Some(_)) => {
             let message = format!("{password_path} lies on another disk than {key}");
-            Ok(Ruling::pass(password_path, Grade::Bytes, message).evidence(evidence))
+            Ok(Ruling::pass(password_path, EvidenceGrade::Bytes, message).evidence(evidence))
         }
-        _ => Err(Unseen {
+        _ => Err(Unavailable {
             what: format!("device of {password_path}"),
             why: "its device could not be determined".to_owned(),
             remedy: access::AS_SERVER_USER.to_owned(),

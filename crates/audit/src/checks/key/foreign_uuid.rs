@@ -4,9 +4,9 @@ use findings::{Remedy, Severity};
 
 use super::{nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::statement::ROTATE_MASTER_KEY;
 
 pub(crate) const CHECK: Check = Check {
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.7"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Rotate,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let spaces = wrapped(cx, true);
     if spaces.is_empty() {
         return nothing_wrapped(cx);
@@ -37,23 +37,23 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let Some(uuid) = space.uuid.filter(|uuid| !uuid.eq_ignore_ascii_case(&current)) else { continue };
         let message = format!("{} is wrapped by a key of server {uuid}", space.name);
         verdict.push(
-            Ruling::fail(space.name, Grade::Bytes, message)
+            Ruling::fail(space.name, EvidenceGrade::Bytes, message)
                 .evidence(space.evidence())
                 .evidence(evidence.clone())
                 .fix(Remedy::statement(ROTATE_MASTER_KEY).note("on this server")),
         );
     }
     let text = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, text).evidence(evidence));
+    verdict.pass_if_clean(Ruling::pass("server", EvidenceGrade::Bytes, text).evidence(evidence));
     Ok(verdict)
 }
 
-fn uuid_of_server(cx: &Context<'_>) -> Seen<(String, Evidence)> {
+fn uuid_of_server(cx: &Context<'_>) -> Observed<(String, Evidence)> {
     if let Some(uuid) = cx.facts.sql.as_ref().and_then(|sql| sql.identity.server_uuid.clone()) {
         let evidence = Evidence::Query { sql: "SELECT @@server_uuid".to_owned(), answer: uuid.clone() };
         return Ok((uuid, evidence));
     }
-    let uuid = cx.facts.files.as_ref().and_then(|files| files.server_uuid.clone()).ok_or_else(|| Unseen {
+    let uuid = cx.facts.files.as_ref().and_then(|files| files.server_uuid.clone()).ok_or_else(|| Unavailable {
         what: "this server's uuid".to_owned(),
         why: "no server was queried, and the data directory has no readable auto.cnf".to_owned(),
         remedy: "audit the running server, or give the data directory with its auto.cnf".to_owned(),

@@ -5,11 +5,11 @@ use innodb::server_file::BACKUP_MARKS;
 
 use super::{holds_keys, is_filled, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-in-backup",
@@ -25,14 +25,14 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Backups that contain their own keys"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 /// Maximum number of backups that a pass names.
 const MAX_NAMED: usize = 20;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
     let mut looked_at = 0_usize;
@@ -62,7 +62,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
     }
     if looked_at == 0 {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "backups".to_owned(),
             why: "no backup was found below the directories that were read".to_owned(),
             remedy: "name the backup directories to the audit, or audit one with `sealant audit --offline DIR`"
@@ -75,7 +75,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         source: path.to_owned(),
         observation: "searched for key files, none found".to_owned(),
     });
-    let pass = Ruling::pass("server", Grade::Bytes, format!("no key in {looked_at} backups and backup directories"));
+    let pass =
+        Ruling::pass("server", EvidenceGrade::Bytes, format!("no key in {looked_at} backups and backup directories"));
     verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
     Ok(verdict)
 }
@@ -119,7 +120,7 @@ fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bo
 }
 
 fn fail(file: &FileFact, message: String) -> Ruling {
-    Ruling::fail(&file.path, Grade::Bytes, message).fix(format!(
+    Ruling::fail(&file.path, EvidenceGrade::Bytes, message).fix(format!(
         "move the keys of {} to another place (shred -u the copy), then rotate the master key on the server",
         file.path
     ))

@@ -4,9 +4,9 @@ use findings::Severity;
 
 use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2", "NIST SP 800-53r5 SC-12", "CIS MySQL 3.10"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some(sql) = &cx.facts.sql else { return offline(cx) };
     if !can_encrypt(sql) {
         return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
@@ -35,11 +35,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("no key store is loaded"));
     };
     if !keyring.is_local_file() {
-        let pass = Ruling::pass("keyring", Grade::Reported, format!("{} keeps its keys elsewhere", keyring.name));
+        let pass =
+            Ruling::pass("keyring", EvidenceGrade::Reported, format!("{} keeps its keys elsewhere", keyring.name));
         return Ok(Verdict::one(pass.evidence(keyring.evidence(sql))));
     }
     let found = live_stores(cx).next();
-    let grade = if found.is_some() { Grade::Bytes } else { Grade::Reported };
+    let grade = if found.is_some() { EvidenceGrade::Bytes } else { EvidenceGrade::Reported };
     let ruling = Ruling::fail("keyring", grade, format!("{} keeps its keys in a file of this host", keyring.name))
         .evidence(keyring.evidence(sql))
         .fix(if sql.is_mariadb() {
@@ -55,11 +56,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     ))
 }
 
-fn offline(cx: &Context<'_>) -> Seen<Verdict> {
+fn offline(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     for (file, store) in live_stores(cx).filter(|(_, store)| is_filled(store)) {
         verdict.push(
-            Ruling::fail(&file.name, Grade::Bytes, format!("{} is a key file", file.name))
+            Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a key file", file.name))
                 .evidence(store_evidence(file, store)),
         );
     }
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn offline_a_key_file_decides() {
         let made = FactsBuilder::nothing().file("component_keyring_file", json(&[1]));
-        assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
+        assert_eq!(made.judge(&CHECK)[0].grade, Some(EvidenceGrade::Bytes));
         assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
     }
 }

@@ -9,13 +9,14 @@ use keyring::KeyName;
 
 use super::{can_encrypt, is_mariadb, keyring, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::register::{RegisterFacts, RegisteredKey};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::statement::ROTATE_MASTER_KEY;
+use server::dialect::variable;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-master-age",
@@ -33,13 +34,13 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.4", "NIST SP 800-53r5 SC-12", "NIST SP 800-57pt1r5"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Rotate,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const DAY_SECONDS: i64 = 86_400;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(not_concerned) = not_concerned(cx)? {
         return Ok(not_concerned);
     }
@@ -49,7 +50,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let age = days(i64::from(rotation.timestamp));
         if age <= limit {
             let text = format!("the master key was rotated {age} days ago");
-            return Ok(Verdict::one(Ruling::pass("master key", Grade::Bytes, text).evidence(rotated(log, rotation))));
+            return Ok(Verdict::one(
+                Ruling::pass("master key", EvidenceGrade::Bytes, text).evidence(rotated(log, rotation)),
+            ));
         }
     }
     // `sealant rotate` keeps the statement out of the binary log, because replicas have their own keys.
@@ -87,7 +90,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let ruling = too_old(text);
         return Ok(Verdict::one(seen.into_iter().fold(ruling, Ruling::evidence)));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "age of the InnoDB master key".to_owned(),
         why: format!("no readable binary log holds a rotation, the server records no date, and {}", no_date(cx)),
         remedy: format!(
@@ -109,7 +112,7 @@ fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Optio
     if let Some(at) = register.last_rotated.get("master_key").filter(|at| latest && in_place && age(**at) <= limit) {
         let text = format!("the master key was rotated {} days ago, by the register {}", age(*at), register.path);
         let seen = seen(format!("last rotation of the master key at {at:.0}"));
-        return Some(Ruling::pass("master key", Grade::Bytes, text).evidence(seen));
+        return Some(Ruling::pass("master key", EvidenceGrade::Bytes, text).evidence(seen));
     }
     let first_seen = known.get(&newest)?.first_seen.filter(|at| age(*at) > limit)?;
     let text = format!(
@@ -151,10 +154,10 @@ fn server_keys<'a>(cx: &Context<'_>, register: &'a RegisterFacts) -> impl Iterat
 }
 
 fn too_old(text: String) -> Ruling {
-    Ruling::fail("master key", Grade::Bytes, text).fix(Remedy::statement(CHECK.fix))
+    Ruling::fail("master key", EvidenceGrade::Bytes, text).fix(Remedy::statement(CHECK.fix))
 }
 
-fn not_concerned(cx: &Context<'_>) -> Seen<Option<Verdict>> {
+fn not_concerned(cx: &Context<'_>) -> Observed<Option<Verdict>> {
     if is_mariadb(cx) {
         return Ok(Some(Verdict::not_applicable("MariaDB has no InnoDB master key; see key-version-static")));
     }
@@ -196,7 +199,7 @@ fn gapless(cx: &Context<'_>) -> bool {
         Content::BinaryLog { events, .. } => Some(events),
         _ => None,
     });
-    let on = cx.facts.sql.as_ref().is_some_and(|sql| sql.variable_on("log_bin").unwrap_or(false));
+    let on = cx.facts.sql.as_ref().is_some_and(|sql| sql.variable_on(variable::LOG_BIN).unwrap_or(false));
     on && logs.all(|events| events.as_ref().is_some_and(|events| events.complete && events.encrypted_from.is_none()))
 }
 

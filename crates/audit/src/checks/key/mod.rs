@@ -19,7 +19,7 @@ use crate::check::Context;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Observed, Unavailable};
 use crate::finding::Evidence;
 
 checks! {
@@ -77,8 +77,8 @@ impl Keyring<'_> {
 /// The key store that the server has loaded; `None` if there is none.
 ///
 /// # Errors
-/// [`Unseen`] if the queries that would name one were refused.
-fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
+/// [`Unavailable`] if the queries that would name one were refused.
+fn keyring(sql: &SqlFacts) -> Observed<Option<Keyring<'_>>> {
     if let Some(component) = component(sql) {
         let (name, status) = (component.name, component.status);
         return Ok(Some(Keyring { name, active: component.is_active(), status, source: COMPONENT_QUERY }));
@@ -89,7 +89,7 @@ fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
         return Ok(Some(Keyring { name: plugin.name, active: true, status: "ACTIVE", source: PLUGIN_QUERY }));
     }
     if plugins.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "plug-ins".to_owned(),
             why: "the server listed none, but every server has some".to_owned(),
             remedy: sql.grant("SELECT ON performance_schema.*"),
@@ -335,7 +335,7 @@ fn known_keys(cx: &Context<'_>) -> Vec<KeyName> {
 }
 
 /// Why nothing is known about master keys, or that none applies to this server.
-fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
+fn nothing_wrapped(cx: &Context<'_>) -> Observed<crate::check::Verdict> {
     use crate::check::Verdict;
     if is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
@@ -346,7 +346,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
         mute && file.role != Role::Backup && file_suffix::has(&file.name, file_suffix::TABLESPACE)
     };
     if let Some(file) = files.files.iter().find(unread) {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: format!("page 0 of {}", file.path),
             why: "it was not written yet, or could not be read, and no other tablespace is wrapped".to_owned(),
             remedy: access::AS_SERVER_USER.to_owned(),
@@ -355,7 +355,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
     if files.data_seen() {
         return Ok(Verdict::not_applicable("no tablespace is wrapped by a master key"));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "page 0 of the tablespaces".to_owned(),
         why: "the data directory could not be read".to_owned(),
         remedy: access::reading_data(),

@@ -7,10 +7,10 @@ use super::{can_encrypt, keyring};
 use crate::artefact::State;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{beside_datadir, server_user};
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::encryption::all_switches;
 use server::switch::is_on;
 
@@ -29,11 +29,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 3.10", "PCI DSS 4.0.1 3.6.1"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Keyring,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) {
         let why = format!("{} has no encryption at rest", sql.identity.version);
@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let found = keyring(sql)?;
     if let Some(keyring) = found.filter(|keyring| keyring.active) {
-        let pass = Ruling::pass("keyring", Grade::Reported, format!("{} is active", keyring.name));
+        let pass = Ruling::pass("keyring", EvidenceGrade::Reported, format!("{} is active", keyring.name));
         return Ok(Verdict::one(pass.evidence(keyring.evidence(sql))));
     }
     let (wanted, mut evidence) = wanted(cx, sql);
@@ -55,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     } else {
         (Severity::Critical, format!(", although encryption is requested or present: {}", wanted.join(", ")))
     };
-    let ruling = Ruling::fail("keyring", Grade::Reported, format!("{missing}{consequence}"))
+    let ruling = Ruling::fail("keyring", EvidenceGrade::Reported, format!("{missing}{consequence}"))
         .severity(severity)
         .fix(fix(cx, sql));
     Ok(Verdict::one(evidence.into_iter().fold(ruling, Ruling::evidence)))

@@ -8,9 +8,9 @@ use keyring::KeyName;
 
 use super::{is_mariadb, known_keys, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-retired-needed-by-backup",
@@ -26,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.5"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
     }
@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for (key, backup) in needed.iter().filter(|(key, _)| !keys.contains(*key)) {
         let message = format!("{backup} needs {}, which the keyring no longer holds", master_key_name(&key.0, key.1));
         verdict.push(
-            Ruling::fail(backup, Grade::Bytes, message)
+            Ruling::fail(backup, EvidenceGrade::Bytes, message)
                 .severity(Severity::High)
                 .fix("keep that key with the backup's copy of the keyring, or destroy the backup"),
         );
@@ -68,7 +68,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn no_keys(cx: &Context<'_>) -> Seen<Verdict> {
+fn no_keys(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !super::can_encrypt(sql) || super::keyring(sql)?.is_none() {
         return Ok(Verdict::not_applicable("no key store is loaded"));
@@ -80,7 +80,7 @@ fn no_keys(cx: &Context<'_>) -> Seen<Verdict> {
     if sql.rows("keyring_keys")?.is_empty() {
         return Ok(Verdict::not_applicable("the keyring lists no InnoDB master key"));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "names of the master keys".to_owned(),
         why: "the keyring lists keys, but none by InnoDB's name".to_owned(),
         remedy: "list the keys at the key management service".to_owned(),
@@ -118,15 +118,15 @@ fn recorded_backups<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = ((String, u
 }
 
 /// Where the keys' names were read.
-fn listed(cx: &Context<'_>) -> (Grade, Evidence) {
+fn listed(cx: &Context<'_>) -> (EvidenceGrade, Evidence) {
     if let Some((file, store)) = super::live_stores(cx).next() {
-        return (Grade::Bytes, super::store_evidence(file, store));
+        return (EvidenceGrade::Bytes, super::store_evidence(file, store));
     }
     let seen = match &cx.facts.sql {
         Some(sql) => sql.evidence("keyring_keys", "names of the keys"),
         None => Evidence::Host { source: "keyring".to_owned(), observation: "names of its keys".to_owned() },
     };
-    (Grade::Reported, seen)
+    (EvidenceGrade::Reported, seen)
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
 //! `key-rotation-pending`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 use server::switch::is_on;
 
 use super::is_mariadb;
 use crate::artefact::byte_evidence;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::checks::advice::set_variable;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-rotation-pending",
@@ -25,11 +27,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.4"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if cx.facts.sql.is_some() && !is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MySQL re-wraps keys at once; see key-wrap-lag"));
     }
@@ -48,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if seen == 0 && verdict.is_empty() {
         return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
     }
-    let grade = if by_rows > 0 { Grade::Reported } else { Grade::Bytes };
+    let grade = if by_rows > 0 { EvidenceGrade::Reported } else { EvidenceGrade::Bytes };
     let description = format!("{seen} tablespaces are each on one key version");
     let evidence = match &cx.facts.sql {
         Some(sql) if by_rows > 0 => vec![sql.evidence("tablespaces", &*description)],
@@ -72,7 +74,7 @@ const fn is_space(file: &FileFact) -> bool {
 }
 
 /// Judges the server's rows; returns the number of encrypted tablespaces.
-fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usize> {
+fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Observed<usize> {
     let rows = sql.rows("tablespaces")?;
     let encrypted: Vec<_> = rows.iter().filter(|row| matches!(row.text("encrypted"), "Y" | "P")).collect();
     for row in &encrypted {
@@ -86,7 +88,7 @@ fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usi
         let number = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
         let state = format!("oldest key version {}, newest {}, rotating: {rotating}", number(oldest), number(newest));
         verdict.push(
-            Ruling::fail(name, Grade::Reported, format!("{name} is still being re-encrypted: {state}"))
+            Ruling::fail(name, EvidenceGrade::Reported, format!("{name} is still being re-encrypted: {state}"))
                 .evidence(sql.evidence("tablespaces", format!("{name}: {state}")))
                 .fix(threads(sql)),
         );
@@ -95,8 +97,8 @@ fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usi
 }
 
 fn threads(sql: &crate::facts::sql::SqlFacts) -> Remedy {
-    if sql.variable_or_none("innodb_encryption_threads") == Some("0") {
-        Remedy::statement("SET GLOBAL innodb_encryption_threads = 4").note("none is running, so that it never ends")
+    if sql.variable_or_none(variable::INNODB_ENCRYPTION_THREADS) == Some("0") {
+        set_variable(sql, variable::INNODB_ENCRYPTION_THREADS, "4").note("none is running, so that it never ends")
     } else {
         "wait, or SET GLOBAL innodb_encryption_rotation_iops = 1000".into()
     }
@@ -113,7 +115,7 @@ fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
             let list: Vec<String> =
                 versions.iter().map(|pages| format!("{} pages of version {}", pages.pages, pages.version.0)).collect();
             let message = format!("{} has pages of several key versions: {}", file.name, list.join(", "));
-            let ruling = Ruling::fail(&file.name, Grade::Bytes, message);
+            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message);
             verdict.push(byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
         }
     }

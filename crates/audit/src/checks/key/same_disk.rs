@@ -7,11 +7,11 @@ use findings::Severity;
 use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes, KeyFlaw};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {
@@ -27,16 +27,16 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
     exposes: Exposes::Keys(KeyFlaw::BesideData, "The key store lies on the same disk as the data it protects"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     for (file, store) in live_stores(cx).filter(|(_, store)| is_filled(store)) {
         if data_directory(cx, followed(cx, &file.path)).is_some() {
             let message = format!("{} lies in the data directory", file.name);
-            verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
+            verdict.push(Ruling::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
         }
     }
     // Server and host may name the same file.
@@ -78,12 +78,12 @@ fn is_configuration(cx: &Context<'_>, path: &str) -> bool {
     )
 }
 
-fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
+fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) || keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
         return Ok(Verdict::not_applicable("no file key store is loaded"));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "path of the key file".to_owned(),
         why: "neither the server nor the host shows it".to_owned(),
         remedy: sql.grant("SELECT ON performance_schema.*"),
@@ -106,16 +106,17 @@ fn followed<'a>(cx: &'a Context<'_>, path: &'a str) -> &'a str {
         .map_or(path, |path_on_disk| &path_on_disk.resolved)
 }
 
-fn by_disk(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
+fn by_disk(cx: &Context<'_>, path: &str) -> Observed<Ruling> {
     if let Some(directory) = data_directory(cx, followed(cx, path)) {
-        let ruling = Ruling::fail(path, Grade::Reported, format!("{path} lies in the data directory {directory}"));
+        let ruling =
+            Ruling::fail(path, EvidenceGrade::Reported, format!("{path} lies in the data directory {directory}"));
         return Ok(with_source(cx, path, ruling));
     }
     let host = cx.facts.host()?;
     let (Some(key), Some(data)) =
         (path_on_disk(host, path, Role::Key), host.paths.iter().find(|p| p.role == Role::Data))
     else {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: format!("device of {path}"),
             why: "its device, or the data directory's, could not be determined".to_owned(),
             remedy: access::AS_SERVER_USER.to_owned(),
@@ -140,22 +141,26 @@ fn path_on_disk<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a P
     host.paths.iter().find(|path_on_disk| path_on_disk.role == role && same(path_on_disk))
 }
 
-fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Seen<Ruling> {
+fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Observed<Ruling> {
     if key.layer == DiskLayer::Memory {
-        return Ok(Ruling::pass(path, Grade::Bytes, format!("{path} lies in memory only ({})", key.fs_type)));
+        return Ok(Ruling::pass(path, EvidenceGrade::Bytes, format!("{path} lies in memory only ({})", key.fs_type)));
     }
     if key.device == data.device {
         return Ok(Ruling::fail(
             path,
-            Grade::Bytes,
+            EvidenceGrade::Bytes,
             format!("{path} lies on the data's file system, device {}", key.device),
         ));
     }
     if let Some(shared) = key.chain.iter().find(|device| data.chain.contains(device)) {
-        return Ok(Ruling::fail(path, Grade::Bytes, format!("{path} and the data lie on the same disk {shared}")));
+        return Ok(Ruling::fail(
+            path,
+            EvidenceGrade::Bytes,
+            format!("{path} and the data lie on the same disk {shared}"),
+        ));
     }
     if key.chain.is_empty() || data.chain.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: format!("disk of {path}"),
             why: format!(
                 "the block devices below {} cannot be determined from here",
@@ -164,7 +169,7 @@ fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Seen<Ruling> {
             remedy: "run on the host itself, outside of containers, or attest the separation in a waiver".to_owned(),
         });
     }
-    Ok(Ruling::pass(path, Grade::Bytes, format!("{path} lies on another disk than the data")))
+    Ok(Ruling::pass(path, EvidenceGrade::Bytes, format!("{path} lies on another disk than the data")))
 }
 
 fn with_source(cx: &Context<'_>, path: &str, ruling: Ruling) -> Ruling {
@@ -204,7 +209,7 @@ mod tests {
     fn inside_the_data_directory_fails_by_path_and_by_bytes() {
         assert_eq!(with_component(mysql(), "Active", "/var/lib/mysql/k").statuses(&CHECK), [Fail]);
         let found = FactsBuilder::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use server::Capability;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-sql-crypto-ecb",
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 2.12", "NIST SP 800-53r5 SC-13"],
     exposes: Exposes::Help(Attacker::Operator, "Which encrypted values are equal, to whoever can read the table"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::BlockEncryptionMode) {
         let why = format!("{} has no block_encryption_mode: AES_ENCRYPT() knows only ECB there", sql.identity.version);
@@ -35,11 +35,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mode = sql.variable("block_encryption_mode")?;
     let evidence = sql.variable_evidence("block_encryption_mode");
     Ok(Verdict::one(if mode.to_ascii_lowercase().ends_with("-ecb") {
-        Ruling::fail("block_encryption_mode", Grade::Declared, format!("AES_ENCRYPT() uses {mode}"))
+        Ruling::fail("block_encryption_mode", EvidenceGrade::Declared, format!("AES_ENCRYPT() uses {mode}"))
             .evidence(evidence)
             .fix(set_variable(sql, "block_encryption_mode", "'aes-256-cbc'"))
     } else {
-        Ruling::pass("block_encryption_mode", Grade::Declared, format!("AES_ENCRYPT() uses {mode}")).evidence(evidence)
+        Ruling::pass("block_encryption_mode", EvidenceGrade::Declared, format!("AES_ENCRYPT() uses {mode}"))
+            .evidence(evidence)
     }))
 }
 

@@ -5,10 +5,10 @@ use findings::Severity;
 use super::{is_mariadb, store_evidence, stores};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-stale-backup-file",
@@ -24,11 +24,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.7"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MariaDB's key files are written by hand"));
     }
@@ -39,24 +39,25 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         if file.base_name().ends_with(".backup") {
             let message =
                 format!("{} with {} keys may replace the keyring at the next start", file.path, store.entries.len());
-            verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
+            verdict.push(Ruling::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
         }
     }
     if looked_at.is_empty() {
         return nothing_seen(cx);
     }
-    let pass = Ruling::pass("server", Grade::Bytes, format!("no .backup file among {} key files", looked_at.len()));
+    let pass =
+        Ruling::pass("server", EvidenceGrade::Bytes, format!("no .backup file among {} key files", looked_at.len()));
     verdict.pass_if_clean(looked_at.into_iter().fold(pass, Ruling::evidence));
     Ok(verdict)
 }
 
-fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
+fn nothing_seen(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !super::can_encrypt(sql) || super::keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
         return Ok(Verdict::not_applicable("no file key store is loaded"));
     }
     let path = super::key_path(sql).map_or_else(|| "the key file".to_owned(), |(path, _)| path);
-    Err(Unseen {
+    Err(Unavailable {
         what: format!("directory of {path}"),
         why: "no key file could be read".to_owned(),
         remedy: access::reading(&path),

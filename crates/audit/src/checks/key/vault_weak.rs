@@ -7,12 +7,12 @@ use super::{can_encrypt, keyring};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 pub(crate) const CHECK: Check = Check {
@@ -29,11 +29,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.3", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Sniffer, "The token for the key service, or the keys in transit"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     for (file, store) in configurations(cx) {
         verdict.push(by_file(file, store));
@@ -70,11 +70,11 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
     if faults.is_empty() {
         Ruling::pass(
             &file.path,
-            Grade::Bytes,
+            EvidenceGrade::Bytes,
             format!("{} has https and a CA, and only its owner can read it", file.path),
         )
     } else {
-        Ruling::fail(&file.path, Grade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
+        Ruling::fail(&file.path, EvidenceGrade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
             Remedy::advice("vault_url = https://…, vault_ca = PEM file")
                 .then(Remedy::command(format!("chmod 0600 {}", word(&file.path)))),
         )
@@ -101,9 +101,9 @@ fn by_variables(sql: &SqlFacts) -> Ruling {
         faults.push("no CA file: the Vault's identity is not verified");
     }
     let ruling = if faults.is_empty() {
-        Ruling::pass("hashicorp_key_management", Grade::Declared, "https with a CA file")
+        Ruling::pass("hashicorp_key_management", EvidenceGrade::Declared, "https with a CA file")
     } else {
-        Ruling::fail("hashicorp_key_management", Grade::Declared, faults.join("; ")).fix(
+        Ruling::fail("hashicorp_key_management", EvidenceGrade::Declared, faults.join("; ")).fix(
             Remedy::option_file("mariadb", [format!("{URL} = https://…"), format!("{CA} = PEM file")]).then_restart(),
         )
     };
@@ -111,7 +111,7 @@ fn by_variables(sql: &SqlFacts) -> Ruling {
     ruling.evidence(sql.evidence("variables", format!("{URL} is {https}"))).evidence(sql.variable_evidence(CA))
 }
 
-fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
+fn nothing_seen(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) {
         return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
@@ -124,7 +124,7 @@ fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("no key store in a Vault is loaded"));
     };
     let path = sql.variable_or_none(VAULT_CONFIGURATION).filter(|path| !path.is_empty());
-    Err(Unseen {
+    Err(Unavailable {
         what: format!("configuration of {}", keyring.name),
         why: "its file was not read".to_owned(),
         remedy: access::reading(path.unwrap_or("the component's .cnf in plugin_dir")),

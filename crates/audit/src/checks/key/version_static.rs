@@ -2,16 +2,17 @@
 
 use findings::Severity;
 use innodb::tablespace::Encryption;
+use server::dialect::variable;
 
 use super::{is_mariadb, keyring, live_stores};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-version-static",
@@ -27,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.4"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -38,7 +39,7 @@ struct Used {
     evidence: Evidence,
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if cx.facts.sql.is_some() && !is_mariadb(cx) {
         return Ok(Verdict::not_applicable("MySQL's keys are wrapped by a master key; see key-master-age"));
     }
@@ -46,7 +47,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let Some(first) = used.first() else {
         return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
     };
-    let grade = if matches!(first.evidence, Evidence::Bytes { .. }) { Grade::Bytes } else { Grade::Reported };
+    let grade =
+        if matches!(first.evidence, Evidence::Bytes { .. }) { EvidenceGrade::Bytes } else { EvidenceGrade::Reported };
     let newest = used.iter().map(|space| space.version).max().unwrap_or(0);
     let only_first = used.iter().all(|space| space.key_id == 1 && space.version <= 1);
     let by_file = by_file(cx)?;
@@ -59,9 +61,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     } else if by_file {
         Ruling::pass("keys", grade, format!("{} tablespaces use several key ids", used.len()))
     } else if let Some(sql) = cx.facts.sql.as_ref().filter(|sql| never_rotates(sql)) {
-        Ruling::fail("keys", Grade::Declared, "the background threads never re-encrypt with a newer key version")
-            .evidence(sql.variable_evidence("innodb_encryption_rotate_key_age"))
-            .fix(set_variable(sql, "innodb_encryption_rotate_key_age", "1"))
+        Ruling::fail(
+            "keys",
+            EvidenceGrade::Declared,
+            "the background threads never re-encrypt with a newer key version",
+        )
+        .evidence(sql.variable_evidence(variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE))
+        .fix(set_variable(sql, variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE, "1"))
     } else {
         Ruling::pass("keys", grade, format!("the plug-in has key versions, the newest in use is {newest}"))
     };
@@ -69,15 +75,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn never_rotates(sql: &SqlFacts) -> bool {
-    sql.variable_or_none("innodb_encryption_rotate_key_age") == Some("0")
+    sql.variable_or_none(variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE) == Some("0")
 }
 
 /// Whether keys come from a file: the active plug-in's, or offline a key file that was found.
-fn by_file(cx: &Context<'_>) -> Seen<bool> {
+fn by_file(cx: &Context<'_>) -> Observed<bool> {
     if let Some(sql) = &cx.facts.sql {
         return match keyring(sql)? {
             Some(keyring) => Ok(keyring.is_local_file()),
-            None => Err(Unseen {
+            None => Err(Unavailable {
                 what: "encryption plug-in".to_owned(),
                 why: "tablespaces are encrypted, and none is active".to_owned(),
                 remedy: "see key-not-loaded".to_owned(),
@@ -90,7 +96,7 @@ fn by_file(cx: &Context<'_>) -> Seen<bool> {
     cx.facts.sql().map(|_| false)
 }
 
-fn used(cx: &Context<'_>) -> Seen<Vec<Used>> {
+fn used(cx: &Context<'_>) -> Observed<Vec<Used>> {
     let reported = cx.facts.sql.as_ref().map(|sql| (sql, sql.tablespaces()));
     if let Some((sql, Ok(spaces))) = reported {
         let encrypted = spaces.into_iter().filter(|space| matches!(space.encrypted, "Y" | "P"));

@@ -8,9 +8,9 @@ use super::{Wrapped, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-wrap-lag",
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.7.4", "PCI DSS 4.0.1 3.7.5"],
     exposes: Exposes::Help(Attacker::Operator, "Tablespaces, to whoever kept an older master key"),
     closed_by: ClosedBy::Rotate,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -43,7 +43,7 @@ const ROTATED: &str =
 /// Source: seen on 5.7.22 and 9.7.4.
 const FLUSH_SECONDS: u64 = 600;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut spaces = wrapped(cx, true);
     spaces.retain(|space| !space.temporary);
     if spaces.is_empty() {
@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 verdict.unseen(space.name, unflushed(message, seconds));
                 continue;
             }
-            let ruling = Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence());
+            let ruling = Ruling::fail(space.name, EvidenceGrade::Bytes, message).evidence(space.evidence());
             verdict.push(match unknown.contains(space.path) {
                 true => ruling.fix(format!(
                     "{}: no rotation includes it, since the server does not know it; import it, or move it away",
@@ -72,7 +72,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let keys: Vec<String> = newest.iter().map(|(uuid, id)| format!("{id} of {uuid}")).collect();
     let text =
         format!("{} tablespaces and logs are wrapped by the newest key known: {}", spaces.len(), keys.join(", "));
-    let pass = Ruling::pass("server", Grade::Bytes, text);
+    let pass = Ruling::pass("server", EvidenceGrade::Bytes, text);
     verdict.pass_if_clean(spaces.iter().take(3).map(Wrapped::evidence).fold(pass, Ruling::evidence));
     Ok(verdict)
 }
@@ -84,8 +84,8 @@ fn seconds_since_rotation(cx: &Context<'_>) -> Option<u64> {
     Some(cx.facts.collected_at.as_second().abs_diff(changed))
 }
 
-fn unflushed(message: String, seconds: u64) -> Unseen {
-    Unseen {
+fn unflushed(message: String, seconds: u64) -> Unavailable {
+    Unavailable {
         what: message,
         why: format!("its keyring changed {seconds} s before, and the server may not have written page 0 since"),
         remedy: format!("audit again {} minutes after the rotation", FLUSH_SECONDS / 60),

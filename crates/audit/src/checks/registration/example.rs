@@ -4,9 +4,9 @@ use findings::Severity;
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-example",
@@ -19,16 +19,16 @@ pub(crate) const CHECK: Check = Check {
     standards: &["EXAMPLE 1.0 1.2"],
     exposes: Exposes::Help(Attacker::Operator, "An example"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let ruling = if sql.variable_on("example")? {
-        Ruling::pass("example", Grade::Declared, "the example is on")
+        Ruling::pass("example", EvidenceGrade::Declared, "the example is on")
     } else {
-        Ruling::fail("example", Grade::Declared, "the example is off").fix(set_variable(sql, "example", "ON"))
+        Ruling::fail("example", EvidenceGrade::Declared, "the example is off").fix(set_variable(sql, "example", "ON"))
     };
     Ok(Verdict::one(ruling.evidence(sql.variable_evidence("example"))))
 }

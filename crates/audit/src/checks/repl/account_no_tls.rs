@@ -7,10 +7,10 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::auth::{from_here_only, holders, key_of, logins};
 use crate::checks::tls::require;
 use crate::checks::tls::user_not_required::asks_nothing;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
+use crate::facts::Observed;
 use crate::facts::sql::Account;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-account-no-tls",
@@ -24,11 +24,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Sniffer, "Replication by accounts that may log in without TLS"),
     closed_by: ClosedBy::Administrator,
-    cut_off: Some(CutOff::new(Certainty::Permitted, "may replicate without TLS")),
+    locked_out: Some(LockedOut::new(Certainty::Permitted, "may replicate without TLS")),
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if networking_off(cx.facts) {
         return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
     }
@@ -43,13 +43,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let name = account.quoted();
         let answer = format!("{name}: repl_slave = Y, ssl_type = {:?}", account.ssl_type);
         verdict.push(
-            Ruling::fail(&name, Grade::Reported, format!("{name} may read the binary log in clear"))
+            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} may read the binary log in clear"))
                 .evidence(sql.evidence("accounts", answer))
                 .fix(require(sql, &name, "SSL").note("or X509, if the replica has a certificate")),
         );
     }
     let answer = format!("{} accounts from other hosts may read the binary log, none of them in clear", pulling.len());
-    let pass = Ruling::pass("server", Grade::Reported, &answer).evidence(sql.evidence("accounts", &answer));
+    let pass = Ruling::pass("server", EvidenceGrade::Reported, &answer).evidence(sql.evidence("accounts", &answer));
     verdict.pass_if_clean(plain.evidence.into_iter().fold(pass, Ruling::evidence));
     Ok(verdict)
 }

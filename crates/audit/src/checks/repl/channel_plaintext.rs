@@ -5,10 +5,10 @@ use findings::{Remedy, Severity};
 use super::change;
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-plaintext",
@@ -26,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 9.x", "PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as this replica fetches it"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let channels = channels(sql)?;
     if channels.is_empty() {
@@ -48,16 +48,16 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let ruling = if channel.tls && !channel.enforces_tls(sql) {
         Ruling::unseen(&name, wished_for(sql, channel))
     } else if channel.tls {
-        Ruling::pass(&name, Grade::Reported, format!("{name} reads from {source} over TLS"))
+        Ruling::pass(&name, EvidenceGrade::Reported, format!("{name} reads from {source} over TLS"))
     } else {
-        Ruling::fail(&name, Grade::Reported, format!("{name} reads from {source} in clear"))
+        Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} reads from {source} in clear"))
             .fix(verified_tls(sql, channel))
     };
     ruling.evidence(quote(sql, channel))
 }
 
-fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unseen {
-    Unseen {
+fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unavailable {
+    Unavailable {
         what: format!("whether {} is encrypted", channel.artefact()),
         why: format!(
             "TLS is requested but not enforced: without verification the replica continues in clear if {} offers none",

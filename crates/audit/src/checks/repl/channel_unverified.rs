@@ -5,10 +5,10 @@ use findings::Severity;
 use super::channel_plaintext::{quote, verified_tls};
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-unverified",
@@ -23,11 +23,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1", "NIST SP 800-53r5 SC-23"],
     exposes: Exposes::Help(Attacker::Impostor, "Replication, to whoever poses as the source"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let channels = channels(sql)?;
     let mut verdict = Verdict::new();
@@ -48,14 +48,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let (name, source) = (channel.artefact(), channel.source());
     let ruling = if channel.verified {
-        Ruling::pass(&name, Grade::Reported, format!("{name} verifies {source}"))
+        Ruling::pass(&name, EvidenceGrade::Reported, format!("{name} verifies {source}"))
     } else if channel.ca.is_empty() || sql.is_mariadb() {
-        Ruling::fail(&name, Grade::Reported, format!("{name} accepts any server as {source}"))
+        Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} accepts any server as {source}"))
             .fix(verified_tls(sql, channel))
     } else {
         // Source: sql/rpl_replica.cc, connect_to_master(): a CA alone means VERIFY_CA.
         let message = format!("{name} checks the authority of {source}, not its name");
-        Ruling::fail(&name, Grade::Reported, message).severity(Severity::Low).fix(verified_tls(sql, channel))
+        Ruling::fail(&name, EvidenceGrade::Reported, message).severity(Severity::Low).fix(verified_tls(sql, channel))
     };
     ruling.evidence(quote(sql, channel))
 }

@@ -4,10 +4,10 @@ use findings::Severity;
 
 use crate::channel::client::{Connection, connections, networking_off};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-dump-live-plaintext",
@@ -23,11 +23,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as replicas fetch it right now"),
     closed_by: ClosedBy::Administrator,
-    cut_off: Some(CutOff::new(Certainty::Connected, "replicates in clear now")),
+    locked_out: Some(LockedOut::new(Certainty::Connected, "replicates in clear now")),
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if networking_off(cx.facts) {
         return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
     }
@@ -41,9 +41,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for dump in dumps {
         let who = dump.who();
         let ruling = if dump.clear() {
-            Ruling::fail(&who, Grade::Reported, format!("{who} reads the binary log in clear"))
+            Ruling::fail(&who, EvidenceGrade::Reported, format!("{who} reads the binary log in clear"))
         } else {
-            Ruling::pass(&who, Grade::Reported, format!("{who} reads the binary log over {}", dump.kind))
+            Ruling::pass(&who, EvidenceGrade::Reported, format!("{who} reads the binary log over {}", dump.kind))
         };
         let answer = format!("thread {} of {who}: {}, connection_type = {}", dump.thread_id, dump.command, dump.kind);
         verdict.push(ruling.evidence(sql.evidence("connections", answer)));
@@ -52,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// Without connection types, at least name the registered replicas.
-fn name_replicas(sql: &SqlFacts, unseen: Unseen) -> Unseen {
+fn name_replicas(sql: &SqlFacts, unseen: Unavailable) -> Unavailable {
     let rows = sql.rows("replicas").unwrap_or_default();
     let hosts: Vec<String> = rows.iter().map(|row| format!("{}:{}", row.text("host"), row.text("port"))).collect();
     let why = if hosts.is_empty() {
@@ -60,7 +60,7 @@ fn name_replicas(sql: &SqlFacts, unseen: Unseen) -> Unseen {
     } else {
         format!("{}; registered replicas: {}", unseen.why, hosts.join(", "))
     };
-    Unseen { what: "how replicas are connected".to_owned(), why, ..unseen }
+    Unavailable { what: "how replicas are connected".to_owned(), why, ..unseen }
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use findings::Severity;
 
-use super::{Terms, all_seen, data_seen, is_system_schema, judge_all};
+use super::{ArtefactPolicy, all_seen, data_seen, is_system_schema, judge_all};
 use crate::access;
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-aria-log-plaintext",
@@ -23,14 +23,14 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Rows of Aria tables, in the Aria log"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 /// A log of one page has only a header. Source: `ma_loghandler.h` (`TRANSLOG_PAGE_SIZE`).
 const PAGE_BYTES: u64 = 8192;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB has an Aria log"));
     }
@@ -41,21 +41,21 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let logs = logs.filter(|log| log.file.is_some_and(|file| file.size_bytes > PAGE_BYTES));
     let low = has_files_of_users(cx) == Some(false);
     let severity = |_: &Artefact<'_>| low.then_some(Severity::Low);
-    let terms = Terms { noun: "Aria logs", severity: &severity, fix: &|_| CHECK.fix.into() };
+    let terms = ArtefactPolicy { noun: "Aria logs", severity: &severity, fix: &|_| CHECK.fix.into() };
     let verdict = judge_all(cx, logs, &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
     }
-    Ok(Verdict::one(Ruling::pass("server", Grade::Bytes, "no Aria log holds a change")))
+    Ok(Verdict::one(Ruling::pass("server", EvidenceGrade::Bytes, "no Aria log holds a change")))
 }
 
 /// Every MariaDB has one: if none was found, it is unknown.
-fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
+fn none_found(cx: &Context<'_>) -> Observed<Verdict> {
     cx.facts.files()?;
     if super::mariadb(cx).is_none() && data_seen(cx) {
         return Ok(Verdict::not_applicable("no Aria log lies in the data directory: no MariaDB wrote it"));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "aria_log.00000001".to_owned(),
         why: "every MariaDB has one, and it was not among the files that were read".to_owned(),
         remedy: access::reading("aria_log_dir_path, or the data directory"),

@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 
 use findings::{Remedy, Severity};
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::quote;
 
 use super::{
-    Terms, all_seen, data_seen, hidden_tables, is_system_schema, judge_all, sees_all_tables, unless_unwalked, unwalked,
+    ArtefactPolicy, all_seen, data_seen, hidden_tables, is_system_schema, judge_all, sees_all_tables, unless_unwalked,
+    unwalked,
 };
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub const CHECK: Check = Check {
     id: "rest-aria-plaintext",
@@ -32,16 +33,16 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The rows of Aria tables"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB has Aria tables"));
     }
     let tables = cx.artefacts.of_kind(Kind::AriaTable).filter(|table| !table.is_public());
-    let terms = Terms { noun: "Aria tables", severity: &severity, fix: &|table| fix(cx, table) };
+    let terms = ArtefactPolicy { noun: "Aria tables", severity: &severity, fix: &|table| fix(cx, table) };
     let mut verdict = unless_unwalked(cx, judge_all(cx, tables, &terms));
     if let (true, Some(sql)) = (verdict.is_empty() && !data_seen(cx), &cx.facts.sql) {
         by_list(sql)?.into_iter().for_each(|ruling| verdict.push(ruling));
@@ -85,14 +86,14 @@ fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
 }
 
 /// Aria tables outside the server's own schemas.
-fn users_tables(sql: &SqlFacts) -> Seen<Vec<(String, String)>> {
+fn users_tables(sql: &SqlFacts) -> Observed<Vec<(String, String)>> {
     let rows = sql.rows("tables")?;
     let aria = rows.iter().filter(|row| row.text("engine").eq_ignore_ascii_case("Aria"));
     let users = aria.filter(|row| !is_system_schema(row.text("schema")));
     Ok(users.map(|row| (row.text("schema").to_owned(), row.text("table").to_owned())).collect())
 }
 
-fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
+fn by_list(sql: &SqlFacts) -> Observed<Vec<Ruling>> {
     let tables: Vec<String> =
         users_tables(sql)?.into_iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
     if !sql.variable_on(variable::ARIA_TABLES)? {
@@ -106,7 +107,7 @@ fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
     if tables.is_empty() && !sees_all_tables(sql) {
         return Err(hidden_tables(sql));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "pages of Aria tables".to_owned(),
         why: "aria_encrypt_tables is ON, but tables made before it was set, MariaDB's own among them, stay clear"
             .to_owned(),
@@ -116,7 +117,7 @@ fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
 
 fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
     let ruling = |table: String| {
-        Ruling::fail(&table, Grade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
+        Ruling::fail(&table, EvidenceGrade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
             .evidence(sql.variable_evidence(variable::ARIA_TABLES))
             .fix(set_variable(sql, variable::ARIA_TABLES, "ON"))
     };
@@ -208,7 +209,11 @@ mod tests {
                 .file("demo/a.MAD", Content::Empty)
         };
         let found = made("OFF").judge(&CHECK);
-        assert!(found.iter().any(|f| f.status == Fail && f.artefact == "demo.a" && f.grade == Some(Grade::Declared)));
+        assert!(
+            found
+                .iter()
+                .any(|f| f.status == Fail && f.artefact == "demo.a" && f.grade == Some(EvidenceGrade::Declared))
+        );
         assert_eq!(made("ON").statuses(&CHECK), [Pass]);
     }
 

@@ -4,18 +4,18 @@ use findings::{Remedy, Severity};
 use innodb::server_file;
 use server::Capability;
 
-use super::{Terms, data_seen, first_variable, judge_all};
+use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::{Kind, State};
 use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{path_of_ca, set_at_start, set_variable};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 use server::dialect::encryption::Encrypts;
-use server::dialect::encryption::variable;
-use server::dialect::statement::FLUSH_BINARY_LOGS;
+use server::dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs_to};
+use server::dialect::variable;
 use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
@@ -31,20 +31,20 @@ pub const CHECK: Check = Check {
     standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Every change since the oldest binary log"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx, sql));
-    let terms = Terms { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
+    let terms = ArtefactPolicy { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
     let known = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
     let mut verdict = judge_all(cx, known, &terms);
     let Some(sql) = &cx.facts.sql else { return without_server(cx, verdict) };
     if !verdict.is_empty() {
         return Ok(verdict);
     }
-    match sql.variable_on("log_bin")? {
+    match sql.variable_on(variable::LOG_BIN)? {
         false => Ok(Verdict::not_applicable("log_bin is OFF, and no binary log was found")),
         true => {
             verdict.push(by_switch(sql, "binary logs"));
@@ -53,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
 }
 
-fn without_server(cx: &Context<'_>, verdict: Verdict) -> Seen<Verdict> {
+fn without_server(cx: &Context<'_>, verdict: Verdict) -> Observed<Verdict> {
     if verdict.is_empty() && data_seen(cx) {
         return Ok(Verdict::not_applicable("no binary log lies in the directories that were read"));
     }
@@ -64,13 +64,13 @@ fn without_server(cx: &Context<'_>, verdict: Verdict) -> Seen<Verdict> {
 pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
     match first_variable(sql, Encrypts::BinaryLogs) {
         Some((name, value)) if !is_switched_on(value) => {
-            Ruling::fail(logs, Grade::Declared, format!("{name} is OFF: {logs} are written in clear"))
+            Ruling::fail(logs, EvidenceGrade::Declared, format!("{name} is OFF: {logs} are written in clear"))
                 .evidence(sql.variable_evidence(name))
                 .fix(switch_on(sql))
         }
         Some((name, _)) => Ruling::unseen(
             logs,
-            Unseen {
+            Unavailable {
                 what: logs.to_owned(),
                 why: format!("{name} is ON, but logs from before it was set stay clear"),
                 remedy: format!(
@@ -84,15 +84,15 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
             },
         ),
         None if sql.can(Capability::EncryptBinaryLogs) => Ruling::unseen(logs, switch_unseen(sql)),
-        None => Ruling::fail(logs, Grade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
+        None => Ruling::fail(logs, EvidenceGrade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
             .evidence(sql.variable_evidence(variable::MYSQL_BINARY_LOGS))
             .fix(switch_on(sql)),
     }
 }
 
 /// A server of that version has the variable: if it is not shown, it is unknown.
-fn switch_unseen(sql: &SqlFacts) -> Unseen {
-    Unseen {
+fn switch_unseen(sql: &SqlFacts) -> Unavailable {
+    Unavailable {
         what: "binlog_encryption or encrypt_binlog".to_owned(),
         why: format!("{} has it, but did not show it", sql.identity.version),
         remedy: "run SHOW GLOBAL VARIABLES LIKE '%encrypt%' as the audit's account".to_owned(),
@@ -105,9 +105,9 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
         Some(_) => Some(switch_on(sql)),
         None => return switch_on(sql),
     };
-    let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "'the first encrypted log'".to_owned());
+    let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "the first encrypted log".to_owned());
     let flush = Remedy::statement(FLUSH_BINARY_LOGS);
-    let purge = Remedy::statement(format!("PURGE BINARY LOGS TO {first}"));
+    let purge = Remedy::statement(purge_binary_logs_to(&first));
     let purge = for_members(sql, purge.once("every replica has read the clear ones"));
     match on {
         Some(on) => on.and(flush).and(purge),
@@ -147,7 +147,7 @@ fn first_encrypted(cx: &Context<'_>) -> Option<String> {
         .collect();
     logs.sort_by_key(|(name, _)| server_file::log_order(name));
     let clear = logs.iter().rposition(|(_, state)| *state != State::Encrypted)?;
-    logs.get(clear + 1).map(|(name, _)| format!("'{name}'"))
+    logs.get(clear + 1).map(|(name, _)| (*name).to_owned())
 }
 
 /// The log after the newest one, which the server creates when encryption is enabled or it restarts.
@@ -155,7 +155,7 @@ fn next_log(cx: &Context<'_>) -> Option<String> {
     let names = cx.artefacts.of_kind(Kind::BinaryLog).map(|log| log.name.rsplit('/').next().unwrap_or(&log.name));
     let (stem, number) = names.max_by_key(|name| (name.len(), *name))?.rsplit_once('.')?;
     let next = number.parse::<u64>().ok()?.checked_add(1)?;
-    Some(format!("'{stem}.{next:0width$}'", width = number.len()))
+    Some(format!("{stem}.{next:0width$}", width = number.len()))
 }
 
 pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
@@ -206,7 +206,7 @@ mod tests {
             .file("binlog.000001", binary_log(true))
             .file("binlog.000002", binary_log(false));
         let found = made.judge(&CHECK);
-        assert_eq!((found.len(), found[0].status, found[0].grade), (1, Fail, Some(Grade::Bytes)));
+        assert_eq!((found.len(), found[0].status, found[0].grade), (1, Fail, Some(EvidenceGrade::Bytes)));
         assert_eq!(found[0].artefact, "binlog.000001");
         assert!(found[0].remediation.as_ref().unwrap().ends_with("PURGE BINARY LOGS TO 'binlog.000002'"));
     }
@@ -216,7 +216,7 @@ mod tests {
         let rows = |encrypted| {
             mysql().variable("log_bin", "ON").answer("binary_logs", COLUMNS, &[&["binlog.000001", "9", encrypted]])
         };
-        assert_eq!(rows("No").judge(&CHECK)[0].grade, Some(Grade::Reported));
+        assert_eq!(rows("No").judge(&CHECK)[0].grade, Some(EvidenceGrade::Reported));
         assert_eq!(rows("Yes").statuses(&CHECK), [Pass]);
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let made = mariadb().variable("log_bin", "ON");
         assert_eq!(made.variable("encrypt_binlog", "ON").statuses(&CHECK), [Unknown]);
         let made = mariadb().variable("log_bin", "ON").variable("encrypt_binlog", "OFF");
-        assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Declared));
+        assert_eq!(made.judge(&CHECK)[0].grade, Some(EvidenceGrade::Declared));
         let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)").variable("log_bin", "ON");
         assert!(old.judge(&CHECK)[0].message.contains("cannot"));
     }

@@ -7,12 +7,12 @@ use super::first_variable;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::checks::gr::while_out;
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 use server::dialect::encryption::Encrypts;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
@@ -28,14 +28,14 @@ pub const CHECK: Check = Check {
     standards: &["CIS MySQL 4.10E", "CIS MariaDB 4.9"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 /// A keyword, so that statements must quote it.
 const FORCE: &str = "'FORCE'";
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     sql.rows("variables")?;
     let new_tables = first_variable(sql, Encrypts::NewTables).filter(|_| !sql.is_mariadb());
@@ -43,22 +43,22 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return none(sql);
     };
     let ruling = match value.to_ascii_uppercase().as_str() {
-        "FORCE" => Ruling::pass("server", Grade::Declared, format!("{name} is FORCE")),
+        "FORCE" => Ruling::pass("server", EvidenceGrade::Declared, format!("{name} is FORCE")),
         _ if !is_switched_on(value) => {
-            Ruling::fail(name, Grade::Declared, format!("{name} is OFF: new tables are created in clear"))
+            Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: new tables are created in clear"))
                 .fix(fix(sql, name))
         }
         _ if sql.is_mariadb() => {
             let message = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
-            Ruling::fail(name, Grade::Declared, message).severity(Severity::Low).fix(fix(sql, name))
+            Ruling::fail(name, EvidenceGrade::Declared, message).severity(Severity::Low).fix(fix(sql, name))
         }
-        _ => Ruling::pass("server", Grade::Declared, format!("{name} is {value}")),
+        _ => Ruling::pass("server", EvidenceGrade::Declared, format!("{name} is {value}")),
     };
     Ok(Verdict::one(ruling.evidence(sql.variable_evidence(name))))
 }
 
 /// A server of a version with the variable that does not show it: unknown.
-fn none(sql: &SqlFacts) -> Seen<Verdict> {
+fn none(sql: &SqlFacts) -> Observed<Verdict> {
     if sql.mysql_can(Capability::EncryptByDefault) {
         sql.variable(variable::MYSQL_NEW_TABLES)?;
     }
@@ -74,8 +74,8 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
         return while_out(sql, set_variable(sql, name, "ON"));
     }
     let force = set_variable(sql, name, FORCE);
-    match sql.variable_or_none("innodb_encryption_threads") {
-        Some("0") => force.and(set_variable(sql, "innodb_encryption_threads", "4")),
+    match sql.variable_or_none(variable::INNODB_ENCRYPTION_THREADS) {
+        Some("0") => force.and(set_variable(sql, variable::INNODB_ENCRYPTION_THREADS, "4")),
         _ => force,
     }
 }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn mysql_by_its_default() {
         let found = mysql().variable("default_table_encryption", "OFF").judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Declared)));
         assert_eq!(found[0].remediation.as_deref(), Some("SET PERSIST default_table_encryption = ON"));
         assert_eq!(mysql().variable("default_table_encryption", "ON").statuses(&CHECK), [Pass]);
     }

@@ -9,9 +9,9 @@ use super::{all_seen, covered_by_disk, listed, unread, unwalked, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State, byte_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub const CHECK: Check = Check {
     id: "rest-doublewrite-plaintext",
@@ -34,7 +34,7 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Copies of pages of encrypted tables, in the doublewrite files"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -53,7 +53,7 @@ struct Copies<'a> {
     clear: u64,
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let spaces = spaces(cx);
     if !spaces.values().any(|space| space.meant_to_be_encrypted()) {
         return nothing_encrypted(cx, &spaces);
@@ -142,7 +142,7 @@ fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
         text.push(format!("{} of clear tablespaces, which do not count here", copies.clear));
     }
     let text = format!("{} holds {}", buffer.name, text.join(", "));
-    with_evidence(Ruling::fail(&buffer.name, Grade::Bytes, text), evidence(buffer))
+    with_evidence(Ruling::fail(&buffer.name, EvidenceGrade::Bytes, text), evidence(buffer))
 }
 
 fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
@@ -154,7 +154,7 @@ fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
     let slots: u64 = buffers(cx).filter_map(|buffer| buffer.page_copies()).map(|copies| copies.slots).sum();
     let text = format!("none of {slots} slots read holds a clear page with rows of an encrypted tablespace{news}");
     let evidence = buffers(cx).next().map(evidence).unwrap_or_default();
-    with_evidence(Ruling::pass("server", Grade::Bytes, text), evidence)
+    with_evidence(Ruling::pass("server", EvidenceGrade::Bytes, text), evidence)
 }
 
 fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
@@ -171,7 +171,7 @@ fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
     vec![Evidence::Bytes { path: file.path.clone(), offset: 1 << 20, hex: String::new(), meaning }]
 }
 
-fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Seen<Verdict> {
+fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Observed<Verdict> {
     let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.values().any(|space| space.state().is_some()) {
         return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages do not count"));
@@ -180,8 +180,8 @@ fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>)
     unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
 }
 
-fn no_bytes() -> Unseen {
-    Unseen {
+fn no_bytes() -> Unavailable {
+    Unavailable {
         what: "slots of the doublewrite buffer".to_owned(),
         why: "no server reports what its doublewrite buffer holds, and no doublewrite file was read".to_owned(),
         remedy: access::reading(
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn clear_copies_of_an_encrypted_tablespace_fail() {
         let found = with_table("encrypted").file("#ib_16384_0.dblwr", file(&[(7, 3)])).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert!(found[0].message.contains("demo/t.ibd"));
     }
 

@@ -6,12 +6,12 @@ use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 use server::Capability;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::switch::is_switched_on;
 
 pub(crate) const CHECK: Check = Check {
@@ -28,14 +28,14 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MariaDB 4.9", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-const THREADS: &str = "innodb_encryption_threads";
-const AGE: &str = "innodb_encryption_rotate_key_age";
+const THREADS: &str = variable::INNODB_ENCRYPTION_THREADS;
+const AGE: &str = variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB encrypts with background threads"));
     }
@@ -60,7 +60,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .evidence(sql.variable_evidence(AGE))
         .fix(set_variable(sql, AGE, "1"))
     } else {
-        Ruling::pass("server", Grade::Declared, format!("{threads} threads encrypt existing tablespaces"))
+        Ruling::pass("server", EvidenceGrade::Declared, format!("{threads} threads encrypt existing tablespaces"))
     };
     Ok(Verdict::one(
         ruling.evidence(sql.variable_evidence(variable::MARIADB_TABLESPACES)).evidence(sql.variable_evidence(THREADS)),
@@ -76,7 +76,8 @@ fn no_threads(cx: &Context<'_>, sql: &SqlFacts, clear: &[&Artefact<'_>]) -> Ruli
 }
 
 fn failure(cx: &Context<'_>, artefact: &str, text: String, clear: &[&Artefact<'_>]) -> Ruling {
-    let grade = clear.iter().filter_map(|space| space.state()).map(|(_, grade)| grade).max().unwrap_or(Grade::Declared);
+    let grade =
+        clear.iter().filter_map(|space| space.state()).map(|(_, grade)| grade).max().unwrap_or(EvidenceGrade::Declared);
     let evidence = clear.iter().take(3).flat_map(|space| space.evidence(cx.facts)).collect();
     with_evidence(Ruling::fail(artefact, grade, text), evidence)
 }
@@ -104,9 +105,9 @@ mod tests {
     #[test]
     fn trap_4_no_threads_fail_and_bytes_say_which_tables() {
         let found = with("ON", "0").judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Declared)));
         let found = with("FORCE", "0").file("demo/t.ibd", tablespace("mariadb-plain", 0, 4)).judge(&CHECK);
-        assert_eq!(found[0].grade, Some(Grade::Bytes));
+        assert_eq!(found[0].grade, Some(EvidenceGrade::Bytes));
         assert!(found[0].message.contains("demo/t.ibd"));
     }
 

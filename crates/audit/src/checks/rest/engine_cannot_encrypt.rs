@@ -12,12 +12,13 @@ use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::checks::key::can_encrypt;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::{Row, SqlFacts};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 use server::Flavor;
 use server::dialect::encryption::table_option;
+use server::dialect::variable;
 use server::quote;
 
 pub(crate) const CHECK: Check = Check {
@@ -34,7 +35,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The rows of tables whose engine cannot encrypt"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -52,7 +53,7 @@ const OTHERS: [&str; 10] = [
     "TempTable",
 ];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files: Vec<&Artefact<'_>> =
         cx.artefacts.of_kind(Kind::PlainTable).filter(|file| !is_system_table(file)).collect();
     let mut verdict = Verdict::new();
@@ -72,7 +73,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     finish(cx, verdict)
 }
 
-fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
+fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
     if !verdict.is_empty() {
         return Ok(verdict);
     }
@@ -81,7 +82,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
         Ok(sql) if all_seen(cx) || sees_all_tables(sql) => verdict.push(
             Ruling::pass(
                 "server",
-                if all_seen(cx) { Grade::Bytes } else { Grade::Reported },
+                if all_seen(cx) { EvidenceGrade::Bytes } else { EvidenceGrade::Reported },
                 "no table uses an engine that cannot encrypt",
             )
             .evidence(sql.evidence("tables", "no row of such an engine outside the server's own schemas")),
@@ -89,7 +90,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
         _ if all_seen(cx) => {
             verdict.push(Ruling::pass(
                 "server",
-                Grade::Bytes,
+                EvidenceGrade::Bytes,
                 "no file with rows of such an engine lies in the data directory",
             ));
         }
@@ -105,8 +106,11 @@ fn is_system_table(file: &Artefact<'_>) -> bool {
 }
 
 fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
-    let ruling =
-        Ruling::fail(&file.name, Grade::Bytes, format!("{} holds rows in clear: its engine cannot encrypt", file.name));
+    let ruling = Ruling::fail(
+        &file.name,
+        EvidenceGrade::Bytes,
+        format!("{} holds rows in clear: its engine cannot encrypt", file.name),
+    );
     let ruling = with_evidence(ruling, file.evidence(cx.facts));
     match file.table() {
         Some((schema, table)) => {
@@ -131,7 +135,7 @@ fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let (schema, table, engine) = (row.text("schema"), row.text("table"), row.text("engine"));
     let outside = ["FEDERATED", "SPIDER", "CONNECT", "S3"].iter().any(|remote| engine.eq_ignore_ascii_case(remote));
     let why = if outside { "which keeps rows where this audit cannot see them" } else { "which cannot encrypt" };
-    Ruling::fail(format!("{schema}.{table}"), Grade::Reported, format!("{schema}.{table} uses {engine}, {why}"))
+    Ruling::fail(format!("{schema}.{table}"), EvidenceGrade::Reported, format!("{schema}.{table} uses {engine}, {why}"))
         .evidence(sql.evidence("tables", format!("{schema}.{table}: ENGINE = {engine}")))
         .fix(convert(Some(sql), schema, table, sql.is_mariadb()))
 }
@@ -144,8 +148,8 @@ fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> 
     let encrypted = table_option(if mariadb { Flavor::MariaDb } else { Flavor::MySql }, true);
     let alter = Remedy::statement(format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quote::table(schema, table)));
     // In ibdata1 a table cannot be encrypted individually.
-    match sql.filter(|sql| sql.variable_on("innodb_file_per_table") == Ok(false)) {
-        Some(sql) => set_variable(sql, "innodb_file_per_table", "ON").and(alter),
+    match sql.filter(|sql| sql.variable_on(variable::INNODB_FILE_PER_TABLE) == Ok(false)) {
+        Some(sql) => set_variable(sql, variable::INNODB_FILE_PER_TABLE, "ON").and(alter),
         None => alter,
     }
 }
@@ -171,7 +175,7 @@ mod tests {
             .file("demo/isam.MYD", isam());
         let found = made.judge(&CHECK);
         assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
-        assert_eq!((found[0].artefact.as_str(), found[0].grade), ("demo/isam.MYD", Some(Grade::Bytes)));
+        assert_eq!((found[0].artefact.as_str(), found[0].grade), ("demo/isam.MYD", Some(EvidenceGrade::Bytes)));
         assert_eq!(found[1].artefact, "demo.far");
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`isam` ENGINE=InnoDB ENCRYPTION='Y'"));
     }

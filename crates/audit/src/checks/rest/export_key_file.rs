@@ -9,11 +9,11 @@ use super::data_seen;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-export-key-file",
@@ -29,11 +29,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.7.3"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The key of an exported table, next to the table"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
     files
@@ -63,34 +63,38 @@ fn failure(file: &FileFact) -> Ruling {
         .unwrap_or(("schema", "table"));
     let schema = schema.rsplit('/').next().unwrap_or(schema);
     let quoted = quote::table(schema, table);
-    Ruling::fail(&file.name, Grade::Bytes, format!("{} holds the transfer key of {schema}.{table} in clear", file.path))
-        .evidence(Evidence::Bytes {
-            path: file.path.clone(),
-            offset: 0,
-            hex: "00000020".to_owned(),
-            meaning: "length of the transfer key, which follows in clear".to_owned(),
-        })
-        .fix(
-            Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", word(&file.path)))
-                .then("a new key")
-                .and(Remedy::statement(format!("ALTER TABLE {quoted} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))),
-        )
+    Ruling::fail(
+        &file.name,
+        EvidenceGrade::Bytes,
+        format!("{} holds the transfer key of {schema}.{table} in clear", file.path),
+    )
+    .evidence(Evidence::Bytes {
+        path: file.path.clone(),
+        offset: 0,
+        hex: "00000020".to_owned(),
+        meaning: "length of the transfer key, which follows in clear".to_owned(),
+    })
+    .fix(
+        Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", word(&file.path)))
+            .then("a new key")
+            .and(Remedy::statement(format!("ALTER TABLE {quoted} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))),
+    )
 }
 
-fn unreadable(file: &FileFact, why: &str) -> Unseen {
-    Unseen { what: file.path.clone(), why: why.to_owned(), remedy: access::reading(&file.path) }
+fn unreadable(file: &FileFact, why: &str) -> Unavailable {
+    Unavailable { what: file.path.clone(), why: why.to_owned(), remedy: access::reading(&file.path) }
 }
 
-fn root_unseen(root: &Root) -> Unseen {
+fn root_unseen(root: &Root) -> Unavailable {
     let why = root.error.clone().unwrap_or_default();
-    Unseen { what: format!("files below {}", root.path), why, remedy: access::reading(&root.path) }
+    Unavailable { what: format!("files below {}", root.path), why, remedy: access::reading(&root.path) }
 }
 
 fn pass(files: &FileFacts) -> Ruling {
     let message = format!("none of {} files is an export key", files.files.len());
     let walked = files.roots.iter().filter(|root| root.error.is_none());
     let evidence = walked.map(|root| Evidence::Host { source: root.path.clone(), observation: "walked".to_owned() });
-    evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)
+    evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence)
 }
 
 #[cfg(test)]

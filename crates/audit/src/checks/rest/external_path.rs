@@ -4,10 +4,10 @@ use findings::Severity;
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-external-path",
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1.2", "NIST SP 800-53r5 SC-28"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = cx.facts.host()?;
     let Some(data) = host.paths.iter().find(|path| path.role == Role::Data) else { return Err(no_data_directory()) };
     let DiskLayer::Encrypted { by } = &data.layer else {
@@ -45,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     verdict.pass_if_clean(
         Ruling::pass(
             "server",
-            Grade::Bytes,
+            EvidenceGrade::Bytes,
             format!("all {} paths lie on encrypted disks or in memory", host.paths.len()),
         )
         .evidence(Evidence::Host { source: data.path.clone(), observation: by.clone() }),
@@ -58,16 +58,16 @@ fn outside_datadir(host: &HostFacts) -> impl Iterator<Item = &PathOnDisk> {
     host.paths.iter().filter(|path| !matches!(path.role, Role::Data | Role::Key))
 }
 
-fn no_data_directory() -> Unseen {
-    Unseen {
+fn no_data_directory() -> Unavailable {
+    Unavailable {
         what: "the disk below the data directory".to_owned(),
         why: "it was not found on this host".to_owned(),
         remedy: access::ON_HOST.to_owned(),
     }
 }
 
-fn unseen(path: &PathOnDisk, why: &str) -> Unseen {
-    Unseen {
+fn unseen(path: &PathOnDisk, why: &str) -> Unavailable {
+    Unavailable {
         what: format!("the disk below {} ({})", path.path, path.via),
         why: why.to_owned(),
         remedy: "attest the volume in a waiver".to_owned(),
@@ -82,7 +82,7 @@ fn failure(path: &PathOnDisk, by: &str) -> Ruling {
         path.via
     );
     let observation = format!("mounted at {} on {}: no encryption", path.mount_point, path.chain.join(" on "));
-    Ruling::fail(&path.path, Grade::Bytes, message)
+    Ruling::fail(&path.path, EvidenceGrade::Bytes, message)
         .evidence(Evidence::Host { source: path.path.clone(), observation })
         .fix(format!("move {} onto the encrypted mount and set {} to the new place", path.path, path.via))
 }

@@ -4,12 +4,12 @@ use findings::{Remedy, Severity};
 use innodb::server_file::full_text_table_id;
 use server::Capability;
 
-use super::{Terms, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
+use super::{ArtefactPolicy, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub const CHECK: Check = Check {
     id: "rest-fts-plaintext",
@@ -23,18 +23,18 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The words of full-text indexes"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
     let cannot = cx.facts.sql.as_ref().filter(|sql| {
         let version = &sql.identity.version;
         version.mysql_can(Capability::EncryptTables) && !version.can(Capability::EncryptFullText)
     });
     let fix = |space: &Artefact<'_>| cannot.map_or_else(|| table_plaintext::fix(cx, space), never);
-    let terms = Terms { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };
+    let terms = ArtefactPolicy { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };
     let verdict = unless_hidden(cx, judge_all(cx, spaces, &terms));
     if verdict.is_empty() && !all_seen(cx) {
         let listed = cx.facts.sql().and_then(SqlFacts::tablespaces);

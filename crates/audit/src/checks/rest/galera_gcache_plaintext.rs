@@ -6,16 +6,16 @@ use findings::{Remedy, Severity};
 use innodb::server_file::GALERA_CACHE;
 use server::{ProviderOptions, switch::is_on};
 
-use super::{Terms, data_seen, judge_all};
+use super::{ArtefactPolicy, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::galera::set_provider_options;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-galera-gcache-plaintext",
@@ -30,21 +30,21 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The latest changes of the cluster, in the write-set cache"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let fix = |cache: &Artefact<'_>| match &cx.facts.sql {
         Some(sql) => fix(cx.facts, sql, &cache.file.map_or_else(|| in_datadir(sql), |file| file.path.clone())),
         None => CHECK.fix.into(),
     };
-    let terms = Terms { noun: "write-set caches", severity: &|_| None, fix: &fix };
+    let terms = ArtefactPolicy { noun: "write-set caches", severity: &|_| None, fix: &fix };
     let (memory, disk): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::GaleraCache).partition(|cache| in_memory(cache));
     let mut verdict = judge_all(cx, disk.into_iter(), &terms);
     if let Some(cache) = memory.first() {
         let words = format!("{} lies in memory, not on a disk", cache.name);
-        verdict.pass_if_clean(Ruling::pass(&cache.name, Grade::Bytes, words));
+        verdict.pass_if_clean(Ruling::pass(&cache.name, EvidenceGrade::Bytes, words));
     }
     if !verdict.is_empty() {
         return Ok(verdict);
@@ -59,13 +59,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
 }
 
-fn has_provider(sql: &SqlFacts) -> Seen<bool> {
+fn has_provider(sql: &SqlFacts) -> Observed<bool> {
     sql.rows("variables")?;
     let provider = sql.variable_or_none("wsrep_provider").unwrap_or("none");
     Ok(!provider.is_empty() && !provider.eq_ignore_ascii_case("none"))
 }
 
-fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
+fn by_options(facts: &Facts, sql: &SqlFacts) -> Observed<Ruling> {
     let options = sql.variable("wsrep_provider_options")?;
     let options = ProviderOptions::parse(options);
     let value = options.get("gcache.encryption");
@@ -73,10 +73,10 @@ fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
     let quoted = format!("gcache.encryption = {}", value.unwrap_or("(no such option)"));
     let evidence = sql.evidence("variables", format!("wsrep_provider_options: {quoted}"));
     let ruling = if value.is_some_and(is_on) {
-        Ruling::pass(GALERA_CACHE, Grade::Declared, quoted)
+        Ruling::pass(GALERA_CACHE, EvidenceGrade::Declared, quoted)
     } else {
         let why = if value.is_some() { "is not switched on" } else { "is an option that this provider does not know" };
-        Ruling::fail(GALERA_CACHE, Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
+        Ruling::fail(GALERA_CACHE, EvidenceGrade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
             .fix(fix(facts, sql, &in_datadir(sql)))
     };
     Ok(ruling.evidence(evidence))

@@ -7,11 +7,11 @@ use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{group, set_variable, word};
 use crate::checks::setting::{SERVER_GROUPS, option};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
@@ -27,11 +27,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 10.3", "CIS MySQL 6"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Every statement with its values, in the general log"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let facts = cx.facts;
     let mut verdict = Verdict::new();
     let on = match &facts.sql {
@@ -56,8 +56,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn switch_unknown() -> Unseen {
-    Unseen {
+fn switch_unknown() -> Unavailable {
+    Unavailable {
         what: "general_log".to_owned(),
         why: "no general log is in the directories that were read, and only the server shows whether it writes one"
             .to_owned(),
@@ -66,7 +66,7 @@ fn switch_unknown() -> Unseen {
 }
 
 /// On, and with a destination.
-fn is_written(sql: &SqlFacts) -> Seen<bool> {
+fn is_written(sql: &SqlFacts) -> Observed<bool> {
     let nowhere = sql.variable_or_none("log_output").is_some_and(|output| output.eq_ignore_ascii_case("NONE"));
     Ok(sql.variable_on("general_log")? && !nowhere)
 }
@@ -80,9 +80,11 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
         format!("the general log is on and goes to {output}: every statement is written to {artefact} in clear");
     let ruling = match (file.and_then(|file| disk_layer(facts, file)), raw) {
         (Some(layer), false) => return covered(&artefact, layer, sql),
-        (_, true) => Ruling::fail(&artefact, Grade::Declared, format!("{message}, passwords included (log_raw)"))
-            .severity(Severity::Critical),
-        _ => Ruling::fail(&artefact, Grade::Declared, message),
+        (_, true) => {
+            Ruling::fail(&artefact, EvidenceGrade::Declared, format!("{message}, passwords included (log_raw)"))
+                .severity(Severity::Critical)
+        }
+        _ => Ruling::fail(&artefact, EvidenceGrade::Declared, message),
     };
     let variables = ["general_log", "log_output", "general_log_file", "log_raw"];
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
@@ -108,7 +110,7 @@ fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
 
 fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
     let message = format!("the general log is on, its file in clear and {}", disk_only(layer));
-    Ruling::pass(artefact, Grade::Declared, message)
+    Ruling::pass(artefact, EvidenceGrade::Declared, message)
         .severity(Severity::Info)
         .evidence(sql.variable_evidence("general_log"))
 }
@@ -144,11 +146,13 @@ fn left_behind(facts: &Facts) -> Vec<&FileFact> {
 
 fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
     let ruling = match disk_layer(facts, file) {
-        Some(layer) => Ruling::pass(&file.name, Grade::Bytes, format!("a general log in clear, {}", disk_only(layer)))
-            .severity(Severity::Info),
+        Some(layer) => {
+            Ruling::pass(&file.name, EvidenceGrade::Bytes, format!("a general log in clear, {}", disk_only(layer)))
+                .severity(Severity::Info)
+        }
         None => Ruling::fail(
             &file.name,
-            Grade::Bytes,
+            EvidenceGrade::Bytes,
             format!("{} is a general log: statements with their values, in clear", file.path),
         )
         .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
@@ -169,7 +173,7 @@ fn pass(sql: &SqlFacts) -> Ruling {
         "the general log is on and is not written anywhere (log_output = \
             NONE)"
     };
-    Ruling::pass("server", Grade::Declared, message)
+    Ruling::pass("server", EvidenceGrade::Declared, message)
         .evidence(sql.variable_evidence("general_log"))
         .evidence(sql.variable_evidence("log_output"))
 }
@@ -209,7 +213,7 @@ mod tests {
     #[test]
     fn an_old_file_fails() {
         let made = mysql().variable("general_log", "OFF").file("db1.log", general());
-        assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
+        assert_eq!(made.judge(&CHECK)[0].grade, Some(EvidenceGrade::Bytes));
         assert_eq!(FactsBuilder::nothing().file("db1.log", general()).statuses(&CHECK), [Fail]);
         assert_eq!(FactsBuilder::nothing().file("db1.log", general()).encrypted_disk().statuses(&CHECK), [Pass]);
     }

@@ -3,13 +3,14 @@
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
 
-use super::{Terms, judge_all, mariadb, or_none_of_it, unless_hidden};
+use super::{ArtefactPolicy, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
-use crate::facts::Seen;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use server::Capability;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
+use server::dialect::statement::encrypt_tablespace;
 use server::quote;
 
 pub const CHECK: Check = Check {
@@ -26,31 +27,32 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The rows of every table in general tablespaces"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if mariadb(cx) == Some(true) {
         return Ok(Verdict::not_applicable("MariaDB has no general tablespaces"));
     }
     let spaces = cx.artefacts.of_kind(Kind::GeneralTablespace);
-    let terms = Terms { noun: "general tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
+    let terms = ArtefactPolicy { noun: "general tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, spaces, &terms)), "general tablespace")
 }
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name);
-    let name = quote::identifier(
-        space
-            .tablespace
-            .map_or_else(|| file_suffix::strip(file, file_suffix::TABLESPACE).unwrap_or(file), |row| row.name),
-    );
+    let name = space
+        .tablespace
+        .map_or_else(|| file_suffix::strip(file, file_suffix::TABLESPACE).unwrap_or(file), |row| row.name);
     if cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::EncryptGeneral)) {
-        return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table {MYSQL_ENCRYPTED}")
-            .into();
+        return format!(
+            "for each table in {}: ALTER TABLE t TABLESPACE=innodb_file_per_table {MYSQL_ENCRYPTED}",
+            quote::identifier(name)
+        )
+        .into();
     }
-    Remedy::statement(format!("ALTER TABLESPACE {name} {MYSQL_ENCRYPTED}"))
+    Remedy::statement(encrypt_tablespace(name))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! `rest-ibdata1-exposed`.
 
 use server::Capability;
-use server::dialect::encryption::{MYSQL_ENCRYPTED, variable};
+use server::dialect::encryption::MYSQL_ENCRYPTED;
+use server::dialect::variable;
 use server::quote;
 use server::switch::is_switched_on;
 use std::collections::BTreeSet;
@@ -10,16 +11,18 @@ use findings::{Remedy, Severity};
 use innodb::file_name::decoded;
 use innodb::tablespace::TablespaceScan;
 
-use super::{Terms, convert_in_background, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence};
+use super::{
+    ArtefactPolicy, convert_in_background, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence,
+};
 use crate::access;
 use crate::artefact::system::{contents, is_encryptable};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-ibdata1-exposed",
@@ -35,15 +38,15 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "What the system tablespace holds"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::SystemTablespace).collect();
     let encryptable = files.iter().any(|file| is_encryptable(cx.facts, cx.artefacts, file));
     if encryptable {
-        let terms = Terms { noun: "system tablespace", severity: &|_| None, fix: &|_| encrypt(cx) };
+        let terms = ArtefactPolicy { noun: "system tablespace", severity: &|_| None, fix: &|_| encrypt(cx) };
         let verdict = judge_all(cx, files.into_iter(), &terms);
         return or_unseen(cx, verdict);
     }
@@ -74,10 +77,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> Ruling {
     let description = format!("{} holds in clear: {}", file.name, contents(cx.facts, scan).join(", "));
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, description).fix(fix(cx, scan));
+    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, description).fix(fix(cx, scan));
     let ruling = with_evidence(ruling, file.evidence(cx.facts));
     match &cx.facts.sql {
-        Some(sql) => ruling.evidence(sql.variable_evidence("innodb_change_buffering")),
+        Some(sql) => ruling.evidence(sql.variable_evidence(variable::INNODB_CHANGE_BUFFERING)),
         None => ruling,
     }
 }
@@ -95,7 +98,7 @@ fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
     let spelled: Vec<String> = names.iter().map(|name| decoded(name)).collect();
     let ruling = Ruling::fail(
         "tables in ibdata1",
-        Grade::Reported,
+        EvidenceGrade::Reported,
         format!("{} tables lie in ibdata1: {}", names.len(), listed(spelled.iter().map(String::as_str))),
     )
     .evidence(sql.evidence("system_space_tables", listed(names.iter().copied())))
@@ -118,7 +121,7 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
         };
         return tables.iter().map(alter).reduce(Remedy::and).unwrap_or_default();
     }
-    let current = set_variable(sql, "innodb_file_per_table", "ON");
+    let current = set_variable(sql, variable::INNODB_FILE_PER_TABLE, "ON");
     let encrypted =
         if sql.mysql_can(Capability::EncryptTables) { format!(" {MYSQL_ENCRYPTED}") } else { String::new() };
     let alter = tables.iter().map(|table| Remedy::statement(format!("ALTER TABLE {table} ENGINE=InnoDB{encrypted}")));
@@ -126,24 +129,25 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
 }
 
 fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
-    let off = sql.variable_on("innodb_file_per_table") == Ok(false);
+    let off = sql.variable_on(variable::INNODB_FILE_PER_TABLE) == Ok(false);
     off.then(|| {
         Ruling::fail(
-            "innodb_file_per_table",
-            Grade::Declared,
+            variable::INNODB_FILE_PER_TABLE,
+            EvidenceGrade::Declared,
             "innodb_file_per_table is OFF: new tables are created in ibdata1",
         )
-        .evidence(sql.variable_evidence("innodb_file_per_table"))
-        .fix(set_variable(sql, "innodb_file_per_table", "ON"))
+        .evidence(sql.variable_evidence(variable::INNODB_FILE_PER_TABLE))
+        .fix(set_variable(sql, variable::INNODB_FILE_PER_TABLE, "ON"))
     })
 }
 
 /// Before MySQL 8.0, undo is in ibdata1 unless the server was initialised with undo tablespaces.
 fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
-    let inside = !sql.can(Capability::DictionaryTablespace) && sql.variable("innodb_undo_tablespaces") == Ok("0");
+    let inside =
+        !sql.can(Capability::DictionaryTablespace) && sql.variable(variable::INNODB_UNDO_TABLESPACES) == Ok("0");
     inside.then(|| {
-        Ruling::fail("undo in ibdata1", Grade::Declared, "innodb_undo_tablespaces is 0: undo lies in ibdata1, in clear")
-            .evidence(sql.variable_evidence("innodb_undo_tablespaces"))
+        Ruling::fail("undo in ibdata1", EvidenceGrade::Declared, "innodb_undo_tablespaces is 0: undo lies in ibdata1, in clear")
+            .evidence(sql.variable_evidence(variable::INNODB_UNDO_TABLESPACES))
             .fix("upgrade to MySQL 8.0, which keeps undo in tablespaces that can be encrypted, or put ibdata1 onto an encrypted disk")
     })
 }
@@ -157,21 +161,24 @@ fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
     };
     let mut description =
         format!("{} cannot be encrypted and holds no table, undo or change buffer entry: {extent}", file.name);
-    let buffering = cx.facts.sql.as_ref().and_then(|sql| sql.variable_or_none("innodb_change_buffering"));
+    let buffering = cx.facts.sql.as_ref().and_then(|sql| sql.variable_or_none(variable::INNODB_CHANGE_BUFFERING));
     if buffering.is_some_and(is_switched_on) {
         description.push_str("; innodb_change_buffering is not none, so that it can hold keys of indexes later");
     }
-    with_evidence(Ruling::pass(&file.name, Grade::Bytes, description).severity(Severity::Info), file.evidence(cx.facts))
+    with_evidence(
+        Ruling::pass(&file.name, EvidenceGrade::Bytes, description).severity(Severity::Info),
+        file.evidence(cx.facts),
+    )
 }
 
-fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
+fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
     if verdict.is_empty() {
         if !data_seen(cx) {
             cx.facts.files()?;
         }
         verdict.unseen(
             innodb::server_file::FIRST_SYSTEM,
-            Unseen {
+            Unavailable {
                 what: "pages of ibdata1".to_owned(),
                 why:
                     "the server lists no table in it, but only its pages show whether it holds undo or keys of indexes"
@@ -186,7 +193,7 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
 fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     if scan.change_buffer_pages > 0 {
-        return set_variable(sql, "innodb_change_buffering", "none")
+        return set_variable(sql, variable::INNODB_CHANGE_BUFFERING, "none")
             .and(Remedy::statement("SET GLOBAL innodb_fast_shutdown = 0").then_restart())
             .note("which merges what is left");
     }

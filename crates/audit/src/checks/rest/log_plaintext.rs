@@ -6,12 +6,12 @@ use super::{clear_file, with_evidence};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-log-plaintext",
@@ -27,11 +27,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 4.10E", "PCI DSS 4.0.1 10.3", "NIST SP 800-53r5 AU-9"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Statements and their values, in the server's log files"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let facts = cx.facts;
     let mut verdict = Verdict::new();
     let files = facts.files.iter().flat_map(|files| &files.files);
@@ -53,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(
             Ruling::pass(
                 "server",
-                Grade::Declared,
+                EvidenceGrade::Declared,
                 "neither slow log, audit log nor deadlocks in the error log are written in clear",
             )
             .evidence(sql.variable_evidence("slow_query_log")),
@@ -65,10 +65,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// Why old logs, from before logging was disabled, may exist without having been found.
-fn old_logs_unseen(facts: &Facts, sql: &SqlFacts) -> Option<Unseen> {
+fn old_logs_unseen(facts: &Facts, sql: &SqlFacts) -> Option<Unavailable> {
     let path = sql.variable_or_none("slow_query_log_file").or_else(|| sql.variable_or_none("log_slow_query_file"));
     let remedy = access::reading(path.unwrap_or("the slow log"));
-    let unseen = |why: String| Unseen { what: "slow and audit logs".to_owned(), why, remedy };
+    let unseen = |why: String| Unavailable { what: "slow and audit logs".to_owned(), why, remedy };
     let Some(files) = &facts.files else {
         return Some(unseen("none is written now, but old ones were not searched for".to_owned()));
     };
@@ -89,7 +89,7 @@ fn holds_statements(content: &Content) -> bool {
 
 fn of_file(facts: &Facts, file: &FileFact) -> Ruling {
     let ruling = clear_file(facts, file, || {
-        Ruling::fail(&file.name, Grade::Bytes, format!("{} is a log of statements in clear", file.path))
+        Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a log of statements in clear", file.path))
     });
     let meaning = format!("{} bytes of clear text", file.size_bytes);
     ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
@@ -103,7 +103,7 @@ fn slow_log(sql: &SqlFacts, seen: &Verdict) -> Option<Ruling> {
         let path = sql.variable_or_none("slow_query_log_file").unwrap_or("the slow log");
         Ruling::fail(
             path,
-            Grade::Declared,
+            EvidenceGrade::Declared,
             format!("the slow log is on: statements with their values go to {path} in clear"),
         )
         .evidence(sql.variable_evidence("slow_query_log"))
@@ -117,7 +117,7 @@ fn deadlocks(sql: &SqlFacts) -> Option<Ruling> {
         let log = sql.variable_or_none("log_error").filter(|path| !path.is_empty()).unwrap_or("the error log");
         Ruling::fail(
             log,
-            Grade::Declared,
+            EvidenceGrade::Declared,
             format!("innodb_print_all_deadlocks is ON: statements of deadlocks go to {log} in clear"),
         )
         .severity(Severity::Low)
@@ -136,7 +136,7 @@ fn audit_log(sql: &SqlFacts) -> Option<Ruling> {
         encrypted.iter().any(|name| sql.variable_or_none(name).is_some_and(|value| value.eq_ignore_ascii_case("AES")));
     let to_file = sql.variable_or_none("server_audit_output_type").is_none_or(|kind| kind.eq_ignore_ascii_case("file"));
     (!aes && to_file).then(|| {
-        let ruling = Ruling::fail(path, Grade::Declared, format!("the audit log {path} is written in clear"));
+        let ruling = Ruling::fail(path, EvidenceGrade::Declared, format!("the audit log {path} is written in clear"));
         let names = ["audit_log_file", "audit_log_encryption", "server_audit_file_path", "server_audit_logging"];
         with_evidence(
             ruling,
@@ -155,7 +155,7 @@ mod tests {
     fn a_slow_log_fails_by_file_then_by_variable() {
         let log = || Content::TextLog { log: "slow".to_owned() };
         let found = FactsBuilder::nothing().file("db1-slow.log", log()).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert_eq!(FactsBuilder::nothing().file("db1-slow.log", log()).encrypted_disk().statuses(&CHECK), [Pass]);
         assert_eq!(mysql().variable("slow_query_log", "ON").statuses(&CHECK), [Fail]);
     }

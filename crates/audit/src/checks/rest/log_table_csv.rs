@@ -7,12 +7,12 @@ use super::{clear_file, unwalked};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-log-table-csv",
@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Statements and their values, in log tables"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -36,7 +36,7 @@ const TABLES: [(&str, &str); 2] = [("general_log", "general_log"), ("slow_log", 
 /// Files with rows of a log table: CSV, unless its engine was changed.
 const ENDINGS: [&str; 3] = [file_suffix::CSV, file_suffix::MYISAM_DATA, file_suffix::ARIA_DATA];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     let mut seen = Vec::new();
     for (table, switch) in TABLES {
@@ -54,13 +54,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if !seen.is_empty() {
         let message = "neither mysql.general_log nor mysql.slow_log holds a row";
         let evidence = seen.into_iter().map(size);
-        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)));
+        return Ok(Verdict::one(
+            evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence),
+        ));
     }
     unwalked(cx).map_or(Ok(()), Err)?;
     if holds_schema(cx.facts) {
         return Ok(Verdict::not_applicable("schema mysql has no log table in a file of its own"));
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: "rows of mysql.general_log and mysql.slow_log".to_owned(),
         why: "their files were not found, and rows remain after the logs are switched off".to_owned(),
         remedy: access::reading_data(),
@@ -96,7 +98,7 @@ fn holds_schema(facts: &Facts) -> bool {
 
 fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
     let ruling = clear_file(facts, file, || {
-        Ruling::fail(&file.name, Grade::Bytes, format!("mysql.{table} holds statements in clear"))
+        Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("mysql.{table} holds statements in clear"))
             .fix(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}")))
     });
     ruling.evidence(size(file))
@@ -112,7 +114,7 @@ fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
     (to_table && sql.variable_on(switch) == Ok(true)).then(|| {
         Ruling::fail(
             format!("mysql.{table}"),
-            Grade::Declared,
+            EvidenceGrade::Declared,
             format!("{switch} is ON and goes to mysql.{table}, in clear"),
         )
         .evidence(sql.variable_evidence("log_output"))

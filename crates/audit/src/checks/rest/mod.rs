@@ -7,7 +7,7 @@ use server::{
 
 use findings::{Remedy, Severity};
 use server::dialect::catalog::is_system_schema;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::switch::is_switched_on;
 
 use crate::access;
@@ -17,8 +17,8 @@ use crate::checks::advice::set_variable;
 use crate::facts::files::{FileFact, FileFacts};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::{Row, SqlFacts};
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 checks! {
     CHECKS:
@@ -59,7 +59,7 @@ checks! {
 const MAX_LISTED: usize = 20;
 
 /// How to judge artefacts of one kind.
-pub(super) struct Terms<'t> {
+pub(super) struct ArtefactPolicy<'t> {
     /// Their name, in the plural.
     pub(super) noun: &'t str,
     /// Severity of a failure, if other than the check's.
@@ -73,7 +73,7 @@ pub(super) struct Terms<'t> {
 pub(super) fn judge_all<'c>(
     cx: &Context<'_>,
     artefacts: impl Iterator<Item = &'c Artefact<'c>>,
-    terms: &Terms<'_>,
+    terms: &ArtefactPolicy<'_>,
 ) -> Verdict {
     let mut tally = Tally::default();
     let mut verdict = Verdict::new();
@@ -90,7 +90,13 @@ pub(super) fn judge_all<'c>(
     tally.finish(cx, verdict, terms.noun)
 }
 
-fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, state: State, grade: Grade, terms: &Terms<'_>) -> Ruling {
+fn clear(
+    cx: &Context<'_>,
+    artefact: &Artefact<'_>,
+    state: State,
+    grade: EvidenceGrade,
+    terms: &ArtefactPolicy<'_>,
+) -> Ruling {
     let is_declared = artefact.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None);
     let how = match state {
         State::Partly => "is partly in clear",
@@ -112,14 +118,14 @@ struct Tally<'c> {
     empty: u64,
     pages: u64,
     pages_read: u64,
-    grade: Option<Grade>,
+    grade: Option<EvidenceGrade>,
     example: Option<&'c Artefact<'c>>,
     disk: Vec<&'c Artefact<'c>>,
     unread: Vec<&'c Artefact<'c>>,
 }
 
 impl<'c> Tally<'c> {
-    fn good(&mut self, artefact: &'c Artefact<'c>, state: State, grade: Grade) {
+    fn good(&mut self, artefact: &'c Artefact<'c>, state: State, grade: EvidenceGrade) {
         if state == State::Empty {
             self.empty += 1;
         } else {
@@ -188,9 +194,8 @@ fn disk_layer<'f>(facts: &'f Facts, file: &FileFact) -> Option<&'f str> {
 /// A clear file on an encrypted disk does not fail; elsewhere it gets `otherwise`.
 fn clear_file(facts: &Facts, file: &FileFact, otherwise: impl FnOnce() -> Ruling) -> Ruling {
     match disk_layer(facts, file) {
-        Some(layer) => {
-            Ruling::pass(&file.name, Grade::Bytes, format!("clear, {}", disk_only(layer))).severity(Severity::Info)
-        }
+        Some(layer) => Ruling::pass(&file.name, EvidenceGrade::Bytes, format!("clear, {}", disk_only(layer)))
+            .severity(Severity::Info),
         None => otherwise(),
     }
 }
@@ -201,7 +206,7 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
     let mut rulings: Vec<Ruling> =
         named.iter().map(|artefact| Ruling::unseen(&artefact.name, unread_one(artefact))).collect();
     if !more.is_empty() {
-        let unseen = Unseen {
+        let unseen = Unavailable {
             what: format!("{} more files", more.len()),
             why: "their bytes could not be read, and the server does not report their state".to_owned(),
             remedy: access::reading("the data directory, or grant PROCESS to the audit account"),
@@ -212,13 +217,13 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
 }
 
 /// Why an artefact has no state.
-fn unread_one(artefact: &Artefact<'_>) -> Unseen {
+fn unread_one(artefact: &Artefact<'_>) -> Unavailable {
     let unlisted = || "its bytes were not read, and the server does not report its state".to_owned();
     let remedy = match artefact.file {
         Some(file) => access::reading(&file.path),
         None => access::reading("its file, or grant PROCESS to the audit account"),
     };
-    Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(unlisted), remedy }
+    Unavailable { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(unlisted), remedy }
 }
 
 /// The names, truncated if there are many.
@@ -236,8 +241,8 @@ pub(super) fn with_evidence(ruling: Ruling, evidence: Vec<Evidence>) -> Ruling {
 /// The verdict. If no artefact of the kind was found: not applicable if it would have been found, otherwise unknown.
 ///
 /// # Errors
-/// [`Unseen`] if neither the server nor its files are available.
-pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> Seen<Verdict> {
+/// [`Unavailable`] if neither the server nor its files are available.
+pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> Observed<Verdict> {
     if !verdict.is_empty() {
         return Ok(verdict);
     }
@@ -250,7 +255,7 @@ pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> S
     }
     match (cx.facts.files(), listed) {
         (Err(files), Err(tables)) => {
-            Err(Unseen { remedy: format!("{}; or {}", tables.remedy, files.remedy), ..tables })
+            Err(Unavailable { remedy: format!("{}; or {}", tables.remedy, files.remedy), ..tables })
         }
         (_, listed) => listed.map(|_| Verdict::new()),
     }
@@ -267,12 +272,12 @@ pub(super) fn all_seen(cx: &Context<'_>) -> bool {
 }
 
 /// Data directories that could not be read; `None` if all were read, or there are none.
-pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unseen> {
+pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unavailable> {
     let files = cx.facts.files.as_ref()?;
     let roots: Vec<_> = files.unwalked_data().collect();
     let first = roots.first()?;
     let names = listed(roots.iter().map(|root| root.path.as_str()));
-    Some(Unseen {
+    Some(Unavailable {
         what: format!("files below {names}"),
         why: first.error.clone().unwrap_or_default(),
         remedy: access::reading(&names),
@@ -301,8 +306,8 @@ pub(super) fn written_by_mysql_8(cx: &Context<'_>) -> bool {
 }
 
 /// Why a part of a data directory shows nothing.
-pub(super) fn not_listed(what: &str) -> Unseen {
-    Unseen {
+pub(super) fn not_listed(what: &str) -> Unavailable {
+    Unavailable {
         what: what.to_owned(),
         why: "MySQL 8.0 or newer wrote the files that were read; it also has one that was not among them".to_owned(),
         remedy: format!("point the audit at the whole data directory, or at the directory that holds {what}"),
@@ -325,7 +330,7 @@ fn cannot_encrypt_tables(sql: &SqlFacts) -> Remedy {
 /// Makes MariaDB's threads encrypt existing data. A value that is already on is kept: ON instead of FORCE would permit
 /// clear tables.
 fn convert_in_background(sql: &SqlFacts) -> Remedy {
-    let threads = set_variable(sql, "innodb_encryption_threads", "4");
+    let threads = set_variable(sql, variable::INNODB_ENCRYPTION_THREADS, "4");
     if sql.variable_or_none(variable::MARIADB_TABLESPACES).is_some_and(is_switched_on) {
         return threads;
     }
@@ -351,8 +356,8 @@ pub(super) fn has_grant(sql: &SqlFacts, needed: &str) -> bool {
 }
 
 /// Why a list with hidden entries proves nothing.
-pub(super) fn hidden_tables(sql: &SqlFacts) -> Unseen {
-    Unseen {
+pub(super) fn hidden_tables(sql: &SqlFacts) -> Unavailable {
+    Unavailable {
         what: "tables and schemas".to_owned(),
         why: format!("information_schema shows {} only what it has a privilege for", sql.session.account),
         remedy: format!("{}; or let the audit read the data directory", sql.grant("SELECT ON *.*")),

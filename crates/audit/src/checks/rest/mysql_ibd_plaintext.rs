@@ -2,11 +2,11 @@
 
 use findings::{Remedy, Severity};
 
-use super::{Terms, judge_all, mariadb, not_listed, or_none_of_it, written_by_mysql_8};
+use super::{ArtefactPolicy, judge_all, mariadb, not_listed, or_none_of_it, written_by_mysql_8};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
-use crate::facts::Seen;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use innodb::server_file::DICTIONARY;
 use server::Capability;
 use server::dialect::statement::ENCRYPT_DICTIONARY;
@@ -28,11 +28,11 @@ pub const CHECK: Check = Check {
         "The data dictionary: every name, values kept as histograms, the replication password",
     ),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql.as_ref();
     if mariadb(cx) == Some(true) || sql.is_some_and(|sql| !sql.can(Capability::DictionaryTablespace)) {
         return Ok(Verdict::not_applicable("only MySQL 8.0 and newer keep their dictionary in mysql.ibd"));
@@ -42,7 +42,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version).into(),
         None => Remedy::statement(CHECK.fix),
     };
-    let terms = Terms { noun: DICTIONARY, severity: &|_| None, fix: &|_| fix() };
+    let terms = ArtefactPolicy { noun: DICTIONARY, severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);
     if verdict.is_empty() && sql.is_some() {
         // Every server of that version has one: if it is neither listed nor found, it is unknown.
@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Grade;
+    use crate::finding::EvidenceGrade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, tablespace_with};
     use innodb::SpaceId;
@@ -73,7 +73,7 @@ mod tests {
             scan.page0.space_id = SpaceId(0xffff_fffe);
         });
         let found = made.file("mysql.ibd", file).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Pass, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Pass, Some(EvidenceGrade::Bytes)));
     }
 
     #[test]

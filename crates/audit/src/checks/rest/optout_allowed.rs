@@ -5,9 +5,9 @@ use findings::Severity;
 use super::listed;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
@@ -23,20 +23,20 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 4.10E", "NIST SP 800-53r5 AC-6"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const NAME: &str = "table_encryption_privilege_check";
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have this check"));
     }
     if !sql.variable_on(NAME)? {
         let message = format!("{NAME} is OFF: whoever may create tables may create clear ones");
-        let ruling = Ruling::fail(NAME, Grade::Declared, message).evidence(sql.variable_evidence(NAME));
+        let ruling = Ruling::fail(NAME, EvidenceGrade::Declared, message).evidence(sql.variable_evidence(NAME));
         return Ok(Verdict::one(ruling.fix(set_variable(sql, NAME, "ON"))));
     }
     let grants = sql.rows("dynamic_grants").unwrap_or_default();
@@ -47,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .collect();
     let whom =
         if holders.is_empty() { String::new() } else { format!("; may override it: {}", listed(holders.into_iter())) };
-    let ruling = Ruling::pass("server", Grade::Declared, format!("{NAME} is ON{whom}"));
+    let ruling = Ruling::pass("server", EvidenceGrade::Declared, format!("{NAME} is ON{whom}"));
     Ok(Verdict::one(ruling.evidence(sql.variable_evidence(NAME))))
 }
 

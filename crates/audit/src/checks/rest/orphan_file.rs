@@ -8,9 +8,9 @@ use super::{all_seen, unwalked, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-orphan-file",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.2.1", "GDPR 5(1)(e)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Forgotten copies of data"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     sql.tablespaces()?;
     cx.facts.files()?;
@@ -53,15 +53,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     if all_seen(cx) {
         verdict.pass_if_clean(
-            Ruling::pass("server", Grade::Bytes, "there is no clear tablespace that the server does not know")
+            Ruling::pass("server", EvidenceGrade::Bytes, "there is no clear tablespace that the server does not know")
                 .evidence(sql.evidence("tablespaces", format!("{} tablespaces, each with its file", known.len()))),
         );
     }
     Ok(verdict)
 }
 
-fn no_match() -> Unseen {
-    Unseen {
+fn no_match() -> Unavailable {
+    Unavailable {
         what: "files of the server's tablespaces".to_owned(),
         why:
             "no file that was read belongs to a tablespace that the server lists: it may be another server's directory"
@@ -72,12 +72,15 @@ fn no_match() -> Unseen {
 
 fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     let path = space.file.map_or(space.name.as_str(), |file| &file.path);
-    let ruling =
-        Ruling::fail(&space.name, Grade::Bytes, format!("{path} is a clear tablespace that the server does not know"))
-            .fix(
-                Remedy::advice("look whose it is")
-                    .and(Remedy::command(format!("shred -u {}", word(path))).once("you know that nobody needs it")),
-            );
+    let ruling = Ruling::fail(
+        &space.name,
+        EvidenceGrade::Bytes,
+        format!("{path} is a clear tablespace that the server does not know"),
+    )
+    .fix(
+        Remedy::advice("look whose it is")
+            .and(Remedy::command(format!("shred -u {}", word(path))).once("you know that nobody needs it")),
+    );
     let id = space.space_id().map_or(0, |id| id.0);
     let listed: Vec<Evidence> = cx
         .facts

@@ -8,12 +8,12 @@ use super::{data_seen, listed, unless_unwalked, unwalked};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::FileFact;
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, UnsoundFile};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-page-damaged",
@@ -30,14 +30,14 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-53r5 SI-7", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(b)"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Restore,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 /// Maximum number of damaged files reported individually.
 const MAX_LISTED: usize = 50;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let Some(proof) = &files.proof else { return unproven(cx) };
     let mut verdict = Verdict::new();
@@ -84,7 +84,7 @@ fn one(file: &UnsoundFile, opened: bool) -> Ruling {
             backups",
         file.path
     );
-    evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
+    evidence(file).into_iter().fold(Ruling::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), Ruling::evidence)
 }
 
 /// Damaged files that are not reported individually.
@@ -97,7 +97,7 @@ fn rest(proof: &Proof, more: &[&UnsoundFile], reported: usize, verdict: &mut Ver
     }
     let names = listed(more.iter().map(|file| file.name.as_str()));
     let message = format!("{left} more files are damaged: {names}");
-    let ruling = Ruling::fail("more files", Grade::Bytes, message);
+    let ruling = Ruling::fail("more files", EvidenceGrade::Bytes, message);
     verdict.push(more.iter().take(1).flat_map(|file| evidence(file)).fold(ruling, Ruling::evidence));
 }
 
@@ -135,13 +135,14 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
         if count > 0 {
             let names = listed(proof.unsound.iter().filter(|file| file.verdict == kind).map(|file| file.name.as_str()));
             let what = format!("pages of {count} files ({names})");
-            verdict.unseen(artefact, Unseen { what, why: why.to_owned(), remedy: remedy.to_owned() });
+            verdict.unseen(artefact, Unavailable { what, why: why.to_owned(), remedy: remedy.to_owned() });
         }
     }
     if let Some(first) = proof.unread.first() {
         let names = listed(proof.unread.iter().map(|file| file.path.as_str()));
         let remedy = access::AS_SERVER_USER.to_owned();
-        verdict.unseen("unread files", Unseen { what: format!("pages of {names}"), why: first.why.clone(), remedy });
+        verdict
+            .unseen("unread files", Unavailable { what: format!("pages of {names}"), why: first.why.clone(), remedy });
     }
 }
 
@@ -158,17 +159,17 @@ fn pass(proof: &Proof) -> Ruling {
     };
     let observation = format!("{} encrypted, {} clear, {} empty; {stores}", units.encrypted, units.clear, units.empty);
     let seen = Evidence::Host { source: format!("sealant verify, {:.0}", proof.at), observation };
-    Ruling::pass("server", Grade::Bytes, text).evidence(seen)
+    Ruling::pass("server", EvidenceGrade::Bytes, text).evidence(seen)
 }
 
 /// Without `--deep`, checksums were not verified.
-fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
+fn unproven(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| has_pages(file));
     let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
     if paths.is_empty() {
         return nothing_to_prove(cx);
     }
-    Err(Unseen {
+    Err(Unavailable {
         what: format!("pages of {} files", paths.len()),
         why: "not every page was read and opened".to_owned(),
         remedy: "audit with --deep, or prove the files with `sealant verify DIR --keyring FILE`".to_owned(),
@@ -179,11 +180,11 @@ fn has_pages(file: &FileFact) -> bool {
     file.content.has_pages() && file.role != Role::Backup
 }
 
-fn nothing_to_prove(cx: &Context<'_>) -> Seen<Verdict> {
+fn nothing_to_prove(cx: &Context<'_>) -> Observed<Verdict> {
     match unwalked(cx) {
         Some(unseen) => Err(unseen),
         None if data_seen(cx) => Ok(Verdict::not_applicable("there is no file with pages, blocks or events")),
-        None => Err(Unseen {
+        None => Err(Unavailable {
             what: "the server's files".to_owned(),
             why: "the data directory could not be read".to_owned(),
             remedy: access::reading_data(),

@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use server::dialect::encryption::MYSQL_ENCRYPTED;
+use server::dialect::variable;
 use server::quote;
 
 use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
@@ -9,9 +10,9 @@ use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub const CHECK: Check = Check {
     id: "rest-page-plaintext",
@@ -36,14 +37,14 @@ pub const CHECK: Check = Check {
     ],
     exposes: Exposes::Data(Attacker::StolenDisk, "Clear pages inside tablespaces that count as encrypted"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const KINDS: [Kind; 5] =
     [Kind::Table, Kind::GeneralTablespace, Kind::MysqlTablespace, Kind::Undo, Kind::SystemTablespace];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let spaces: Vec<&Artefact<'_>> = KINDS.iter().flat_map(|kind| cx.artefacts.of_kind(*kind)).collect();
     let meant: Vec<&Artefact<'_>> = spaces.iter().copied().filter(|space| space.meant_to_be_encrypted()).collect();
     if meant.is_empty() {
@@ -87,13 +88,13 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     if counts.mislabelled > 0 {
         text.push_str(&format!("; {} of them are marked encrypted", counts.mislabelled));
     }
-    let ruling = Ruling::fail(&space.name, Grade::Bytes, text).fix(fix(cx, space));
+    let ruling = Ruling::fail(&space.name, EvidenceGrade::Bytes, text).fix(fix(cx, space));
     with_evidence(ruling, space.evidence(cx.facts))
 }
 
-fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
+fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unavailable {
     let names = listed(spaces.iter().map(|space| space.name.as_str()));
-    Unseen {
+    Unavailable {
         what: format!("pages of {names}"),
         why: "the server reports them as encrypted, but only their pages prove it, and these were not read or do not \
             show it"
@@ -114,10 +115,10 @@ fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
     };
     let text = format!("{} encrypted tablespaces hold no data in clear: {extent}", spaces.len());
     let evidence = spaces.first().map(|space| space.evidence(cx.facts)).unwrap_or_default();
-    with_evidence(Ruling::pass("server", Grade::Bytes, text), evidence)
+    with_evidence(Ruling::pass("server", EvidenceGrade::Bytes, text), evidence)
 }
 
-fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {
+fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Observed<Verdict> {
     let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.iter().any(|space| space.state().is_some()) {
         return Ok(Verdict::not_applicable("this server reports no tablespace as encrypted"));
@@ -137,7 +138,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         (_, _) if mariadb => {
             let done = "done when information_schema.INNODB_TABLESPACES_ENCRYPTION shows MIN_KEY_VERSION > 0";
             match sql {
-                Some(sql) => set_variable(sql, "innodb_encryption_threads", "4").note(done),
+                Some(sql) => set_variable(sql, variable::INNODB_ENCRYPTION_THREADS, "4").note(done),
                 None => Remedy::advice(format!("wait; {done}")),
             }
         }
@@ -172,7 +173,7 @@ mod tests {
             .answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "innodb_undo_001", "Undo", "Y"]])
             .file("undo_001", undo);
         let found = made.judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert!(found[0].message.contains("290 of 312"));
         assert!(found[0].remediation.as_ref().unwrap().contains("innodb_undo_001` SET INACTIVE"));
     }

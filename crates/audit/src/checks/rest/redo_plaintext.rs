@@ -2,20 +2,20 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
-use server::dialect::encryption::variable;
 use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::setting::setting;
+use server::dialect::variable;
 use server::switch::is_switched_on;
 
-use super::{Terms, data_seen, first_variable, judge_all, unread};
+use super::{ArtefactPolicy, data_seen, first_variable, judge_all, unread};
 use crate::access;
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Row, SqlFacts};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub const CHECK: Check = Check {
     id: "rest-redo-plaintext",
@@ -32,18 +32,18 @@ pub const CHECK: Check = Check {
     standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The latest changes, row by row, in the redo log"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     // On MySQL the variable proves nothing about a file whose blocks were not read.
     let (reported, unlisted): (Vec<_>, Vec<_>) = cx
         .artefacts
         .of_kind(Kind::Redo)
         .filter(|log| log.file.is_some())
         .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
-    let terms = Terms { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
+    let terms = ArtefactPolicy { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
     // Spare files may never have been used, but every log has at least one block.
     let used = reported.iter().any(|log| log.state().is_none_or(|(state, _)| state != State::Empty));
     let mut verdict = judge_all(cx, reported.into_iter().filter(|_| used), &terms);
@@ -72,11 +72,12 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
         Some((name, value)) if !is_switched_on(value) => off(sql, name),
         Some((name, _)) if sql.is_mariadb() => {
             // MariaDB rewrites the whole log when it starts with the variable changed.
-            Ruling::pass("redo log", Grade::Declared, format!("{name} is ON")).evidence(sql.variable_evidence(name))
+            Ruling::pass("redo log", EvidenceGrade::Declared, format!("{name} is ON"))
+                .evidence(sql.variable_evidence(name))
         }
         Some((name, value)) => Ruling::unseen(
             "redo log",
-            Unseen {
+            Unavailable {
                 what: "blocks of the redo log".to_owned(),
                 why: format!("{name} is {value}, but blocks from before it was set can still be clear"),
                 remedy: access::reading("#innodb_redo in the data directory"),
@@ -88,20 +89,20 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
             let message = format!("{} cannot encrypt its redo log", sql.identity.version);
             let absent = switches(Encrypts::Redo).into_iter().map(|name| sql.variable_evidence(name));
             absent
-                .fold(Ruling::fail("redo log", Grade::Declared, message), Ruling::evidence)
+                .fold(Ruling::fail("redo log", EvidenceGrade::Declared, message), Ruling::evidence)
                 .fix("upgrade, or move the redo log onto an encrypted disk (innodb_log_group_home_dir)")
         }
     }
 }
 
 fn off(sql: &SqlFacts, name: &'static str) -> Ruling {
-    Ruling::fail(name, Grade::Declared, format!("{name} is OFF: the redo log is written in clear"))
+    Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: the redo log is written in clear"))
         .evidence(sql.variable_evidence(name))
         .fix(switch_on(sql))
 }
 
-fn no_file() -> Unseen {
-    Unseen {
+fn no_file() -> Unavailable {
+    Unavailable {
         what: "redo log".to_owned(),
         why: "no redo log file with a block in it was found".to_owned(),
         remedy: access::reading("#innodb_redo or ib_logfile0 in innodb_log_group_home_dir"),
@@ -126,7 +127,7 @@ fn at_start() -> Remedy {
 /// Statements that make the server recreate the log's files, MySQL 8.0.30 and newer.
 fn rewrite(sql: &SqlFacts) -> Remedy {
     const USUAL: u64 = 100 << 20;
-    let name = "innodb_redo_log_capacity";
+    let name = variable::INNODB_REDO_LOG_CAPACITY;
     let now = sql.variable_or_none(name).and_then(|value| value.parse().ok()).unwrap_or(USUAL);
     let set = |bytes: u64| Remedy::statement(format!("SET GLOBAL {name} = {bytes}"));
     set(now.saturating_mul(2))
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn trap_3_the_switch_that_stayed_off() {
         let found = mysql().variable("innodb_redo_log_encrypt", "OFF").judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Declared)));
         let made = mysql().variable("innodb_redo_log_encrypt", "OFF").file("#innodb_redo/#ib_redo1", redo(9, 0));
         assert!(made.statuses(&CHECK).contains(&Fail));
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn a_server_without_the_switch_cannot() {
         let found = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)").judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Declared)));
     }
 
     #[test]

@@ -4,17 +4,17 @@ use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::binlog_plaintext::{by_switch, switch_on};
-use super::{Terms, data_seen, first_variable, judge_all};
+use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
 use crate::channel::replica::channels;
 use crate::check::{Check, Context, Verdict};
 use crate::checks::gr::while_out;
 use crate::checks::repl::{replica, restart_applier};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::files::FileFacts;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
 use server::dialect::encryption::Encrypts;
 use server::dialect::statement::FLUSH_RELAY_LOGS;
 
@@ -31,13 +31,13 @@ pub const CHECK: Check = Check {
     standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Every change received from the source, in relay logs"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let fix = |name: &str| cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(sql, name));
-    let terms = Terms { noun: "relay logs", severity: &|_| None, fix: &|artefact| fix(&artefact.name) };
+    let terms = ArtefactPolicy { noun: "relay logs", severity: &|_| None, fix: &|artefact| fix(&artefact.name) };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::RelayLog), &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
 }
 
-fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
+fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
     match sql.rows("replica_channels") {
         Ok(channels) if channels.is_empty() => {
             Ok(Verdict::not_applicable("this server is no replica and has no relay log"))

@@ -6,12 +6,12 @@ use super::{data_seen, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 use innodb::server_file;
 use server::Capability;
 use server::dialect::statement::ENCRYPT_DICTIONARY;
@@ -32,11 +32,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The password of the replication account"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     let files = states(cx);
     let closed = closed_file(cx);
@@ -61,8 +61,8 @@ fn closed_file<'f>(cx: &Context<'f>) -> Option<&'f FileFact> {
     })
 }
 
-fn closed_unseen(file: &FileFact) -> Unseen {
-    Unseen {
+fn closed_unseen(file: &FileFact) -> Unavailable {
+    Unavailable {
         what: file.path.clone(),
         why: "it exists and a replica stores the password for its source in it, but it cannot be read".to_owned(),
         remedy: access::reading(&file.path),
@@ -83,13 +83,15 @@ fn states<'f>(cx: &Context<'f>) -> Vec<(&'f FileFact, bool)> {
 fn in_file(cx: &Context<'_>, file: &FileFact) -> Ruling {
     let layer = cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
     let ruling = match layer {
-        Some(DiskLayer::Encrypted { by }) => {
-            Ruling::pass(&file.name, Grade::Bytes, format!("a password in clear, covered by the disk only ({by})"))
-                .severity(Severity::Info)
-        }
+        Some(DiskLayer::Encrypted { by }) => Ruling::pass(
+            &file.name,
+            EvidenceGrade::Bytes,
+            format!("a password in clear, covered by the disk only ({by})"),
+        )
+        .severity(Severity::Info),
         _ => Ruling::fail(
             &file.name,
-            Grade::Bytes,
+            EvidenceGrade::Bytes,
             format!("{} holds the password of the replication account in clear", file.path),
         )
         .fix(fix(cx)),
@@ -98,7 +100,7 @@ fn in_file(cx: &Context<'_>, file: &FileFact) -> Ruling {
     ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
 }
 
-fn by_server(cx: &Context<'_>, sql: &SqlFacts, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Seen<()> {
+fn by_server(cx: &Context<'_>, sql: &SqlFacts, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Observed<()> {
     let credentials = sql.rows("replica_credentials");
     if let Ok(rows) = &credentials {
         for row in rows.iter().filter(|row| row.yes("password_stored")) {
@@ -124,12 +126,12 @@ fn by_server(cx: &Context<'_>, sql: &SqlFacts, files: &[(&FileFact, bool)], verd
 }
 
 fn none_stored(sql: &SqlFacts, answer: &str) -> Ruling {
-    Ruling::pass("server", Grade::Reported, "no password of a replication account is stored")
+    Ruling::pass("server", EvidenceGrade::Reported, "no password of a replication account is stored")
         .evidence(sql.evidence(answer, "no password"))
 }
 
-fn no_file(sql: &SqlFacts) -> Unseen {
-    Unseen {
+fn no_file(sql: &SqlFacts) -> Unavailable {
+    Unavailable {
         what: server_file::REPLICA_CONNECTION.to_owned(),
         why: "this replica stores the password for its source in it, and the file was not read".to_owned(),
         remedy: access::reading(&format!("{}/master*.info", sql.identity.datadir.trim_end_matches('/'))),
@@ -137,8 +139,8 @@ fn no_file(sql: &SqlFacts) -> Unseen {
 }
 
 /// A password in `mysql.slave_master_info` is as secure as its tablespace.
-fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen<Ruling> {
-    let holder = holder(cx).ok_or_else(|| Unseen {
+fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Observed<Ruling> {
+    let holder = holder(cx).ok_or_else(|| Unavailable {
         what: "the tablespace of mysql.slave_master_info".to_owned(),
         why: "a password is stored, and neither the server nor its files show whether it is encrypted".to_owned(),
         remedy: sql.grant("PROCESS ON *.*"),
@@ -149,7 +151,7 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen
         format!("mysql.slave_master_info, channel {channel}")
     };
     let stored = sql.evidence("replica_credentials", format!("channel '{channel}', user {user}: a password is stored"));
-    let (state, grade) = holder.state().unwrap_or((State::Clear, Grade::Reported));
+    let (state, grade) = holder.state().unwrap_or((State::Clear, EvidenceGrade::Reported));
     let redo = clear_redo(cx);
     let ruling = match (state, holder.disk_encryption(), redo) {
         (State::Clear | State::Partly | State::Empty, Some(by), _) => Ruling::pass(
@@ -195,7 +197,7 @@ fn clear_redo<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
 }
 
 /// Without a server: an encrypted mysql.ibd hides a password, a clear one may contain one.
-fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Seen<()> {
+fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Observed<()> {
     if !verdict.is_empty() {
         return Ok(());
     }
@@ -204,17 +206,18 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
     match dictionary {
         Some(holder) if holder.state().is_some_and(|(state, _)| state == State::Encrypted) => {
             let message = "no master.info holds a password, and mysql.ibd is encrypted";
-            verdict.push(with_evidence(Ruling::pass("server", Grade::Bytes, message), holder.evidence(cx.facts)));
+            verdict
+                .push(with_evidence(Ruling::pass("server", EvidenceGrade::Bytes, message), holder.evidence(cx.facts)));
         }
         None if data_seen(cx) && files.is_empty() && super::mariadb(cx) == Some(true) => {
             *verdict = Verdict::not_applicable("there is no master.info: this server was no replica");
         }
         None if !files.is_empty() => {
-            verdict.push(Ruling::pass("server", Grade::Bytes, "no master.info holds a password"))
+            verdict.push(Ruling::pass("server", EvidenceGrade::Bytes, "no master.info holds a password"))
         }
         _ => verdict.unseen(
             "mysql.slave_master_info",
-            Unseen {
+            Unavailable {
                 what: "the password of the replication account".to_owned(),
                 why: "it would be in a clear mysql.slave_master_info, whose rows this audit does not read".to_owned(),
                 remedy: format!("{}, as an account with SELECT on mysql.slave_master_info", access::RUNNING),
@@ -268,7 +271,7 @@ mod tests {
     #[test]
     fn trap_18_a_stored_password_in_a_clear_dictionary_fails() {
         let found = replica("N").judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Reported)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Reported)));
         assert!(found[0].remediation.as_ref().unwrap().contains("SOURCE_PASSWORD"));
         assert_eq!(replica("Y").statuses(&CHECK), [Pass]);
         assert_eq!(replica("Y").file("#innodb_redo/#ib_redo1", redo(1, 9)).statuses(&CHECK), [Fail]);
@@ -280,7 +283,7 @@ mod tests {
         let found = made.judge(&CHECK);
         assert_eq!(
             (found[0].status, found[0].grade, found[0].artefact.as_str()),
-            (Fail, Some(Grade::Bytes), "master.info")
+            (Fail, Some(EvidenceGrade::Bytes), "master.info")
         );
         let none = mariadb()
             .answer("replica_channels", &["channel"], &[&[""]])

@@ -4,10 +4,10 @@ use findings::{Remedy, Severity};
 
 use super::{has_grant, hidden_tables, is_system_schema, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::{Row, SqlFacts};
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 use server::Capability;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
@@ -25,11 +25,11 @@ pub const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default per schema"));
@@ -52,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("there are only the server's own schemas"));
     }
     verdict.push(
-        Ruling::pass("server", Grade::Reported, format!("all {} schemas encrypt by default", schemas.len()))
+        Ruling::pass("server", EvidenceGrade::Reported, format!("all {} schemas encrypt by default", schemas.len()))
             .evidence(sql.evidence("schemas", "DEFAULT_ENCRYPTION = YES for each")),
     );
     Ok(verdict)
@@ -65,7 +65,7 @@ fn sees_schemas(sql: &SqlFacts) -> bool {
 
 fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let schema = row.text("schema");
-    Ruling::fail(schema, Grade::Reported, format!("tables created in {schema} are clear by default"))
+    Ruling::fail(schema, EvidenceGrade::Reported, format!("tables created in {schema} are clear by default"))
         .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
         .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT {MYSQL_ENCRYPTED}", quote::identifier(schema))))
 }

@@ -5,11 +5,11 @@ use server::Capability;
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-sensitive-persisted",
@@ -23,13 +23,13 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Sensitive settings, in the file of persisted variables"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const NAME: &str = "persist_sensitive_variables_in_plaintext";
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if super::mariadb(cx) == Some(true)
         || cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::SensitiveVariables))
     {
@@ -58,21 +58,23 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             "mysqld-auto.cnf keeps no sensitive value in clear"
         };
         let evidence = persisted.iter().map(|(file, _)| seen(file, "no sensitive variable in clear"));
-        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)));
+        return Ok(Verdict::one(
+            evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence),
+        ));
     }
     if let (None, Some((file, why))) = (&cx.facts.sql, closed) {
-        return Err(Unseen { what: file.path.clone(), why: why.to_owned(), remedy: access::reading(&file.path) });
+        return Err(Unavailable { what: file.path.clone(), why: why.to_owned(), remedy: access::reading(&file.path) });
     }
     let sql = cx.facts.sql()?;
     if sql.variable_on(NAME)? {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: "mysqld-auto.cnf".to_owned(),
             why: format!("{NAME} is ON, and only the file shows whether it holds a sensitive value"),
             remedy: access::reading(&format!("{}/mysqld-auto.cnf", sql.identity.datadir.trim_end_matches('/'))),
         });
     }
     Ok(Verdict::one(
-        Ruling::pass("server", Grade::Declared, format!("{NAME} is OFF")).evidence(sql.variable_evidence(NAME)),
+        Ruling::pass("server", EvidenceGrade::Declared, format!("{NAME} is OFF")).evidence(sql.variable_evidence(NAME)),
     ))
 }
 
@@ -89,10 +91,10 @@ fn ruling(cx: &Context<'_>, file: &FileFact, sensitive: &[String]) -> Ruling {
     let names = sensitive.join(", ");
     let ruling = match cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path)) {
         Some(DiskLayer::Encrypted { by }) => {
-            Ruling::pass(&file.name, Grade::Bytes, format!("{names} in clear, covered by the disk only ({by})"))
+            Ruling::pass(&file.name, EvidenceGrade::Bytes, format!("{names} in clear, covered by the disk only ({by})"))
                 .severity(Severity::Info)
         }
-        _ => Ruling::fail(&file.name, Grade::Bytes, format!("{} keeps {names} in clear", file.path)),
+        _ => Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} keeps {names} in clear", file.path)),
     };
     ruling.evidence(seen(file, &format!("{names} in clear; mode {:04o}", file.mode & 0o7777)))
 }

@@ -9,10 +9,10 @@ use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalke
 use crate::access;
 use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-stats-leak",
@@ -27,18 +27,18 @@ pub(crate) const CHECK: Check = Check {
     standards: &["GDPR 32(1)(a)", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Real values that the optimizer keeps as statistics"),
     closed_by: ClosedBy::Disk,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     match super::mariadb(cx) {
         Some(true) => column_stats(cx),
         _ => histograms(cx, cx.facts.sql()?),
     }
 }
 
-fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
+fn column_stats(cx: &Context<'_>) -> Observed<Verdict> {
     let named = |table: &&Artefact<'_>| table.name.ends_with("mysql/column_stats.MAD");
     let Some(table) = cx.artefacts.of_kind(Kind::AriaTable).find(named) else {
         if all_seen(cx) {
@@ -67,15 +67,15 @@ fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(with_evidence(ruling, table.evidence(cx.facts))))
 }
 
-fn unseen(table: &Artefact<'_>) -> Unseen {
-    Unseen {
+fn unseen(table: &Artefact<'_>) -> Unavailable {
+    Unavailable {
         what: table.name.clone(),
         why: "its bytes were not read".to_owned(),
         remedy: access::reading(table.file.map_or(table.name.as_str(), |file| &file.path)),
     }
 }
 
-fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
+fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
     if !sql.can(Capability::Histograms) {
         return Ok(Verdict::not_applicable("histograms exist in MySQL 8.0.3 and newer"));
     }
@@ -85,14 +85,14 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
             return Err(hidden_tables(sql));
         }
         return Ok(Verdict::one(
-            Ruling::pass("server", Grade::Reported, "no column has a histogram")
+            Ruling::pass("server", EvidenceGrade::Reported, "no column has a histogram")
                 .evidence(sql.evidence("histograms", "no row")),
         ));
     }
     let columns: Vec<String> =
         rows.iter().map(|row| format!("{}.{}.{}", row.text("schema"), row.text("table"), row.text("column"))).collect();
     let names = listed(columns.iter().map(String::as_str));
-    let (state, grade) = dictionary(cx.artefacts).ok_or_else(|| Unseen {
+    let (state, grade) = dictionary(cx.artefacts).ok_or_else(|| Unavailable {
         what: "mysql.ibd, which holds histograms".to_owned(),
         why: "neither the server nor its file shows whether it is encrypted".to_owned(),
         remedy: sql.grant("PROCESS ON *.*"),
@@ -109,7 +109,7 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
     Ok(Verdict::one(ruling.evidence(sql.evidence("histograms", names))))
 }
 
-fn dictionary(artefacts: &Artefacts<'_>) -> Option<(State, Grade)> {
+fn dictionary(artefacts: &Artefacts<'_>) -> Option<(State, EvidenceGrade)> {
     artefacts.of_kind(Kind::MysqlTablespace).find_map(Artefact::state)
 }
 

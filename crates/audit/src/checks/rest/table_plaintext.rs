@@ -5,17 +5,17 @@ use innodb::file_suffix;
 use innodb::server_file::full_text_table_id;
 
 use super::fts_plaintext::is_auxiliary;
-use super::{Terms, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
+use super::{ArtefactPolicy, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
 use crate::checks::advice::{set_variable, word};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
 use server::Capability;
 use server::Flavor;
-use server::dialect::encryption::variable;
 use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
+use server::dialect::variable;
 use server::quote;
 use server::switch::is_switched_on;
 
@@ -42,15 +42,15 @@ pub(crate) const CHECK: Check = Check {
     ],
     exposes: Exposes::Data(Attacker::StolenDisk, "The rows of tables, readable with a text viewer"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     // Those of full-text indexes have their own check.
     let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
     let tables = cx.artefacts.of_kind(Kind::Table).filter(wanted);
-    let terms = Terms { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };
+    let terms = ArtefactPolicy { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, tables, &terms)), "tablespace of a table")
 }
 
@@ -76,7 +76,7 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
         ));
     }
     match (mariadb(cx), sql) {
-        (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
+        (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, variable::INNODB_ENCRYPTION_THREADS, "4"),
         (Some(true), _) => Remedy::statement(format!(
             "ALTER TABLE {} {}",
             quote::table(&schema, &name),
@@ -96,7 +96,7 @@ fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
 
 fn no_threads(sql: &SqlFacts) -> bool {
     let wanted = sql.variable_or_none(variable::MARIADB_TABLESPACES).is_some_and(is_switched_on);
-    wanted && sql.variable_or_none("innodb_encryption_threads") == Some("0")
+    wanted && sql.variable_or_none(variable::INNODB_ENCRYPTION_THREADS) == Some("0")
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     use crate::facts::files::Content;
     use crate::facts::files::Root;
     use crate::facts::host::Role;
-    use crate::finding::Grade;
+    use crate::finding::EvidenceGrade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, TABLESPACE_COLUMNS, mariadb, mysql, tablespace, tablespace_with};
     use innodb::page::checksum::Checksum;
@@ -117,7 +117,7 @@ mod tests {
             .answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "Y"]])
             .file("demo/t.ibd", tablespace("plain", 0, 5));
         let found = made.judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert_eq!(found[0].artefact, "demo/t.ibd");
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`t` ENCRYPTION='Y'"));
     }
@@ -126,7 +126,7 @@ mod tests {
     fn the_list_alone_counts_as_reported() {
         let rows: &[&[&str]] = &[&["7", "demo/t#p#p0", "Single", "N"], &["8", "demo/u", "Single", "Y"]];
         let found = mysql().answer("tablespaces", TABLESPACE_COLUMNS, rows).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Reported)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Reported)));
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`t` ENCRYPTION='Y'"));
         assert_eq!(found.len(), 1);
     }

@@ -4,15 +4,15 @@ use findings::{Remedy, Severity};
 use server::dialect::encryption::Encrypts;
 use server::switch::is_switched_on;
 
-use super::{Terms, data_seen, first_variable, judge_all};
+use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",
@@ -29,18 +29,19 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Rows in temporary tablespaces"),
     closed_by: ClosedBy::EncryptOnMariaDb,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     // MariaDB does not mark page 0 of these: only pages with rows show it.
     let (empty, filled): (Vec<_>, Vec<_>) = cx
         .artefacts
         .of_kind(Kind::TemporaryTablespace)
         .filter(|space| !in_memory(space))
         .partition(|space| without_rows(space));
-    let terms = Terms { noun: "temporary tablespaces", severity: &|_| None, fix: &|_| fix(cx.facts.sql.as_ref()) };
+    let terms =
+        ArtefactPolicy { noun: "temporary tablespaces", severity: &|_| None, fix: &|_| fix(cx.facts.sql.as_ref()) };
     let mut verdict = judge_all(cx, filled.into_iter(), &terms);
     if !verdict.is_empty() {
         return Ok(or_switched_off(cx, verdict));
@@ -48,13 +49,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if protected(cx) {
         return Ok(Verdict::one(Ruling::pass(
             "server",
-            Grade::Bytes,
+            EvidenceGrade::Bytes,
             "temporary tablespaces lie on an encrypted disk or in memory",
         )));
     }
     cx.facts.sql.as_ref().and_then(by_switch).into_iter().for_each(|ruling| verdict.push(ruling));
     if verdict.is_empty() && !empty.is_empty() {
-        verdict.push(Ruling::pass("server", Grade::Bytes, "no page of a temporary tablespace holds rows"));
+        verdict.push(Ruling::pass("server", EvidenceGrade::Bytes, "no page of a temporary tablespace holds rows"));
     }
     if verdict.is_empty() && data_seen(cx) {
         return Ok(Verdict::not_applicable(
@@ -93,10 +94,11 @@ fn protected(cx: &Context<'_>) -> bool {
 fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
     let ruling = match first_variable(sql, Encrypts::TemporaryTablespaces) {
         Some((name, value)) if is_switched_on(value) => {
-            Ruling::pass("server", Grade::Declared, format!("{name} is {value}")).evidence(sql.variable_evidence(name))
+            Ruling::pass("server", EvidenceGrade::Declared, format!("{name} is {value}"))
+                .evidence(sql.variable_evidence(name))
         }
         Some((name, _)) => {
-            Ruling::fail(name, Grade::Declared, format!("{name} is OFF: temporary tables are written in clear"))
+            Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: temporary tables are written in clear"))
                 .evidence(sql.variable_evidence(name))
                 .fix(set_at_start(sql, name, "ON"))
         }
@@ -106,7 +108,7 @@ fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
                 "{} cannot encrypt temporary tablespaces; no page with rows was seen at this moment",
                 sql.identity.version
             );
-            Ruling::fail("ibtmp1", Grade::Declared, message)
+            Ruling::fail("ibtmp1", EvidenceGrade::Declared, message)
                 .severity(Severity::Low)
                 .evidence(sql.variable_evidence("innodb_temp_data_file_path"))
                 .fix(fix(Some(sql)))

@@ -8,12 +8,12 @@ use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{FileFacts, UnlinkedFile};
 use crate::facts::host::{DiskLayer, PathOnDisk, Role};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",
@@ -34,11 +34,11 @@ pub(crate) const CHECK: Check = Check {
         "Rows that sorts, joins and schema changes spill into temporary files",
     ),
     closed_by: ClosedBy::EncryptOnMariaDb,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let facts = cx.facts;
     let mut verdict = Verdict::new();
     let clear = clear_files(facts);
@@ -73,13 +73,13 @@ fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>
 fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
     let bytes = file.file.map_or(0, |file| file.size_bytes);
     let text = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, text);
+    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, text);
     with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
 /// Temporary files exist as long as their statement: a stopped server has none.
-fn sql_of_running(facts: &Facts) -> Seen<&SqlFacts> {
-    facts.sql().map_err(|unseen| Unseen {
+fn sql_of_running(facts: &Facts) -> Observed<&SqlFacts> {
+    facts.sql().map_err(|unseen| Unavailable {
         what: "temporary files of the server".to_owned(),
         why: "they exist only while the server runs, and no server was queried".to_owned(),
         ..unseen
@@ -111,7 +111,7 @@ fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
 
 fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
     let text = format!("{} ({}), {} bytes, is clear text", file.name, file.path, file.size_bytes);
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, text).evidence(Evidence::Bytes {
+    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, text).evidence(Evidence::Bytes {
         path: file.path.clone(),
         offset: file.clear_offset.unwrap_or(0),
         hex: String::new(),
@@ -131,7 +131,7 @@ fn off_switches(sql: &SqlFacts) -> Vec<&'static str> {
 }
 
 fn switched_off(sql: &SqlFacts, name: &str) -> Ruling {
-    Ruling::fail(name, Grade::Declared, format!("{name} is OFF: temporary files hold rows in clear"))
+    Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: temporary files hold rows in clear"))
         .evidence(sql.variable_evidence(name))
         .evidence(sql.variable_evidence("tmpdir"))
         .fix(set_at_start(sql, name, "ON"))
@@ -156,7 +156,7 @@ fn by_disk(facts: &Facts) -> Ruling {
     );
     let observed =
         |path: &&PathOnDisk| Evidence::Host { source: path.path.clone(), observation: format!("{:?}", path.layer) };
-    paths.iter().map(observed).fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence)
+    paths.iter().map(observed).fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence)
 }
 
 fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
@@ -169,7 +169,7 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let names: Vec<&str> = known_switches(sql).map(|(name, _)| name).collect();
     let text = format!("ON: {}; {sampled}", names.join(", "));
     let evidence = names.iter().map(|name| sql.variable_evidence(name));
-    evidence.fold(Ruling::pass("server", Grade::Declared, text), Ruling::evidence)
+    evidence.fold(Ruling::pass("server", EvidenceGrade::Declared, text), Ruling::evidence)
 }
 
 /// The server cannot encrypt them, and none is clear at present: the disk decides.
@@ -178,7 +178,7 @@ fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
     if let Some(first) = plain.first() {
         let text =
             format!("{} cannot encrypt temporary files, and {} lies on a plain disk", sql.identity.version, first.path);
-        return Ruling::fail(&first.path, Grade::Declared, text)
+        return Ruling::fail(&first.path, EvidenceGrade::Declared, text)
             .evidence(Evidence::Host {
                 source: first.path.clone(),
                 observation: format!("no encryption below ({})", first.chain.join(" on ")),
@@ -197,7 +197,7 @@ fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
     };
     Ruling::unseen(
         "tmpdir",
-        Unseen {
+        Unavailable {
             what: "temporary files".to_owned(),
             why,
             remedy:
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn trap_6_a_clear_spill_fails() {
         let found = with_spill(mysql(), Some(false)).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert!(found[0].remediation.as_ref().unwrap().contains("tmpdir"));
     }
 
@@ -254,7 +254,7 @@ mod tests {
             made.file("#sql-temptable-7-5-0.MAD", content).last_file(|file| file.role = Role::Temporary)
         };
         let found = clear(mariadb().variable("encrypt_tmp_files", "ON")).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Bytes)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Bytes)));
         assert_eq!(found[0].artefact, "#sql-temptable-7-5-0.MAD");
     }
 

@@ -3,22 +3,22 @@
 use findings::{Remedy, Severity};
 
 use super::{
-    Terms, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
+    ArtefactPolicy, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
     written_by_mysql_8,
 };
 use innodb::server_file::FIRST_UNDO;
 use server::Capability;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::quote;
 
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub const CHECK: Check = Check {
     id: "rest-undo-plaintext",
@@ -34,13 +34,13 @@ pub const CHECK: Check = Check {
     standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Old versions of rows, in undo tablespaces"),
     closed_by: ClosedBy::Encrypt,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (unlisted, spaces): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::Undo).partition(|space| only_said(cx, space));
-    let terms = Terms { noun: "undo tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
+    let terms = ArtefactPolicy { noun: "undo tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
     let mut verdict = unless_hidden(cx, judge_all(cx, spaces.into_iter(), &terms));
     if !unlisted.is_empty() {
         verdict = verdict.but_unseen("server", pages_unseen(&unlisted));
@@ -62,8 +62,8 @@ fn only_said(cx: &Context<'_>, space: &Artefact<'_>) -> bool {
     by_word && mariadb(cx) != Some(true) && space.disk_encryption().is_none()
 }
 
-fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
-    Unseen {
+fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unavailable {
+    Unavailable {
         what: format!("pages of {}", listed(spaces.iter().map(|space| space.name.as_str()))),
         why: "the server reports undo as encrypted as soon as encryption is requested, but older pages stay clear"
             .to_owned(),
@@ -80,9 +80,13 @@ fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
 }
 
 fn new_pages_are_clear(sql: &SqlFacts) -> Ruling {
-    Ruling::fail(variable::MYSQL_UNDO, Grade::Declared, "innodb_undo_log_encrypt is OFF: undo is written in clear")
-        .evidence(sql.variable_evidence(variable::MYSQL_UNDO))
-        .fix(set_variable(sql, variable::MYSQL_UNDO, "ON"))
+    Ruling::fail(
+        variable::MYSQL_UNDO,
+        EvidenceGrade::Declared,
+        "innodb_undo_log_encrypt is OFF: undo is written in clear",
+    )
+    .evidence(sql.variable_evidence(variable::MYSQL_UNDO))
+    .fix(set_variable(sql, variable::MYSQL_UNDO, "ON"))
 }
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
@@ -148,7 +152,7 @@ mod tests {
         let made = mysql().file("undo_001", undo("encrypted", 9, 0));
         assert_eq!(made.statuses(&CHECK), [Pass]);
         let found = made.variable("innodb_undo_log_encrypt", "OFF").judge(&CHECK);
-        assert!(found.iter().any(|f| f.status == Fail && f.grade == Some(Grade::Declared)));
+        assert!(found.iter().any(|f| f.status == Fail && f.grade == Some(EvidenceGrade::Declared)));
     }
 
     #[test]

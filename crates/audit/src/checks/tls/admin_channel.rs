@@ -6,11 +6,11 @@ use server::{Capability, dialect::statement::RELOAD_ADMIN_TLS};
 use super::certificates::path_of;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
-use crate::facts::Seen;
+use crate::exposure::{ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::ADMIN_PORT;
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-admin-channel",
@@ -26,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 2.2.7"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::AdminTls) {
         return Ok(Verdict::not_applicable(format!(
@@ -43,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let enabled = channel_enabled(sql);
     let current = enabled.unwrap_or_else(|| path_of(sql, "admin_ssl_cert").is_some());
-    let grade = if enabled.is_some() { Grade::Reported } else { Grade::Declared };
+    let grade = if enabled.is_some() { EvidenceGrade::Reported } else { EvidenceGrade::Declared };
     let ruling = if current {
         Ruling::pass(ADMIN_PORT, grade, "the administrative port has TLS settings of its own")
     } else {

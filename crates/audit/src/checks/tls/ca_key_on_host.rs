@@ -5,11 +5,11 @@ use findings::Severity;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::bak::{looked_at, unseen_root};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-ca-key-on-host",
@@ -27,11 +27,11 @@ pub(crate) const CHECK: Check = Check {
         "The private key of the certificate authority: whoever has it can pose as any server",
     ),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     for file in files.filter(|file| is_authority_key(file.base_name())) {
@@ -56,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 source: root.path.clone(),
                 observation: format!("{} files, none an authority's key", files.files.len()),
             });
-            let pass = Ruling::pass("server", Grade::Bytes, message);
+            let pass = Ruling::pass("server", EvidenceGrade::Bytes, message);
             verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
         }
     }
@@ -70,7 +70,7 @@ fn in_file(file: &FileFact, encrypted: bool) -> Ruling {
         ("holds an authority's private key in clear", Severity::High)
     };
     let observation = format!("PEM private key, mode {:04o}, passphrase: {encrypted}", file.mode & 0o7777);
-    Ruling::fail(&file.name, Grade::Bytes, format!("{} {message}", file.path))
+    Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} {message}", file.path))
         .severity(severity)
         .evidence(Evidence::Host { source: file.path.clone(), observation })
         .fix(remove(&file.path))
@@ -78,7 +78,7 @@ fn in_file(file: &FileFact, encrypted: bool) -> Ruling {
 
 fn by_mode(mode: &FileMode) -> Ruling {
     let observation = format!("exists, mode {:04o}", mode.mode.unwrap_or_default() & 0o7777);
-    Ruling::fail(&mode.path, Grade::Reported, format!("{} is named like an authority's private key", mode.path))
+    Ruling::fail(&mode.path, EvidenceGrade::Reported, format!("{} is named like an authority's private key", mode.path))
         .evidence(Evidence::Host { source: mode.path.clone(), observation })
         .fix(remove(&mode.path))
 }

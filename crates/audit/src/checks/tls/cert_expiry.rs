@@ -9,11 +9,11 @@ use pki::Certificate;
 use super::certificates::{self, Found, Use};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::MAIN_PORT;
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-expiry",
@@ -34,11 +34,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 4.2.1.1"],
     exposes: Exposes::Help(Attacker::Impostor, "Sessions of clients that learn to ignore an expired certificate"),
     closed_by: ClosedBy::Cert,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let found = certificates::all(cx.facts);
     let mut verdict = Verdict::new();
     for found in &found {
@@ -92,22 +92,25 @@ fn by_status(cx: &Context<'_>, verdict: &mut Verdict) {
     }
 }
 
-fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
-    let (name, value) = end_by_status(sql).ok_or_else(|| Unseen {
+fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Ruling> {
+    let (name, value) = end_by_status(sql).ok_or_else(|| Unavailable {
         what: "when the server's certificate expires".to_owned(),
         why: "no port was probed, its file was not read, and Ssl_server_not_after is empty".to_owned(),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
-    let until = openssl_time(&value).ok_or_else(|| Unseen {
+    let until = openssl_time(&value).ok_or_else(|| Unavailable {
         what: "when the server's certificate expires".to_owned(),
         why: format!("{name} is {value:?}"),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     let ruling = match trouble(cx, Timestamp::MIN, until) {
         Some((severity, message)) => {
-            Ruling::fail(MAIN_PORT, Grade::Reported, format!("the server's certificate {message}")).severity(severity)
+            Ruling::fail(MAIN_PORT, EvidenceGrade::Reported, format!("the server's certificate {message}"))
+                .severity(severity)
         }
-        None => Ruling::pass(MAIN_PORT, Grade::Reported, format!("the server's certificate is valid until {until}")),
+        None => {
+            Ruling::pass(MAIN_PORT, EvidenceGrade::Reported, format!("the server's certificate is valid until {until}"))
+        }
     };
     Ok(ruling.evidence(sql.evidence("status", format!("{name} = {value}"))))
 }
@@ -172,7 +175,7 @@ mod tests {
             let found = probed(mysql(), sending(day)).judge(&CHECK);
             assert_eq!(
                 (found[0].status, found[0].severity, found[0].grade),
-                (status, severity, Some(Grade::Wire)),
+                (status, severity, Some(EvidenceGrade::Wire)),
                 "{day}"
             );
         }
@@ -183,7 +186,10 @@ mod tests {
         let ca = Certificate { not_after: "2026-11-30T00:00:00Z".parse().unwrap(), ..authority() };
         let made = probed(mysql(), Some(good_tls())).file("ca.pem", Content::Certificates { certificates: vec![ca] });
         let found = made.judge(&CHECK);
-        assert_eq!((found[0].status, found[0].artefact.as_str(), found[0].grade), (Fail, "ca.pem", Some(Grade::Bytes)));
+        assert_eq!(
+            (found[0].status, found[0].artefact.as_str(), found[0].grade),
+            (Fail, "ca.pem", Some(EvidenceGrade::Bytes))
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use findings::{Remedy, Severity};
 use super::certificates::{Found, of_server};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::{Facts, Seen, Unseen};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-identity",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
         "Sessions, to whoever poses as the server: its certificate does not contain its name",
     ),
     closed_by: ClosedBy::Cert,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
@@ -70,8 +70,8 @@ fn host_names(facts: &Facts) -> Vec<String> {
     [host, Some(sql.identity.hostname.clone())].into_iter().flatten().filter(|name| !name.is_empty()).collect()
 }
 
-fn no_name(names: &str) -> Unseen {
-    Unseen {
+fn no_name(names: &str) -> Unavailable {
+    Unavailable {
         what: "the name that clients use".to_owned(),
         why: format!("the certificate is for {names}, and the name that clients use is not known"),
         remedy: "name it with --client-name NAME".to_owned(),

@@ -8,15 +8,16 @@ use super::cert_expiry::openssl_time;
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
 use server::dialect::statement::RELOAD_ADMIN_TLS;
+use server::dialect::variable;
 
 use crate::access;
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-stale",
@@ -37,16 +38,16 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1.1"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Cert,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
     let sql = cx.facts.sql()?;
-    if path_of(sql, "ssl_cert").is_none() {
+    if path_of(sql, variable::SSL_CERT).is_none() {
         return Ok(no_file(sql));
     }
     let mut verdict = Verdict::new();
@@ -73,24 +74,28 @@ fn variable_of(sql: &SqlFacts, port: &str) -> &'static str {
     let current = match port {
         ADMIN_PORT => "admin_ssl_cert",
         X_PORT => "mysqlx_ssl_cert",
-        _ => "ssl_cert",
+        _ => variable::SSL_CERT,
     };
-    if path_of(sql, current).is_some() { current } else { "ssl_cert" }
+    if path_of(sql, current).is_some() { current } else { variable::SSL_CERT }
 }
 
-fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling> {
+fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Observed<Ruling> {
     let variable = variable_of(sql, port.name);
-    let sent = port.tls.and_then(|tls| tls.certificates.first()).ok_or_else(|| Unseen {
+    let sent = port.tls.and_then(|tls| tls.certificates.first()).ok_or_else(|| Unavailable {
         what: format!("the certificate of the {}", port.name),
         why: port.tls.and_then(|tls| tls.certificate_error.clone()).unwrap_or_else(|| "it was not sent".to_owned()),
         remedy: "run again when the server answers the probe's connections".to_owned(),
     })?;
     let (path, on_disk) = file(cx, sql, variable)?;
     let ruling = if sent.sha256 == on_disk.sha256 {
-        Ruling::pass(port.name, Grade::Wire, format!("{} sends the certificate of {path}", port.name))
+        Ruling::pass(port.name, EvidenceGrade::Wire, format!("{} sends the certificate of {path}", port.name))
     } else {
-        Ruling::fail(port.name, Grade::Wire, format!("{} sends another certificate than {path} holds", port.name))
-            .fix(reload_of(sql, port.name, variable))
+        Ruling::fail(
+            port.name,
+            EvidenceGrade::Wire,
+            format!("{} sends another certificate than {path} holds", port.name),
+        )
+        .fix(reload_of(sql, port.name, variable))
     };
     Ok(ruling
         .evidence(seen_at(port, format!("sent: {}", describe(sent))))
@@ -107,10 +112,10 @@ fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> Remedy {
     }
 }
 
-fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Seen<(String, &'a Certificate)> {
+fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Observed<(String, &'a Certificate)> {
     let path = path_of(sql, variable).unwrap_or_default();
     let first = named_certificates(cx.facts, variable).and_then(<[Certificate]>::first);
-    first.map(|certificate| (path.clone(), certificate)).ok_or_else(|| Unseen {
+    first.map(|certificate| (path.clone(), certificate)).ok_or_else(|| Unavailable {
         what: format!("the certificate file of {variable}"),
         why: format!("{path} was not read"),
         remedy: access::reading(&path),
@@ -118,17 +123,17 @@ fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Seen<(String
 }
 
 /// Without a probe: compares the dates that the server reports with those of the file.
-fn by_dates(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
-    let (path, on_disk) = file(cx, sql, "ssl_cert")?;
-    let loaded = reported_dates(sql).ok_or_else(|| Unseen {
+fn by_dates(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Ruling> {
+    let (path, on_disk) = file(cx, sql, variable::SSL_CERT)?;
+    let loaded = reported_dates(sql).ok_or_else(|| Unavailable {
         what: "the certificate in use".to_owned(),
         why: "no port was probed, and Ssl_server_not_before and Ssl_server_not_after are empty".to_owned(),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     let ruling = if loaded == (on_disk.not_before, on_disk.not_after) {
-        Ruling::pass(MAIN_PORT, Grade::Reported, format!("the certificate in use has the dates of {path}"))
+        Ruling::pass(MAIN_PORT, EvidenceGrade::Reported, format!("the certificate in use has the dates of {path}"))
     } else {
-        Ruling::fail(MAIN_PORT, Grade::Reported, format!("the certificate in use has other dates than {path}"))
+        Ruling::fail(MAIN_PORT, EvidenceGrade::Reported, format!("the certificate in use has other dates than {path}"))
             .fix(reload(Some(sql)))
     };
     Ok(ruling
@@ -168,7 +173,7 @@ mod tests {
     #[test]
     fn a_renewed_file_that_was_not_loaded_fails() {
         let found = with_file(probed(mysql(), Some(good_tls())), renewed()).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Wire)));
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER INSTANCE RELOAD TLS"));
         let maria = with_file(probed(mariadb(), Some(good_tls())), renewed()).judge(&CHECK);
         assert_eq!(maria[0].remediation.as_deref(), Some("FLUSH NO_WRITE_TO_BINLOG SSL"));

@@ -6,9 +6,9 @@ use pki::Certificate;
 use super::certificates::{self, Found, Use, of_server};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::wire::MAIN_PORT;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::policy::Policy;
 
 pub(crate) const CHECK: Check = Check {
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-57pt1r5", "NIST SP 800-52r2"],
     exposes: Exposes::Help(Attacker::Impostor, "Sessions, to whoever breaks or forges the certificate"),
     closed_by: ClosedBy::Cert,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let found = certificates::all(cx.facts);
     let mut verdict = Verdict::new();
     for found in &found {
@@ -100,7 +100,7 @@ mod tests {
     use super::super::made::{authority, certificate, good_tls, probed};
     use super::*;
     use crate::facts::files::Content;
-    use crate::finding::Grade;
+    use crate::finding::EvidenceGrade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, mysql};
 
@@ -121,7 +121,7 @@ mod tests {
         ];
         for certificate in weak {
             let found = sending(certificate.clone()).judge(&CHECK);
-            assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)), "{certificate:?}");
+            assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Wire)), "{certificate:?}");
         }
     }
 
@@ -142,7 +142,10 @@ mod tests {
             |root| sending(certificate()).file("ca.pem", Content::Certificates { certificates: vec![root] });
         assert_eq!(with_root(root.clone()).statuses(&CHECK), [Pass]);
         let found = with_root(Certificate { key_bits: Some(1024), ..root }).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].artefact.as_str(), found[0].grade), (Fail, "ca.pem", Some(Grade::Bytes)));
+        assert_eq!(
+            (found[0].status, found[0].artefact.as_str(), found[0].grade),
+            (Fail, "ca.pem", Some(EvidenceGrade::Bytes))
+        );
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use pki::Certificate;
+use server::dialect::variable;
 
 use crate::facts::files::{Content, FileFact};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::MAIN_PORT;
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 /// A file with more certificates is a system bundle of public authorities, most of which are not related to the server.
 const BUNDLE: usize = 16;
@@ -31,7 +32,7 @@ pub(super) struct Found<'a> {
     pub(super) artefact: String,
     pub(super) certificate: &'a Certificate,
     /// Wire or bytes.
-    pub(super) grade: Grade,
+    pub(super) grade: EvidenceGrade,
     /// Evidence, for a third party to verify.
     pub(super) evidence: Evidence,
     /// Its use.
@@ -47,7 +48,8 @@ pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
     let mut seen = HashSet::new();
     found.retain(|found| seen.insert(found.certificate.sha256.as_str()));
     let bundled: HashSet<&str> = bundles(facts).map(|c| c.sha256.as_str()).collect();
-    let ours = |found: &Found<'_>| found.grade == Grade::Wire || !bundled.contains(found.certificate.sha256.as_str());
+    let ours =
+        |found: &Found<'_>| found.grade == EvidenceGrade::Wire || !bundled.contains(found.certificate.sha256.as_str());
     let issuers: HashSet<String> = found.iter().filter(|f| ours(f)).map(|f| f.certificate.issuer.clone()).collect();
     found.retain(|found| ours(found) || issuers.contains(&found.certificate.subject));
     found
@@ -56,11 +58,11 @@ pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
 /// The server's certificates: of each port, or in the file that `ssl_cert` names.
 ///
 /// # Errors
-/// [`Unseen`] if no port was probed and the file could not be read.
-pub(super) fn of_server(facts: &Facts) -> Seen<Vec<Found<'_>>> {
+/// [`Unavailable`] if no port was probed and the file could not be read.
+pub(super) fn of_server(facts: &Facts) -> Observed<Vec<Found<'_>>> {
     let mut found: Vec<Found<'_>> = sent(facts).into_iter().filter(|found| found.purpose == Use::Server).collect();
     if !found.iter().any(|found| found.artefact == MAIN_PORT)
-        && let Some(file) = named_file(facts, "ssl_cert")
+        && let Some(file) = named_file(facts, variable::SSL_CERT)
         && let Some(first) = in_file(facts, file).into_iter().next()
     {
         found.push(first);
@@ -70,9 +72,9 @@ pub(super) fn of_server(facts: &Facts) -> Seen<Vec<Found<'_>>> {
     if found.is_empty() { Err(unseen(facts)) } else { Ok(found) }
 }
 
-fn unseen(facts: &Facts) -> Unseen {
-    let file = facts.sql.as_ref().and_then(|sql| path_of(sql, "ssl_cert"));
-    Unseen {
+fn unseen(facts: &Facts) -> Unavailable {
+    let file = facts.sql.as_ref().and_then(|sql| path_of(sql, variable::SSL_CERT));
+    Unavailable {
         what: "the server's certificate".to_owned(),
         why: "no port was probed, and the file that ssl_cert names was not read".to_owned(),
         remedy: match file {
@@ -92,7 +94,7 @@ fn sent(facts: &Facts) -> Vec<Found<'_>> {
             let observation = format!("sent: {}", describe(certificate));
             let evidence = Evidence::Wire { endpoint: port.endpoint.to_owned(), observation };
             let purpose = if leaf { Use::Server } else { Use::Authority };
-            found.push(Found { artefact, certificate, grade: Grade::Wire, evidence, purpose });
+            found.push(Found { artefact, certificate, grade: EvidenceGrade::Wire, evidence, purpose });
         }
     }
     found
@@ -101,7 +103,7 @@ fn sent(facts: &Facts) -> Vec<Found<'_>> {
 fn in_file<'a>(facts: &Facts, file: &'a FileFact) -> Vec<Found<'a>> {
     let Content::Certificates { certificates } = &file.content else { return Vec::new() };
     let several = certificates.len() > 1;
-    let served = ["ssl_cert", "admin_ssl_cert", "mysqlx_ssl_cert"];
+    let served = [variable::SSL_CERT, "admin_ssl_cert", "mysqlx_ssl_cert"];
     let named = facts
         .sql
         .as_ref()
@@ -109,7 +111,7 @@ fn in_file<'a>(facts: &Facts, file: &'a FileFact) -> Vec<Found<'a>> {
     let one = |(location, certificate): (usize, &'a Certificate)| Found {
         artefact: if several { format!("{}: {}", file.name, certificate.subject) } else { file.name.clone() },
         certificate,
-        grade: Grade::Bytes,
+        grade: EvidenceGrade::Bytes,
         evidence: Evidence::Host { source: file.path.clone(), observation: describe(certificate) },
         purpose: match (named && location == 0, certificate.is_ca) {
             (true, _) => Use::Server,

@@ -2,15 +2,16 @@
 
 use findings::{Remedy, Severity};
 use pki::Certificate;
+use server::dialect::variable;
 
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::wire::{MAIN_PORT, Port};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-chain-untrusted",
@@ -25,16 +26,16 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
     let sql = cx.facts.sql()?;
-    let Some(ca_file) = path_of(sql, "ssl_ca") else {
+    let Some(ca_file) = path_of(sql, variable::SSL_CA) else {
         return Ok(Verdict::not_applicable("ssl_ca is empty: there is no authority to check the chain against"));
     };
     cx.facts.wire()?;
@@ -45,14 +46,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let ruling = match cx.facts.wire.as_ref().and_then(|wire| wire.chain.as_ref()) {
         Some(trust) => match &trust.error {
             Some(why) => fail(cx, &ca_file, why),
-            None => Ruling::pass(MAIN_PORT, Grade::Wire, format!("the chain leads to {}", trust.ca_file)),
+            None => Ruling::pass(MAIN_PORT, EvidenceGrade::Wire, format!("the chain leads to {}", trust.ca_file)),
         },
         None => by_names(cx, &port, &ca_file)?,
     };
     let chain = port.tls.map_or_else(Vec::new, |tls| tls.certificates.iter().map(describe).collect());
     let ruling =
         chain.into_iter().fold(ruling, |ruling, sent| ruling.evidence(seen_at(&port, format!("sent: {sent}"))));
-    let authorities = named_certificates(cx.facts, "ssl_ca").unwrap_or_default();
+    let authorities = named_certificates(cx.facts, variable::SSL_CA).unwrap_or_default();
     let held: Vec<&str> = authorities.iter().take(5).map(|ca| ca.subject.as_str()).collect();
     Ok(Verdict::one(
         ruling.evidence(Evidence::Host { source: ca_file, observation: format!("holds {}", held.join("; ")) }),
@@ -60,9 +61,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// Without signatures only a missing issuer is certain: names alone prove no chain.
-fn by_names(cx: &Context<'_>, port: &Port<'_>, ca_file: &str) -> Seen<Ruling> {
+fn by_names(cx: &Context<'_>, port: &Port<'_>, ca_file: &str) -> Observed<Ruling> {
     let sent = port.tls.map_or(&[][..], |tls| &tls.certificates);
-    let authorities = named_certificates(cx.facts, "ssl_ca").ok_or_else(|| unseen(ca_file, "it was not read"))?;
+    let authorities =
+        named_certificates(cx.facts, variable::SSL_CA).ok_or_else(|| unseen(ca_file, "it was not read"))?;
     let Some(mut last) = sent.first() else { return Err(unseen(ca_file, "the server sent no certificate")) };
     for _ in 0..sent.len() {
         if leads_to(last, authorities) {
@@ -87,7 +89,7 @@ fn leads_to(certificate: &Certificate, authorities: &[Certificate]) -> bool {
 fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
     let ruling = Ruling::fail(
         MAIN_PORT,
-        Grade::Wire,
+        EvidenceGrade::Wire,
         format!(
             "the certificate chain does not end at {ca_file}: \
         {why}"
@@ -96,8 +98,8 @@ fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
     ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref())))
 }
 
-fn unseen(ca_file: &str, why: &str) -> Unseen {
-    Unseen {
+fn unseen(ca_file: &str, why: &str) -> Unavailable {
+    Unavailable {
         what: format!("whether the server's certificate chain ends at {ca_file}"),
         why: why.to_owned(),
         remedy: format!("give a TCP address that reaches the server, and run as a user who can read {ca_file}"),

@@ -3,6 +3,7 @@
 use findings::{Remedy, Severity};
 use server::Capability;
 use server::dialect::setting::reload_tls;
+use server::dialect::variable;
 use server::probe::VersionProbe;
 use server::tls::TlsVersion;
 use server::tls::suites::is_weak_openssl;
@@ -12,11 +13,11 @@ use super::{every_port, listed_versions, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cipher-weak",
@@ -32,7 +33,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 2.17", "CIS MariaDB 2.12", "NIST SP 800-52r2", "PCI DSS 4.0.1 12.3.3"],
     exposes: Exposes::Help(Attacker::Sniffer, "Recorded sessions, once the key leaks or the cipher is broken"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -43,7 +44,7 @@ const GOOD_LIST: &str = "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA3
 /// Smaller groups can be broken by precomputation (Logjam); NIST SP 800-52r2 requires 2048 bits.
 const MIN_DH_BITS: u32 = 2048;
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
@@ -56,7 +57,7 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
         versions.iter().map(|probe| (probe.version, weak_suites(probe))).filter(|(_, weak)| !weak.is_empty()).collect();
     if !weak.is_empty() {
         let count: usize = weak.iter().map(|(_, names)| names.len()).sum();
-        let ruling = Ruling::fail(port.name, Grade::Wire, format!("{} accepts {count} weak suites", port.name));
+        let ruling = Ruling::fail(port.name, EvidenceGrade::Wire, format!("{} accepts {count} weak suites", port.name));
         let shown = |(version, names): (TlsVersion, Vec<String>)| {
             seen_at(port, format!("{version} accepted: {}", names.join(", ")))
         };
@@ -66,9 +67,9 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
     let accepted = || versions.iter().filter(|probe| !probe.suites.is_empty()).map(seen);
     if versions.iter().all(|probe| probe.complete) && accepted().next().is_some() {
         let message = format!("{} accepts only suites with forward secrecy and authenticated encryption", port.name);
-        return accepted().fold(Ruling::pass(port.name, Grade::Wire, message), Ruling::evidence);
+        return accepted().fold(Ruling::pass(port.name, EvidenceGrade::Wire, message), Ruling::evidence);
     }
-    let unseen = Unseen {
+    let unseen = Unavailable {
         what: format!("the suites of the {}", port.name),
         why: "not every suite could be tried within the probe's limits; none of those found is weak".to_owned(),
         remedy: "run again when the server answers the probe's connections".to_owned(),
@@ -92,24 +93,28 @@ fn suite_names(probe: &VersionProbe) -> String {
 }
 
 /// Without a probe: the suites that the server lists for our own session, or the variable.
-fn declared(sql: &SqlFacts) -> Seen<Ruling> {
-    if sql.variable("tls_version").is_ok_and(|value| listed_versions(value) == [TlsVersion::Tls13]) {
-        let ruling = Ruling::pass(MAIN_PORT, Grade::Declared, "only TLS 1.3, which has no weak suites");
-        return Ok(ruling.evidence(sql.variable_evidence("tls_version")));
+fn declared(sql: &SqlFacts) -> Observed<Ruling> {
+    if sql.variable(variable::TLS_VERSION).is_ok_and(|value| listed_versions(value) == [TlsVersion::Tls13]) {
+        let ruling = Ruling::pass(MAIN_PORT, EvidenceGrade::Declared, "only TLS 1.3, which has no weak suites");
+        return Ok(ruling.evidence(sql.variable_evidence(variable::TLS_VERSION)));
     }
     let listed = sql.status("Ssl_cipher_list").ok().filter(|list| !list.is_empty());
     let (list, grade, evidence) = match listed {
-        Some(list) => (list, Grade::Reported, sql.evidence("status", format!("Ssl_cipher_list = {list}"))),
-        None => (sql.variable("ssl_cipher").unwrap_or_default(), Grade::Declared, sql.variable_evidence("ssl_cipher")),
+        Some(list) => (list, EvidenceGrade::Reported, sql.evidence("status", format!("Ssl_cipher_list = {list}"))),
+        None => (
+            sql.variable("ssl_cipher").unwrap_or_default(),
+            EvidenceGrade::Declared,
+            sql.variable_evidence("ssl_cipher"),
+        ),
     };
-    by_list(list, grade, evidence, sql).ok_or_else(|| Unseen {
+    by_list(list, grade, evidence, sql).ok_or_else(|| Unavailable {
         what: "the suites of the main port".to_owned(),
         why: "ssl_cipher does not name suites, so the library's default or its keywords decide".to_owned(),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })
 }
 
-fn by_list(list: &str, grade: Grade, evidence: Evidence, sql: &SqlFacts) -> Option<Ruling> {
+fn by_list(list: &str, grade: EvidenceGrade, evidence: Evidence, sql: &SqlFacts) -> Option<Ruling> {
     let tokens: Vec<&str> =
         list.split([':', ',', ' ']).filter(|token| !token.is_empty() && !token.starts_with(['!', '-', '@'])).collect();
     let is_suite = |token: &&str| !token.contains('+') && (token.contains('-') || token.starts_with("TLS_"));
@@ -146,7 +151,7 @@ mod tests {
     fn every_weak_suite_is_named() {
         let weak = tls(&[(TlsVersion::Tls12, &[0xc02f, 0xc013, 0x002f, 0x0005]), (TlsVersion::Tls13, &[0x1301])]);
         let found = probed(mysql(), Some(weak)).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Wire)));
         let shown = format!("{:?}", found[0].evidence);
         for (name, why) in [
             ("TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "not AEAD"),

@@ -6,11 +6,11 @@ use server::{option_name, switch::option_is_on};
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use crate::facts::host::OptionEntry;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-client-config-weak",
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
         "Sessions of clients on this host whose options switch TLS or its verification off",
     ),
     closed_by: ClosedBy::Administrator,
-    cut_off: Some(CutOff::new(Certainty::Configured, "options switch TLS off")),
+    locked_out: Some(LockedOut::new(Certainty::Configured, "options switch TLS off")),
     judge,
 };
 
@@ -46,7 +46,7 @@ enum Setting<'a> {
     Advice,
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = cx.facts.host()?;
     let mut verdict = Verdict::new();
     let lines: Vec<(&OptionEntry, Setting<'_>)> = host
@@ -70,7 +70,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let pass = Ruling::pass(
         "server",
-        Grade::Declared,
+        EvidenceGrade::Declared,
         format!("{} client options about TLS, none of them weakens it", last.len()),
     );
     verdict.pass_if_clean(last.iter().take(10).fold(pass, |pass, (entry, _)| pass.evidence(quote(entry))));
@@ -154,7 +154,7 @@ fn ruling(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity
     let mariadb = entry.group.contains("mariadb") || cx.facts.sql.as_ref().is_some_and(SqlFacts::is_mariadb);
     let instead =
         if mariadb { "ssl-verify-server-cert and ssl-ca=FILE" } else { "ssl-mode=VERIFY_IDENTITY and ssl-ca=FILE" };
-    Ruling::fail(artefact, Grade::Declared, message).severity(severity).evidence(quote(entry)).fix(format!(
+    Ruling::fail(artefact, EvidenceGrade::Declared, message).severity(severity).evidence(quote(entry)).fix(format!(
         "in {} line {}: replace {} by {instead}",
         entry.file,
         entry.line,
@@ -175,8 +175,8 @@ fn quote(entry: &OptionEntry) -> Evidence {
     }
 }
 
-fn unread(file: &str, why: &str) -> Unseen {
-    Unseen { what: format!("the client options of {file}"), why: why.to_owned(), remedy: access::reading(file) }
+fn unread(file: &str, why: &str) -> Unavailable {
+    Unavailable { what: format!("the client options of {file}"), why: why.to_owned(), remedy: access::reading(file) }
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use findings::Severity;
 
 use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-client-library-risk",
@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 6.3.3", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Sniffer, "Sessions of drivers that treat TLS as optional"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -58,7 +58,7 @@ const RISKS: &[Risk] = &[
     },
 ];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     let clients = connections(sql)?;
     let remote: Vec<&Connection<'_>> = clients.iter().filter(|client| client.networked()).collect();
@@ -75,7 +75,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let sound = RISKS.iter().filter(|other| other.name == risk.name).map(|other| other.fixed_in).max();
         let (major, minor, patch) = sound.unwrap_or(risk.fixed_in);
         verdict.push(
-            Ruling::fail(who, Grade::Reported, format!("{who}: {}", risk.why))
+            Ruling::fail(who, EvidenceGrade::Reported, format!("{who}: {}", risk.why))
                 .evidence(sql.evidence("connections", format!("{who}: {count} connections")))
                 .fix(format!("upgrade {} to {major}.{minor}.{patch} or later", risk.name)),
         );
@@ -86,7 +86,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         remote.len()
     );
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, &message).evidence(sql.evidence("connections", message)),
+        Ruling::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("connections", message)),
     );
     Ok(verdict)
 }

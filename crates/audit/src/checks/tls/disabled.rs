@@ -5,12 +5,13 @@ use findings::{Remedy, Severity};
 use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::EvidenceGrade;
 use server::Capability;
 use server::dialect::setting::reload_tls;
+use server::dialect::variable;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-disabled",
@@ -25,11 +26,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(2)(ii)", "NIST SP 800-53r5 SC-8(1)"],
     exposes: Exposes::Data(Attacker::Sniffer, "Everything: the server offers no encryption at all"),
     closed_by: ClosedBy::Cert,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let said = offers_tls(cx.facts);
     if networking_off(cx.facts) && !said.as_ref().is_ok_and(|said| said.value) {
         return Ok(Verdict::not_applicable("skip_networking = ON: the server listens on no network"));
@@ -49,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
     let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
     for port in ports.iter().filter(|port| port.name == ADMIN_PORT && port.offers_tls == Some(false)) {
-        let ruling = Ruling::fail(port.name, Grade::Wire, "the administrative port offers no TLS").fix(fix(cx));
+        let ruling = Ruling::fail(port.name, EvidenceGrade::Wire, "the administrative port offers no TLS").fix(fix(cx));
         verdict.push(ruling.evidence(seen_at(port, "the greeting offers no TLS (CLIENT_SSL is not set)")));
     }
 }
@@ -57,9 +58,9 @@ fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
 fn fix(cx: &Context<'_>) -> Remedy {
     let files = "ssl_ca, ssl_cert and ssl_key";
     match &cx.facts.sql {
-        Some(sql) if sql.mysql_can(Capability::ReloadTls) => advice::set_variable(sql, "ssl_ca", "ca.pem")
-            .and(advice::set_variable(sql, "ssl_cert", "server-cert.pem"))
-            .and(advice::set_variable(sql, "ssl_key", "server-key.pem"))
+        Some(sql) if sql.mysql_can(Capability::ReloadTls) => advice::set_variable(sql, variable::SSL_CA, "ca.pem")
+            .and(advice::set_variable(sql, variable::SSL_CERT, "server-cert.pem"))
+            .and(advice::set_variable(sql, variable::SSL_KEY, "server-key.pem"))
             .and(Remedy::statement(reload_tls(sql.flavor()))),
         Some(sql) if sql.is_mariadb() => {
             Remedy::advice(format!("{files} below [mariadb] in the option file, no skip_ssl")).then_restart()
@@ -78,16 +79,16 @@ mod tests {
     #[test]
     fn the_greeting_outranks_what_the_server_declares() {
         let found = probed(mysql().variable("have_ssl", "YES"), None).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Wire)));
     }
 
     #[test]
     fn a_server_without_have_ssl_is_not_one_without_tls() {
         let found = probed(mysql(), Some(good_tls())).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Pass, Some(Grade::Wire)));
+        assert_eq!((found[0].status, found[0].grade), (Pass, Some(EvidenceGrade::Wire)));
         let columns = ["channel", "property", "value"];
         let reported = mysql().answer("tls_channels", &columns, &[&["mysql_main", "Enabled", "Yes"]]);
-        assert_eq!(reported.judge(&CHECK)[0].grade, Some(Grade::Reported));
+        assert_eq!(reported.judge(&CHECK)[0].grade, Some(EvidenceGrade::Reported));
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
     }
 

@@ -1,15 +1,16 @@
 //! `tls-key-perms`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
-use crate::facts::{Facts, Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Facts, Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-key-perms",
@@ -25,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 3.x", "PCI DSS 4.0.1 3.6.1.3"],
     exposes: Exposes::Help(Attacker::StolenDisk, "The server's TLS private key, to every user of the host"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
@@ -40,7 +41,7 @@ struct Key<'a> {
     passphrase: bool,
 }
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let mut verdict = Verdict::new();
     let mut sound = Vec::new();
     for mode in modes(cx.facts) {
@@ -53,8 +54,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         weigh(cx.facts, &key_of_file(file), &mut verdict, &mut sound);
     }
     if !sound.is_empty() {
-        let pass =
-            Ruling::pass("server", Grade::Bytes, format!("{} private keys that only the server may read", sound.len()));
+        let pass = Ruling::pass(
+            "server",
+            EvidenceGrade::Bytes,
+            format!("{} private keys that only the server may read", sound.len()),
+        );
         verdict.pass_if_clean(sound.into_iter().fold(pass, Ruling::evidence));
     } else if verdict.is_empty() {
         return no_key(cx);
@@ -114,7 +118,7 @@ fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Ev
     };
     // With a passphrase the file alone is useless.
     let severity = if key.passphrase { Severity::Low } else { severity };
-    let ruling = Ruling::fail(key.name, Grade::Bytes, format!("{} {why}", key.path)).severity(severity);
+    let ruling = Ruling::fail(key.name, EvidenceGrade::Bytes, format!("{} {why}", key.path)).severity(severity);
     verdict.push(
         ruling.evidence(evidence).fix(Remedy::command(format!("chown mysql: {0} && chmod 0600 {0}", word(key.path)))),
     );
@@ -153,8 +157,8 @@ fn written(facts: &Facts) -> Option<&FileFact> {
     facts.files.as_ref()?.files.iter().find(current)
 }
 
-fn unread(mode: &FileMode) -> Unseen {
-    Unseen {
+fn unread(mode: &FileMode) -> Unavailable {
+    Unavailable {
         what: format!("the mode of {}", mode.path),
         why: mode.error.clone().unwrap_or_else(|| "it is not there".to_owned()),
         remedy: access::entering(&mode.path),
@@ -162,13 +166,15 @@ fn unread(mode: &FileMode) -> Unseen {
 }
 
 /// No key file: certain only if the server reports that it names none.
-fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
+fn no_key(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(sql) = &cx.facts.sql {
-        return match super::certificates::path_of(sql, "ssl_key") {
-            None if sql.variable("ssl_key").is_ok() => {
+        return match super::certificates::path_of(sql, variable::SSL_KEY) {
+            None if sql.variable(variable::SSL_KEY).is_ok() => {
                 Ok(Verdict::not_applicable("ssl_key is empty: there is no key file"))
             }
-            None => Err(sql.variable("ssl_key").err().unwrap_or_else(|| nothing_read("the file ssl_key names"))),
+            None => {
+                Err(sql.variable(variable::SSL_KEY).err().unwrap_or_else(|| nothing_read("the file ssl_key names")))
+            }
             Some(path) => Err(cx.facts.host().err().unwrap_or_else(|| nothing_read(&path))),
         };
     }
@@ -178,8 +184,8 @@ fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::new())
 }
 
-fn nothing_read(path: &str) -> Unseen {
-    Unseen {
+fn nothing_read(path: &str) -> Unavailable {
+    Unavailable {
         what: "the mode of the private key".to_owned(),
         why: format!("{path} was not looked at"),
         remedy: access::entering(path),

@@ -6,10 +6,10 @@ use findings::Severity;
 
 use crate::channel::client::{Connection, connections, networking_off};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-live-plaintext",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)", "NIST SP 800-53r5 SC-8(1)"],
     exposes: Exposes::Data(Attacker::Sniffer, "Statements and rows of sessions that are open in clear right now"),
     closed_by: ClosedBy::Administrator,
-    cut_off: Some(CutOff::new(Certainty::Connected, "connected in clear now")),
+    locked_out: Some(LockedOut::new(Certainty::Connected, "connected in clear now")),
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if networking_off(cx.facts) {
         return Ok(Verdict::not_applicable("skip_networking = ON: no client connects over a network"));
     }
@@ -47,7 +47,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(ruling(sql, who, connections));
     }
     let text = format!("connections at this moment: {}, none of them in clear", connections.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &text).evidence(sql.evidence("connections", text)));
+    verdict.pass_if_clean(
+        Ruling::pass("server", EvidenceGrade::Reported, &text).evidence(sql.evidence("connections", text)),
+    );
     Ok(verdict)
 }
 
@@ -71,7 +73,7 @@ fn ruling(sql: &SqlFacts, who: &str, connections: &[&Connection<'_>]) -> Ruling 
     let text = format!("{who}: connected in clear {} times ({drivers})", connections.len());
     let threads: Vec<&str> = connections.iter().take(10).map(|connection| connection.thread_id).collect();
     let answer = format!("{who}: connection_type = TCP/IP, {drivers}, threads {}", threads.join(", "));
-    Ruling::fail(who, Grade::Reported, text)
+    Ruling::fail(who, EvidenceGrade::Reported, text)
         .evidence(sql.evidence("connections", answer))
         .fix(format!("give {who} TLS in its client ({drivers}): {}", client_option(connections)))
 }

@@ -5,10 +5,10 @@ use server::tls::{TlsVersion, suites::is_weak_openssl};
 
 use crate::channel::client::{Connection, connections};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Row, SqlFacts};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-live-weak",
@@ -22,11 +22,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-52r2"],
     exposes: Exposes::Help(Attacker::Sniffer, "Sessions that use an old TLS version or a weak suite right now"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.answers.contains_key("session_tls") {
         return Ok(Verdict::not_applicable(format!(
@@ -36,7 +36,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let clients = connections(sql)?;
     let rows =
-        sql.rows("session_tls").map_err(|seen| Unseen { what: "the TLS of live sessions".to_owned(), ..seen })?;
+        sql.rows("session_tls").map_err(|seen| Unavailable { what: "the TLS of live sessions".to_owned(), ..seen })?;
     let sessions: Vec<Row<'_>> = rows.into_iter().filter(|row| !row.text("version").is_empty()).collect();
     if sessions.is_empty() && clients.iter().any(|client| client.kind == "SSL/TLS") {
         return Err(hidden(sql));
@@ -48,14 +48,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let who = who(&clients, session.text("thread_id"));
         let answer = format!("thread {}: Ssl_version = {version}, Ssl_cipher = {cipher}", session.text("thread_id"));
         verdict.push(
-            Ruling::fail(&who, Grade::Reported, format!("{who} uses {why}"))
+            Ruling::fail(&who, EvidenceGrade::Reported, format!("{who} uses {why}"))
                 .evidence(sql.evidence("session_tls", answer)),
         );
     }
     let message =
         format!("{} sessions with TLS at this moment, all of TLS 1.2 or later with good suites", sessions.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, &message).evidence(sql.evidence("session_tls", message)),
+        Ruling::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("session_tls", message)),
     );
     Ok(verdict)
 }
@@ -72,8 +72,8 @@ fn who(clients: &[Connection<'_>], thread: &str) -> String {
     client.map_or_else(|| format!("thread {thread}"), |client| format!("{} ({})", client.who(), client.driver()))
 }
 
-fn hidden(sql: &SqlFacts) -> Unseen {
-    Unseen {
+fn hidden(sql: &SqlFacts) -> Unavailable {
+    Unavailable {
         what: "the TLS of live sessions".to_owned(),
         why: "performance_schema.status_by_thread shows none, although there are sessions with TLS".to_owned(),
         remedy: sql.grant("SELECT ON performance_schema.*"),

@@ -4,14 +4,18 @@ mod certificates;
 
 use findings::Remedy;
 use server::Capability;
-use server::dialect::{setting::reload_tls, statement::RELOAD_ADMIN_TLS};
+use server::dialect::variable;
+use server::dialect::{
+    setting::reload_tls,
+    statement::{RELOAD_ADMIN_TLS, require_tls},
+};
 use server::probe::{Acceptance, VersionProbe};
 use server::tls::TlsVersion;
 
 use crate::channel::client::offers_tls;
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice;
-use crate::facts::Seen;
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
 
@@ -61,11 +65,7 @@ fn set_and_reload(sql: &SqlFacts, port: &str, name: &str, value: &str) -> Remedy
 
 /// Requires TLS (`SSL`) or a client certificate (`X509`) of an account.
 pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
-    if sql.can(Capability::AlterUser) {
-        Remedy::statement(format!("ALTER USER {account} REQUIRE {what}"))
-    } else {
-        Remedy::statement(format!("GRANT USAGE ON *.* TO {account} REQUIRE {what}"))
-    }
+    Remedy::statement(require_tls(&sql.identity.version, account, what))
 }
 
 /// N/A for checks about the quality of TLS if there is no TLS.
@@ -84,8 +84,8 @@ fn tls_ports<'a>(cx: &Context<'a>) -> Vec<Port<'a>> {
 fn every_port(
     cx: &Context<'_>,
     probed: impl Fn(&Context<'_>, &Port<'_>) -> Ruling,
-    declared: impl Fn(&SqlFacts) -> Seen<Ruling>,
-) -> Seen<Verdict> {
+    declared: impl Fn(&SqlFacts) -> Observed<Ruling>,
+) -> Observed<Verdict> {
     let ports = tls_ports(cx);
     let mut verdict = Verdict::new();
     for port in &ports {
@@ -121,7 +121,7 @@ fn versions_seen(versions: &[VersionProbe]) -> String {
 
 /// The variable that restricts a port's versions.
 fn version_variable(port: &str) -> &'static str {
-    if port == ADMIN_PORT { "admin_tls_version" } else { "tls_version" }
+    if port == ADMIN_PORT { "admin_tls_version" } else { variable::TLS_VERSION }
 }
 
 /// The versions in a `tls_version` variable.

@@ -7,11 +7,11 @@ use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-no-13",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["NIST SP 800-52r2"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
@@ -39,8 +39,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
     let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
     let ruling = match accepts(port, TlsVersion::Tls13) {
-        Some(true) => Ruling::pass(port.name, Grade::Wire, format!("{} speaks TLS 1.3", port.name)),
-        Some(false) => Ruling::fail(port.name, Grade::Wire, format!("{} does not speak TLS 1.3", port.name))
+        Some(true) => Ruling::pass(port.name, EvidenceGrade::Wire, format!("{} speaks TLS 1.3", port.name)),
+        Some(false) => Ruling::fail(port.name, EvidenceGrade::Wire, format!("{} does not speak TLS 1.3", port.name))
             .fix(fix(cx.facts.sql.as_ref(), port.name)),
         None => {
             let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
@@ -50,17 +50,17 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
     ruling.evidence(evidence)
 }
 
-fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
+fn by_variable(sql: &SqlFacts, port: &str) -> Observed<Ruling> {
     let name = version_variable(port);
-    let value = sql.variable(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| Unseen {
+    let value = sql.variable(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| Unavailable {
         what: format!("whether the {port} speaks TLS 1.3"),
         why: format!("{name} does not tell"),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     let ruling = if listed_versions(value).contains(&TlsVersion::Tls13) {
-        Ruling::pass(port, Grade::Declared, format!("{name} lists TLS 1.3"))
+        Ruling::pass(port, EvidenceGrade::Declared, format!("{name} lists TLS 1.3"))
     } else {
-        Ruling::fail(port, Grade::Declared, format!("{name} does not list TLS 1.3")).fix(fix(Some(sql), port))
+        Ruling::fail(port, EvidenceGrade::Declared, format!("{name} does not list TLS 1.3")).fix(fix(Some(sql), port))
     };
     Ok(ruling.evidence(sql.variable_evidence(name)))
 }
@@ -92,7 +92,10 @@ mod tests {
         assert_eq!(probed(mysql(), Some(good_tls())).statuses(&CHECK), [Pass]);
         let only_12 =
             probed(mysql().variable("tls_version", "TLSv1.2,TLSv1.3"), Some(tls(&[(TlsVersion::Tls12, &[0xc02f])])));
-        assert_eq!((only_12.judge(&CHECK)[0].status, only_12.judge(&CHECK)[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!(
+            (only_12.judge(&CHECK)[0].status, only_12.judge(&CHECK)[0].grade),
+            (Fail, Some(EvidenceGrade::Wire))
+        );
         assert_eq!(probed(mysql(), None).statuses(&CHECK), [NotApplicable]);
     }
 

@@ -1,14 +1,15 @@
 //! `tls-not-required`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::MAIN_PORT;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-not-required",
@@ -27,11 +28,11 @@ pub(crate) const CHECK: Check = Check {
         "Sessions of any client that does not insist on TLS: the server accepts plain text",
     ),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if networking_off(cx.facts) {
         return Ok(Verdict::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
     }
@@ -46,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn describe(cx: &Context<'_>) -> String {
     match cx.facts.sql.as_ref() {
-        Some(sql) if sql.variable_or_none("require_secure_transport").is_none() => {
+        Some(sql) if sql.variable_or_none(variable::REQUIRE_SECURE_TRANSPORT).is_none() => {
             format!(
                 "{} cannot require TLS of all accounts: every account without REQUIRE may log in in clear",
                 sql.identity.version
@@ -58,8 +59,8 @@ fn describe(cx: &Context<'_>) -> String {
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
-        Some(sql) if sql.variable_or_none("require_secure_transport").is_some() => {
-            advice::set_variable(sql, "require_secure_transport", "ON")
+        Some(sql) if sql.variable_or_none(variable::REQUIRE_SECURE_TRANSPORT).is_some() => {
+            advice::set_variable(sql, variable::REQUIRE_SECURE_TRANSPORT, "ON")
         }
         Some(_) => "require TLS account by account (see tls-user-not-required), \
              and upgrade to a version with require_secure_transport"
@@ -74,7 +75,7 @@ mod tests {
 
     use super::super::made::{good_tls, probed};
     use super::*;
-    use crate::finding::Grade;
+    use crate::finding::EvidenceGrade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, mariadb, mysql};
 
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn the_switch_decides_without_a_try() {
         let on = mysql().variable("require_secure_transport", "ON").judge(&CHECK);
-        assert_eq!((on[0].status, on[0].grade), (Pass, Some(Grade::Declared)));
+        assert_eq!((on[0].status, on[0].grade), (Pass, Some(EvidenceGrade::Declared)));
         let off = mysql().variable("require_secure_transport", "OFF").judge(&CHECK);
         assert_eq!(off[0].status, Fail);
         assert_eq!(off[0].remediation.as_deref(), Some("SET PERSIST require_secure_transport = ON"));
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn a_login_in_clear_outranks_the_switch() {
         let made = tried(mysql().variable("require_secure_transport", "ON"), PlainLogin::Accepted);
-        assert_eq!((made.judge(&CHECK)[0].status, made.judge(&CHECK)[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!((made.judge(&CHECK)[0].status, made.judge(&CHECK)[0].grade), (Fail, Some(EvidenceGrade::Wire)));
     }
 
     #[test]
@@ -105,9 +106,9 @@ mod tests {
             tried(mysql().variable("require_secure_transport", "OFF"), PlainLogin::RefusedTransport(3159));
         assert_eq!(required_by.statuses(&CHECK), [Fail]);
         let refused = tried(mysql().variable("require_secure_transport", "ON"), PlainLogin::RefusedTransport(3159));
-        assert_eq!(refused.judge(&CHECK)[0].grade, Some(Grade::Wire));
+        assert_eq!(refused.judge(&CHECK)[0].grade, Some(EvidenceGrade::Wire));
         let maria = tried(mariadb().variable("require_secure_transport", "ON"), PlainLogin::Denied(1045));
-        assert_eq!((maria.judge(&CHECK)[0].status, maria.judge(&CHECK)[0].grade), (Pass, Some(Grade::Wire)));
+        assert_eq!((maria.judge(&CHECK)[0].status, maria.judge(&CHECK)[0].grade), (Pass, Some(EvidenceGrade::Wire)));
     }
 
     #[test]

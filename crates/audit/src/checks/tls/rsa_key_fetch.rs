@@ -6,10 +6,10 @@ use server::{option_name, switch::option_is_on};
 
 use crate::channel::replica::channels;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::Observed;
 use crate::facts::host::OptionEntry;
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-rsa-key-fetch",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["PCI DSS 4.0.1 8.3.2"],
     exposes: Exposes::Data(Attacker::Impostor, "A password, to whoever poses as the server"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::CachingSha2) {
         return Ok(Verdict::not_applicable(format!("{} does not fetch password keys", sql.identity.version)));
@@ -42,7 +42,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                     format!("{} to {} fetches the password key in clear", channel.artefact(), channel.source());
                 let answer = format!("{}: get_public_key = YES, ssl_allowed = NO", channel.artefact());
                 verdict.push(
-                    Ruling::fail(channel.artefact(), Grade::Reported, message)
+                    Ruling::fail(channel.artefact(), EvidenceGrade::Reported, message)
                         .evidence(sql.evidence("replica_channels", answer))
                         .fix(crate::checks::repl::change(sql, channel.name, &["SSL=1", "GET_PUBLIC_KEY=0"])),
                 );
@@ -55,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.push(client(entry));
         }
     }
-    let pass = Ruling::pass("server", Grade::Reported, "no channel fetches a password key in clear");
+    let pass = Ruling::pass("server", EvidenceGrade::Reported, "no channel fetches a password key in clear");
     verdict.pass_if_clean(
         pass.evidence(sql.evidence("replica_channels", "no row with get_public_key = YES and ssl_allowed = NO")),
     );
@@ -85,7 +85,7 @@ fn client(entry: &OptionEntry) -> Ruling {
         line: entry.line,
         setting: format!("[{}] get-server-public-key", entry.group),
     };
-    Ruling::fail(artefact, Grade::Declared, message).evidence(evidence).fix(format!(
+    Ruling::fail(artefact, EvidenceGrade::Declared, message).evidence(evidence).fix(format!(
         "in {} line {}: remove get-server-public-key and set ssl-mode=VERIFY_IDENTITY",
         entry.file, entry.line
     ))

@@ -6,10 +6,10 @@ use super::require;
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::auth::{from_here_only, logins};
-use crate::facts::Seen;
+use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
+use crate::facts::Observed;
 use crate::facts::sql::Account;
-use crate::finding::Grade;
-use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-user-not-required",
@@ -25,11 +25,11 @@ pub(crate) const CHECK: Check = Check {
     standards: &["CIS MySQL 8.2", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Sniffer, "Sessions of accounts that may log in without TLS"),
     closed_by: ClosedBy::Administrator,
-    cut_off: Some(CutOff::new(Certainty::Permitted, "may log in without TLS")),
+    locked_out: Some(LockedOut::new(Certainty::Permitted, "may log in without TLS")),
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if networking_off(cx.facts) {
         return Ok(Verdict::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
     }
@@ -46,14 +46,16 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let name = account.quoted();
         let answer = format!("{name}: ssl_type = {:?}", account.ssl_type);
         verdict.push(
-            Ruling::fail(&name, Grade::Reported, format!("{name} may log in without TLS"))
+            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} may log in without TLS"))
                 .evidence(sql.evidence("accounts", answer))
                 .fix(require(sql, &name, "SSL")),
         );
     }
     let message = format!("{} remote accounts, each of which must use TLS", remote.len());
     let answer = format!("{} accounts that can log in, {} of them from other hosts", accounts.len(), remote.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, message).evidence(sql.evidence("accounts", answer)));
+    verdict.pass_if_clean(
+        Ruling::pass("server", EvidenceGrade::Reported, message).evidence(sql.evidence("accounts", answer)),
+    );
     Ok(verdict)
 }
 

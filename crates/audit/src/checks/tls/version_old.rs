@@ -9,11 +9,11 @@ use crate::channel::client::seen_at;
 use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
-use crate::facts::{Seen, Unseen};
-use crate::finding::Grade;
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::EvidenceGrade;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-version-old",
@@ -34,13 +34,13 @@ pub(crate) const CHECK: Check = Check {
     ],
     exposes: Exposes::Help(Attacker::Sniffer, "Sessions of clients that can be downgraded to an old version of TLS"),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
 const OLD: [TlsVersion; 3] = [TlsVersion::Ssl3, TlsVersion::Tls10, TlsVersion::Tls11];
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
@@ -54,27 +54,27 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
     let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
     if !taken.is_empty() {
         let text = format!("{} accepts {}", port.name, taken.join(", "));
-        return Ruling::fail(port.name, Grade::Wire, text).evidence(evidence).fix(fix(cx, port.name));
+        return Ruling::fail(port.name, EvidenceGrade::Wire, text).evidence(evidence).fix(fix(cx, port.name));
     }
     // SSL 3.0 was removed from every library long ago, so its refusal need not be observed.
     if OLD.iter().skip(1).all(|version| accepts(port, *version) == Some(false)) {
         let text = format!("{} refuses everything before TLS 1.2", port.name);
-        return Ruling::pass(port.name, Grade::Wire, text).evidence(evidence);
+        return Ruling::pass(port.name, EvidenceGrade::Wire, text).evidence(evidence);
     }
     let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
     declared.unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen)).evidence(evidence)
 }
 
-fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
+fn by_variable(sql: &SqlFacts, port: &str) -> Observed<Ruling> {
     let name = version_variable(port);
-    let value = sql.variable(name).map_err(|unseen| Unseen {
+    let value = sql.variable(name).map_err(|unseen| Unavailable {
         what: format!("the TLS versions of the {port}"),
         why: unseen.why,
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     // Empty means the server's default, which depends on the version.
     if value.is_empty() {
-        return Err(Unseen {
+        return Err(Unavailable {
             what: format!("the TLS versions of the {port}"),
             why: format!("{name} is empty"),
             remedy: "give a TCP address that reaches the server".to_owned(),
@@ -82,9 +82,10 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
     }
     let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
     let ruling = if old.is_empty() {
-        Ruling::pass(port, Grade::Declared, format!("{name} lists nothing before TLS 1.2"))
+        Ruling::pass(port, EvidenceGrade::Declared, format!("{name} lists nothing before TLS 1.2"))
     } else {
-        Ruling::fail(port, Grade::Declared, format!("{name} allows {}", old.join(", "))).fix(fix_variable(sql, port))
+        Ruling::fail(port, EvidenceGrade::Declared, format!("{name} allows {}", old.join(", ")))
+            .fix(fix_variable(sql, port))
     };
     Ok(ruling.evidence(sql.variable_evidence(name)))
 }
@@ -96,7 +97,8 @@ fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
     let Some(value) = sql.variable_or_none(NAME) else { return };
     let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
     if !old.is_empty() {
-        let ruling = Ruling::fail(NAME, Grade::Declared, format!("recovery of the group may use {}", old.join(", ")));
+        let ruling =
+            Ruling::fail(NAME, EvidenceGrade::Declared, format!("recovery of the group may use {}", old.join(", ")));
         let fix = advice::set_variable(sql, NAME, TLS_1_2_AND_1_3);
         verdict.push(ruling.evidence(sql.variable_evidence(NAME)).fix(fix));
     }
@@ -130,7 +132,7 @@ mod tests {
     fn handshakes_outrank_the_variable() {
         let old = tls(&[(TlsVersion::Tls10, &[0x002f]), (TlsVersion::Tls12, &[0xc02f])]);
         let found = probed(mysql().variable("tls_version", "TLSv1.2"), Some(old)).judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Wire)));
         assert!(found[0].message.ends_with("TLSv1"), "{}", found[0].message);
         // The system's security level refuses what the variable allows.
         let narrowed = probed(mysql().variable("tls_version", "TLSv1,TLSv1.1,TLSv1.2"), Some(good_tls()));
@@ -142,7 +144,7 @@ mod tests {
         let old = FactsBuilder::server("5.7.44", "MySQL Community Server (GPL)")
             .variable("tls_version", "TLSv1,TLSv1.1,TLSv1.2");
         let found = old.judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Declared)));
         assert!(found[0].remediation.as_deref().unwrap().starts_with("tls_version = TLSv1.2 under [mysqld]"));
         assert_eq!(mysql().variable("tls_version", "TLSv1.2,TLSv1.3").statuses(&CHECK), [Pass]);
         assert_eq!(mariadb().variable("tls_version", "").statuses(&CHECK), [Unknown]);
@@ -161,7 +163,7 @@ mod tests {
         let mut broken = good_tls();
         broken.versions[1].acceptance = server::probe::Acceptance::Unknown("no connection left".to_owned());
         let declared = probed(mysql().variable("tls_version", "TLSv1.2"), Some(broken.clone()));
-        assert_eq!(declared.judge(&CHECK)[0].grade, Some(Grade::Declared));
+        assert_eq!(declared.judge(&CHECK)[0].grade, Some(EvidenceGrade::Declared));
         assert_eq!(probed(mysql(), Some(broken)).statuses(&CHECK), [Unknown]);
     }
 }

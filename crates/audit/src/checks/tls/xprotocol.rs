@@ -1,15 +1,16 @@
 //! `tls-xprotocol`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 use server::{Capability, DEFAULT_X_PORT, is_any_address};
 
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::X_PORT;
-use crate::facts::{Seen, Unseen};
-use crate::finding::{Evidence, Grade};
-use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",
@@ -27,11 +28,11 @@ pub(crate) const CHECK: Check = Check {
         "A second listener, the X Protocol, with its own address and certificates",
     ),
     closed_by: ClosedBy::Administrator,
-    cut_off: None,
+    locked_out: None,
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Seen<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::XProtocol) {
         return Ok(Verdict::not_applicable(format!("{} has no X Protocol", sql.identity.version)));
@@ -45,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if sql.status("Mysqlx_port").is_ok_and(|port| port.eq_ignore_ascii_case("UNDEFINED"))
         && listeners(cx, sql).is_none_or(|open| open.is_empty())
     {
-        let pass = Ruling::pass(X_PORT, Grade::Reported, "the X plug-in has no port open");
+        let pass = Ruling::pass(X_PORT, EvidenceGrade::Reported, "the X plug-in has no port open");
         return Ok(Verdict::one(pass.evidence(sql.evidence("status", "Mysqlx_port = UNDEFINED"))));
     }
     let mut verdict = Verdict::new();
@@ -55,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
-fn active(sql: &SqlFacts) -> Seen<bool> {
+fn active(sql: &SqlFacts) -> Observed<bool> {
     match sql.active_plugins() {
         Ok(plugins) => Ok(plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))),
         Err(unseen) => sql.variable("mysqlx_port").map(|_| true).map_err(|_| unseen),
@@ -64,7 +65,7 @@ fn active(sql: &SqlFacts) -> Seen<bool> {
 
 /// Whether the X port is reachable from more of the network than the main port.
 fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
-    let main = sql.variable_or_none("bind_address").unwrap_or("*");
+    let main = sql.variable_or_none(variable::BIND_ADDRESS).unwrap_or("*");
     let (wide, grade, evidence) = match listeners(cx, sql) {
         Some(open) => {
             let observation = format!(
@@ -73,14 +74,16 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
             );
             (
                 open.iter().any(|address| is_any_address(host_of(address))),
-                Grade::Wire,
+                EvidenceGrade::Wire,
                 Evidence::Host { source: "listening sockets".to_owned(), observation },
             )
         }
         None => match sql.variable("mysqlx_bind_address") {
-            Ok(address) => {
-                (address.split(',').any(is_any_address), Grade::Declared, sql.variable_evidence("mysqlx_bind_address"))
-            }
+            Ok(address) => (
+                address.split(',').any(is_any_address),
+                EvidenceGrade::Declared,
+                sql.variable_evidence("mysqlx_bind_address"),
+            ),
             Err(unseen) => return verdict.unseen(X_PORT, unseen),
         },
     };
@@ -98,7 +101,7 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
     verdict.push(
         ruling
             .evidence(evidence)
-            .evidence(sql.variable_evidence("bind_address"))
+            .evidence(sql.variable_evidence(variable::BIND_ADDRESS))
             .evidence(sql.variable_evidence("mysqlx_bind_address")),
     );
 }
@@ -109,7 +112,7 @@ fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
     match port.offers_tls {
         Some(true) => {}
         Some(false) => verdict.push(
-            Ruling::fail("X port TLS", Grade::Wire, "the X port offers no TLS")
+            Ruling::fail("X port TLS", EvidenceGrade::Wire, "the X port offers no TLS")
                 .evidence(seen_at(&port, "no capability tls"))
                 .fix(
                     "mysqlx_ssl_ca, mysqlx_ssl_cert and mysqlx_ssl_key (or ssl_ca, \
@@ -124,8 +127,8 @@ fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
     }
 }
 
-fn unseen_offer(why: Option<String>) -> Unseen {
-    Unseen {
+fn unseen_offer(why: Option<String>) -> Unavailable {
+    Unavailable {
         what: "whether the X port offers TLS".to_owned(),
         why: why.unwrap_or_else(|| "it did not report its capabilities".to_owned()),
         remedy: "give an address that reaches the X port".to_owned(),
@@ -187,9 +190,9 @@ mod tests {
     #[test]
     fn open_on_every_interface_beside_a_local_main_port_fails() {
         let found = with("127.0.0.1", "*").judge(&CHECK);
-        assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Declared)));
+        assert_eq!((found[0].status, found[0].grade), (Fail, Some(EvidenceGrade::Declared)));
         let seen = listening(with("127.0.0.1", "*"), &["127.0.0.1:3306", "[::]:33060"]).judge(&CHECK);
-        assert_eq!((seen[0].status, seen[0].grade), (Fail, Some(Grade::Wire)));
+        assert_eq!((seen[0].status, seen[0].grade), (Fail, Some(EvidenceGrade::Wire)));
     }
 
     #[test]

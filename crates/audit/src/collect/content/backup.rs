@@ -44,7 +44,7 @@ pub(super) fn container(file: &Candidate<'_>) -> Option<Content> {
     if first.layers == ["text"] {
         return None;
     }
-    let budget = Budget::new(if file.reading.deep { BUDGET.1 } else { BUDGET.0 });
+    let budget = Budget::new(if file.budget.deep { BUDGET.1 } else { BUDGET.0 });
     let raw = Raw::new(file.source, &budget);
     let found = open(Prefixed::look(Box::new(raw), LOOK_BYTES), file.name, &budget, 0);
     Some(Content::Backup {

@@ -20,9 +20,9 @@ use crate::facts::host::Role;
 /// Bytes read of every file first; they include every magic number.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// Reading depth, and the remaining bytes for special files.
+/// How much is read: whether whole backups, and how many more bytes of special files.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct ReadBudget {
     /// Whether every page and block of every file is read.
     pub(super) deep: bool,
     /// Remaining bytes for reading undo, redo, doublewrite and temporary files completely.
@@ -47,8 +47,8 @@ pub(super) struct Candidate<'a> {
     pub(super) source: &'a dyn ReadAt,
     /// Reads the first bytes of a file next to it.
     pub(super) sibling: &'a dyn Fn(&str) -> Option<Vec<u8>>,
-    /// Reading depth.
-    pub(super) reading: &'a Reading,
+    /// How much is read.
+    pub(super) budget: &'a ReadBudget,
 }
 
 type Recogniser = fn(&Candidate<'_>) -> Option<Content>;
@@ -82,7 +82,7 @@ pub(super) fn recognise(file: &Candidate<'_>) -> Content {
         .unwrap_or_else(|| Content::Unknown { looks_random: looks_random(file.source) })
 }
 
-impl Reading {
+impl ReadBudget {
     /// Samples or everything.
     pub(super) const fn new(deep: bool, special_bytes: u64) -> Self {
         Self { deep, special_bytes: AtomicU64::new(special_bytes) }
@@ -155,7 +155,7 @@ pub(super) mod testing {
 
     /// The recognised content of `bytes` in a file called `name`.
     pub(in crate::collect) fn recognised(name: &str, role: Role, bytes: &[u8]) -> Content {
-        let reading = Reading::new(false, 1 << 30);
+        let budget = ReadBudget::new(false, 1 << 30);
         let owned = bytes.to_vec();
         recognise(&Candidate {
             name,
@@ -166,7 +166,7 @@ pub(super) mod testing {
             head: bytes.get(..HEAD_BYTES).unwrap_or(bytes),
             source: &owned,
             sibling: &|_| None,
-            reading: &reading,
+            budget: &budget,
         })
     }
 }
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn every_special_file_has_a_share() {
-        let reading = Reading::new(false, 100);
-        assert_eq!(reading.special(1000), 16 << 20);
-        assert_eq!(Reading::new(true, 0).special(1), u64::MAX);
+        let budget = ReadBudget::new(false, 100);
+        assert_eq!(budget.special(1000), 16 << 20);
+        assert_eq!(ReadBudget::new(true, 0).special(1), u64::MAX);
     }
 }

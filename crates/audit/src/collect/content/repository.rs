@@ -3,7 +3,7 @@
 //! They are text, but hold no rows. `docs/formats/backup.md` describes their format.
 
 use archive::names::{self, SIGNATURE};
-use archive::prune::Declaration;
+use archive::prune::PruneDeclaration;
 use archive::sshsig::{MAX_SIGNATURE_BYTES, Signature};
 use archive::{
     Digest, Error as ArchiveError, Receipt, RepositoryDescription, RestoreRecord, prune, receipt, repository, restores,
@@ -37,7 +37,7 @@ pub(super) fn other(file: &Candidate<'_>) -> Option<Content> {
     let known = if file.name == names::REPOSITORY {
         RepositoryDescription::parse(&file.whole(repository::MAX_BYTES)?).is_ok()
     } else if begins_as(file, prune::SCHEMA) {
-        Declaration::parse(&file.whole(prune::MAX_BYTES)?).is_ok()
+        PruneDeclaration::parse(&file.whole(prune::MAX_BYTES)?).is_ok()
     } else {
         file.name.ends_with(SIGNATURE) && Signature::parse(&file.whole(MAX_SIGNATURE_BYTES as u64)?).is_ok()
     };

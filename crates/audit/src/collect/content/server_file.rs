@@ -83,7 +83,7 @@ fn as_kind(file: &Candidate<'_>, kind: FileKind) -> Option<Content> {
     Some(match kind {
         FileKind::Tablespace => tablespace(file),
         FileKind::Redo => or_unreadable(
-            redo::scan(file.source, file.reading.special(file.size_bytes))
+            redo::scan(file.source, file.budget.special(file.size_bytes))
                 .map(|scan| Content::Redo { scan: Box::new(scan) }),
         ),
         FileKind::Doublewrite => doublewrite(file),
@@ -96,7 +96,7 @@ fn as_kind(file: &Candidate<'_>, kind: FileKind) -> Option<Content> {
         FileKind::Csv => plain("CSV"),
         FileKind::ExportKey => Content::ExportKey,
         FileKind::GaleraCache => {
-            or_unreadable(galera::scan(file.source, file.reading.sample()).map(|cache| Content::GaleraCache { cache }))
+            or_unreadable(galera::scan(file.source, file.budget.sample()).map(|cache| Content::GaleraCache { cache }))
         }
         FileKind::MyisamIndex | FileKind::CsvMeta | FileKind::Definition | FileKind::ExportMeta => Content::Structure,
     })
@@ -112,10 +112,10 @@ fn tablespace(file: &Candidate<'_>) -> Content {
     };
     let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
     let special = is_special(first.page0.kind) || server_file::is_undo(file.name);
-    let depth = if file.reading.deep {
+    let depth = if file.budget.deep {
         Depth::All
     } else if special {
-        let pages = file.reading.special(file.size_bytes) / page_bytes;
+        let pages = file.budget.special(file.size_bytes) / page_bytes;
         if pages.saturating_mul(page_bytes) >= file.size_bytes {
             Depth::All
         } else {
@@ -136,7 +136,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
 fn never_used(file: &Candidate<'_>) -> bool {
     const FIRST_PAGES: u64 = 64 << 10;
     let temporary = server_file::is_temporary(file.name);
-    let sample = || innodb::randomness::sample(file.source, FIRST_PAGES, file.reading.special(file.size_bytes));
+    let sample = || innodb::randomness::sample(file.source, FIRST_PAGES, file.budget.special(file.size_bytes));
     temporary && sample().is_ok_and(|sample| sample.clear == 0 && sample.random == 0)
 }
 
@@ -147,14 +147,14 @@ const fn is_special(kind: TablespaceKind) -> bool {
 
 fn doublewrite(file: &Candidate<'_>) -> Content {
     let page_bytes = doublewrite::page_bytes_of_name(file.name);
-    let allowed = file.reading.special(file.size_bytes);
+    let allowed = file.budget.special(file.size_bytes);
     or_unreadable(
         doublewrite::scan(file.source, page_bytes, allowed).map(|scan| Content::Doublewrite { scan: Box::new(scan) }),
     )
 }
 
 fn binary_log(file: &Candidate<'_>) -> Content {
-    let limit = if file.reading.deep { u64::MAX } else { EVENTS };
+    let limit = if file.budget.deep { u64::MAX } else { EVENTS };
     let log = match binlog::recognise(file.source) {
         Ok(log) => log,
         Err(error) => return Content::Unreadable { why: error.to_string() },
@@ -177,7 +177,7 @@ fn aria_data(file: &Candidate<'_>) -> Content {
     let index = format!("{stem}.{}", file_suffix::ARIA_INDEX);
     match (file.sibling)(&index).and_then(|head| aria::recognise_table(&head)) {
         Some(table) => {
-            let scanned = aria::scan_data(file.source, &table, file.reading.sample());
+            let scanned = aria::scan_data(file.source, &table, file.budget.sample());
             or_unreadable(scanned.map(|scan| Content::AriaData { scan }))
         }
         None => Content::Unreadable { why: format!("{index} beside it, which tells its format, cannot be read") },

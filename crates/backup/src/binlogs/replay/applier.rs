@@ -22,7 +22,7 @@ use server::{
 };
 use verify::size;
 
-use super::{Portions, Replayer};
+use super::{Replayer, portion::Portion};
 use crate::{
     Error,
     prove::{memory, private_server::PrivateServer},
@@ -58,7 +58,7 @@ pub(super) struct Applier<'a> {
 impl Applier<'_> {
     /// Starts a server, lets it apply a portion, and stops it. Without transactions, the server only recovers the directory
     /// and says what that has.
-    pub(super) fn apply(&self, portion: &Portions) -> Result<Applied, Error> {
+    pub(super) fn apply(&self, portion: &Portion) -> Result<Applied, Error> {
         let channel = Channel::new(self.version);
         let prepare = |secrets: &Path| {
             let logs = channel.write_relay_logs(secrets, portion)?;
@@ -99,7 +99,7 @@ impl Applier<'_> {
         &self,
         server: &mut PrivateServer,
         channel: &Channel<'_>,
-        portion: &Portions,
+        portion: &Portion,
         logs: &[(String, u64)],
     ) -> Result<(), Error> {
         let (last, end) = logs.last().cloned().unwrap_or_default();
@@ -221,7 +221,7 @@ impl<'v> Channel<'v> {
     }
 
     /// Writes a relay log for each log of a portion, and their index; returns their names and lengths.
-    fn write_relay_logs(&self, directory: &Path, portion: &Portions) -> Result<Vec<(String, u64)>, Error> {
+    fn write_relay_logs(&self, directory: &Path, portion: &Portion) -> Result<Vec<(String, u64)>, Error> {
         let place = Path::new(memory::DIRECTORY);
         let free = memory::free_bytes(place)?;
         if portion.bytes as u64 > free {

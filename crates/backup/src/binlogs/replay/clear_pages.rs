@@ -22,7 +22,7 @@ use crate::{Error, prove::options};
 const TIME_STEP: Duration = Duration::from_secs(2);
 
 /// What the tables of a directory were before a replay.
-pub(super) struct Before {
+pub(super) struct EncryptedTables {
     since: SystemTime,
     /// By their numbers, which stay when a table is renamed.
     tables: BTreeSet<SpaceId>,
@@ -30,7 +30,7 @@ pub(super) struct Before {
     mixed: BTreeSet<SpaceId>,
 }
 
-impl Before {
+impl EncryptedTables {
     pub(super) fn new(report: &Report) -> Self {
         let now = SystemTime::now();
         let since = now.checked_sub(TIME_STEP).unwrap_or(now);

@@ -2,11 +2,11 @@
 
 use replication::gtid::mysql::GtidSet;
 
-use crate::binlogs::Reach;
+use crate::binlogs::ResolvedTarget;
 
 /// Compares the GTIDs of a server after a replay with the plan; returns what is wrong. `gtids` are a set of MySQL, or the
 /// positions of MariaDB.
-pub(super) fn difference(reach: &Reach, gtids: &str) -> Option<String> {
+pub(super) fn difference(reach: &ResolvedTarget, gtids: &str) -> Option<String> {
     let gtid = |transaction: Option<&crate::binlogs::Transaction>| {
         transaction.map(|transaction| transaction.gtid.clone()).filter(|gtid| !gtid.is_empty())
     };
@@ -32,10 +32,10 @@ mod tests {
     use super::*;
     use crate::binlogs::Transaction;
 
-    fn reach(last: &str, next: &str) -> Reach {
+    fn reach(last: &str, next: &str) -> ResolvedTarget {
         let transaction = |gtid: &str| Transaction { gtid: gtid.to_owned(), ..Transaction::default() };
         let end = LogPosition { file: "binlog.000001".to_owned(), offset: 8 };
-        Reach { last: Some(transaction(last)), next: Some(transaction(next)), transactions: 1, end }
+        ResolvedTarget { last: Some(transaction(last)), next: Some(transaction(next)), transactions: 1, end }
     }
 
     #[test]

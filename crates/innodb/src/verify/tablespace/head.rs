@@ -1,7 +1,5 @@
 //! What page 0 says, and the key it names.
 
-use std::time::Duration;
-
 use files::ReadAt;
 
 use crate::{
@@ -53,9 +51,6 @@ pub(super) struct Head<'a> {
     pub(super) tally: Tally,
 }
 
-/// How often page 0 is read if its checksum fails: a server may be writing it.
-const TRIES: u32 = 5;
-
 pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Head<'a>, ScanError> {
     let mut buf = vec![0; MAX_PAGE_BYTES];
     let (page0, first_page, bytes) = match &options.continues {
@@ -77,12 +72,12 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
 }
 
 fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(Page0, &'b [u8]), ScanError> {
-    for attempt in 0..TRIES {
+    for pause in super::reread_pauses() {
         let bytes = fill(source, 0, buf)?;
         match Page0::parse(bytes) {
             Ok(page0) if page0.checksum.is_ok() => break,
             Err(crate::PageFault::Short { .. } | crate::PageFault::Empty) => break,
-            _ => source.pause(Duration::from_millis(1 << attempt)),
+            _ => source.pause(pause),
         }
     }
     let read = fill(source, 0, buf)?.len();

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use files::ReadAt;
+use files::{Backoff, ReadAt};
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
@@ -146,7 +146,12 @@ impl Owners for SelfAndOthers<'_> {
 /// Maximum number of repeated reads of unchanged bad pages per file.
 const MAX_REREADS: u32 = 64;
 /// How often one bad page is read again.
-const TRIES: u32 = 5;
+const TRIES: usize = 5;
+
+/// Pauses after reads of a page that a server may be writing.
+fn reread_pauses() -> impl Iterator<Item = Duration> {
+    Backoff::new(Duration::from_millis(1), Duration::from_millis(16)).take(TRIES)
+}
 
 impl<'a> TablespaceVerifier<'a> {
     /// Reads page 0 and unwraps the tablespace's key.
@@ -422,7 +427,7 @@ impl<'a> TablespaceVerifier<'a> {
         let mut last = first;
         let mut before: Option<Vec<u8>> = None;
         let mut changed = false;
-        for attempt in 0..TRIES {
+        for pause in reread_pauses() {
             if fill(source, offset, page).map(<[u8]>::len).ok() != Some(page.len()) {
                 break;
             }
@@ -436,7 +441,7 @@ impl<'a> TablespaceVerifier<'a> {
             if !last.is_bad() {
                 return last;
             }
-            source.pause(Duration::from_millis(1 << attempt));
+            source.pause(pause);
         }
         if changed {
             last.changing();

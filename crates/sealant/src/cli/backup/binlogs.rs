@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, Near, archive};
+use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, TimeFilter, archive};
 use clap::{ArgGroup, Args, Subcommand};
 use jiff::Timestamp;
 use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
@@ -115,7 +115,7 @@ impl Show {
     fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open()?;
         let near = self.around.zip(self.identity.as_deref());
-        let near = near.map(|(time, identity)| Near { time, within: self.within, identity });
+        let near = near.map(|(time, identity)| TimeFilter { time, within: self.within, identity });
         let report = ArchivesReport::read(&repository, &host, self.allowed_signers.as_deref(), near.as_ref())?;
         if !self.script.write(&report)? {
             to_stdout(&|out| write_binlog_table(&report, out).map_err(std::io::Error::from))?;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use ::backup::check::CheckReport;
 use ::backup::check::{CheckRequest, Selection};
-use ::backup::report::CheckReport;
 use clap::Args;
 use report::{backup_check_messages, write_backup_check_table};
 

@@ -1,6 +1,6 @@
 //! `sealant backup list`.
 
-use ::backup::report::ListReport;
+use ::backup::list::ListReport;
 use clap::Args;
 use report::write_backup_list_table;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ::backup::config::provider;
-use ::backup::report::RunReport;
+use ::backup::run::RunReport;
 use ::backup::run::{RunProgress, Scope, plan, run, take};
 use ::snapshot::ProviderChoice;
 use clap::Args;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use server::dialect::variable;
 use server::probe::PlainLogin;
 use server::switch::is_on;
 
@@ -9,7 +10,7 @@ use crate::check::{Context, Ruling, Verdict};
 use crate::facts::files::Content;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::WireFacts;
-use crate::finding::{Evidence, Grade};
+use crate::finding::{Evidence, EvidenceGrade};
 
 /// Compares; returns the number of comparisons.
 pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
@@ -68,7 +69,7 @@ fn offer(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     Some((declared && !offers).then(|| {
         Ruling::fail(
             &listener.endpoint,
-            Grade::Wire,
+            EvidenceGrade::Wire,
             "the server says that TLS is on, and the listener does not offer it",
         )
         .evidence(evidence)
@@ -79,14 +80,14 @@ fn offer(sql: &SqlFacts, wire: &WireFacts) -> Pair {
 fn versions(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let listener = wire.classic.as_ref()?;
     let tls = listener.probe.tls.as_ref()?;
-    let declared = sql.variable_or_none("tls_version").filter(|value| !value.is_empty())?;
+    let declared = sql.variable_or_none(variable::TLS_VERSION).filter(|value| !value.is_empty())?;
     let allowed: Vec<String> = declared.split(',').map(|version| version.trim().to_ascii_lowercase()).collect();
     let beyond: Vec<String> =
         tls.accepted().iter().map(ToString::to_string).filter(|version| !allowed.contains(&spelt(version))).collect();
     Some((!beyond.is_empty()).then(|| {
         let message = format!("tls_version allows {declared}, and the listener accepts {}", beyond.join(", "));
-        Ruling::fail(&listener.endpoint, Grade::Wire, message)
-            .evidence(sql.variable_evidence("tls_version"))
+        Ruling::fail(&listener.endpoint, EvidenceGrade::Wire, message)
+            .evidence(sql.variable_evidence(variable::TLS_VERSION))
             .evidence(seen(&listener.endpoint, format!("handshake with {} succeeded", beyond.join(", "))))
     }))
 }
@@ -100,15 +101,15 @@ fn spelt(version: &str) -> String {
 
 fn plain_text(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let listener = wire.classic.as_ref()?;
-    let required = sql.variable_or_none("require_secure_transport").is_some_and(is_on);
+    let required = sql.variable_or_none(variable::REQUIRE_SECURE_TRANSPORT).is_some_and(is_on);
     match (required, wire.plain_login.as_ref()?) {
         (true, PlainLogin::Accepted) => Some(Some(
             Ruling::fail(
                 &listener.endpoint,
-                Grade::Wire,
+                EvidenceGrade::Wire,
                 "require_secure_transport is ON, and a login in clear was accepted",
             )
-            .evidence(sql.variable_evidence("require_secure_transport"))
+            .evidence(sql.variable_evidence(variable::REQUIRE_SECURE_TRANSPORT))
             .evidence(seen(&listener.endpoint, "a login without TLS succeeded".to_owned())),
         )),
         (true, PlainLogin::RefusedTransport(_) | PlainLogin::Denied(_)) => Some(None),
@@ -120,7 +121,7 @@ fn plain_text(sql: &SqlFacts, wire: &WireFacts) -> Pair {
 fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let listener = wire.classic.as_ref()?;
     let shown = listener.probe.tls.as_ref()?.certificates.first()?;
-    let path = sql.variable_or_none("ssl_cert").filter(|path| !path.is_empty())?;
+    let path = sql.variable_or_none(variable::SSL_CERT).filter(|path| !path.is_empty())?;
     // Relative to the data directory, the server's working directory.
     let path = Path::new(&sql.identity.datadir).join(path);
     let file = cx.facts.files.as_ref()?.at(path.to_str()?)?;
@@ -128,7 +129,7 @@ fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let named = certificates.first()?;
     Some((named.sha256 != shown.sha256).then(|| {
         let message = format!("the listener shows another certificate than {}", file.path);
-        Ruling::fail(&listener.endpoint, Grade::Wire, message)
+        Ruling::fail(&listener.endpoint, EvidenceGrade::Wire, message)
             .evidence(seen(&listener.endpoint, format!("SHA-256 {}, until {}", shown.sha256, shown.not_after)))
             .evidence(Evidence::Host {
                 source: file.path.clone(),

@@ -1,10 +1,7 @@
 //! The configuration of a keeper, which prunes a repository, with its retention policy. It may be in a host's file, or
 //! in its own file on another machine without a server.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use archive::{
     prune::ORPHAN_DAYS,
@@ -12,20 +9,19 @@ use archive::{
     sshsig::{AllowedSigners, SigningKey},
 };
 use serde::{Deserialize, de::IgnoredAny};
-use zeroize::Zeroizing;
 
 use crate::{
     Error,
-    config::{RawRepository, allowed_signers, read_with},
+    config::{RawRepository, allowed_signers, read_with, signing_key},
     location::Location,
 };
 
 /// Default name: the principal of its signatures.
 const NAME: &str = "keeper";
 
-/// The validated configuration.
+/// Which repository to prune, with whose signature, and what to keep.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct PruneConfig {
     /// The repository.
     pub repository: Location,
     /// Name of the keeper: the principal of its signatures in the file of allowed signers.
@@ -70,7 +66,7 @@ struct RawKeeper {
     orphan_days: Option<u16>,
 }
 
-impl Keeper {
+impl PruneConfig {
     /// Reads and validates a configuration file.
     ///
     /// # Errors
@@ -115,16 +111,6 @@ impl Keeper {
     }
 }
 
-/// Reads a private key for signatures.
-///
-/// # Errors
-/// [`Error::Key`], [`Error::Io`].
-pub(crate) fn signing_key(path: &Path) -> Result<SigningKey, Error> {
-    let text = fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(Error::io(path, "the signing key cannot be read"))?;
-    SigningKey::parse(&text).map_err(|source| Error::Key { path: path.to_owned(), source })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,10 +125,10 @@ allowed_signers = "/etc/sealant/signers"
 
     #[test]
     fn a_keeper_needs_no_server_and_may_share_its_file() {
-        let keeper = Keeper::parse(TEXT).unwrap();
+        let keeper = PruneConfig::parse(TEXT).unwrap();
         assert_eq!((keeper.name.as_str(), keeper.orphan_days, keeper.policy), ("keeper", 7, Policy::default()));
         let shared = format!("{TEXT}[retention]\ndaily = 3\n[host]\nname = \"db1\"\n[server]\ndatadir = \"/x\"\n");
-        let keeper = Keeper::parse(&shared).unwrap();
+        let keeper = PruneConfig::parse(&shared).unwrap();
         assert_eq!(keeper.policy, Policy { daily: 3, ..Policy::default() });
     }
 
@@ -154,7 +140,7 @@ allowed_signers = "/etc/sealant/signers"
             ("[retention]\nhourly = 3\n", "hourly"),
             ("[typo]\n", "typo"),
         ] {
-            let error = Keeper::parse(&format!("{TEXT}{more}")).unwrap_err();
+            let error = PruneConfig::parse(&format!("{TEXT}{more}")).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }

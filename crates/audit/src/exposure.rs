@@ -136,7 +136,7 @@ impl ClosedBy {
 
 /// Clients that enforced TLS would cut off, among those that a failure names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CutOff {
+pub struct LockedOut {
     certainty: Certainty,
     text: &'static str,
 }
@@ -152,7 +152,7 @@ pub enum Certainty {
     Configured,
 }
 
-impl CutOff {
+impl LockedOut {
     /// Certainty and description, such as `connected in clear now`.
     #[must_use]
     pub const fn new(certainty: Certainty, text: &'static str) -> Self {

@@ -1,12 +1,10 @@
 //! Errors of backup and restore.
 
-use std::{borrow::Cow, io, path::PathBuf};
+mod hint;
 
-use archive::{
-    Error as ArchiveError,
-    names::{self, Number},
-    sshsig::SshFault,
-};
+use std::{io, path::PathBuf};
+
+use archive::{Error as ArchiveError, names::Number, sshsig::SshFault};
 use store::Error as StoreError;
 use transfer::{Error as TransferError, rekey::RekeyFault};
 
@@ -44,7 +42,7 @@ pub enum Error {
     #[error("that is not the word that was encrypted for a recipient")]
     Answer,
     /// A part of the packs is to be read, and no file says which part the next check reads.
-    #[error("--read-data {percent}% needs --state, which says where the next check goes on")]
+    #[error("--read-data {percent}% needs --state, which says where the next check resumes")]
     PartWithoutState {
         /// The part, in percent.
         percent: u8,
@@ -368,115 +366,5 @@ impl Error {
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::PartWithoutState { .. })
-    }
-
-    /// The next step, if there is one.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoRepository { .. } => "create it with `sealant backup init`".to_owned(),
-            Self::OtherMachine { .. } => {
-                "give each machine its own name under [host]; a host that lost its state has to be allowed to list and read its \
-                 backups for one `sealant backup init` and one run"
-                    .to_owned()
-            }
-            Self::UnknownRepository { .. } => {
-                "write it as `id` under [repository]: it is in sealant-repo.json, and what `sealant backup init` prints".to_owned()
-            }
-            Self::Answer => "give what `age -d` printed for the challenge that `sealant backup init` shows".to_owned(),
-            Self::TooLong { .. } => "back up from a faster disk, or to a faster store; the next run is a full one".to_owned(),
-            Self::UnknownKeeper { line, .. } => format!("if this key is the keeper's, add the line: {line}"),
-            Self::Prune { hint, .. } => (*hint).to_owned(),
-            Self::NoServer { .. } => "send the directory itself: sealant send DIR CODE".to_owned(),
-            Self::NoBackup { .. } => {
-                "list the backups with `sealant backup list`; one whose receipt is lost is restored with --manifest".to_owned()
-            }
-            Self::Sealing { .. } => {
-                "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
-            }
-            Self::Rekey(RekeyFault::NoKeyring { .. }) => "give the keyring of the server that was backed up with --keyring".to_owned(),
-            Self::Rekey(RekeyFault::KeyRecords { .. }) => {
-                "restore without --rekey, start a server on it with the old keyring, stop it, and give it its new keys with \
-                 `sealant send` and `sealant receive --rekey`"
-                    .to_owned()
-            }
-            Self::KeysInService { .. } => "the directory is restored, and its pages are verified; start the server itself on it".to_owned(),
-            Self::NoFileKeys { .. } => "give the keyring of the server that was backed up with --keyring".to_owned(),
-            Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file".to_owned(),
-            Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
-            Self::Object { object, .. } if names::is_manifest(object) => SALVAGE.to_owned(),
-            Self::Store(StoreError::Missing { name, .. }) if names::is_manifest(name.as_str()) => SALVAGE.to_owned(),
-            Self::Object { source, .. } | Self::Archive(source) => return source.hint().map(str::to_owned),
-            Self::Identity { source, .. } => return source.hint().map(str::to_owned),
-            Self::Store(error) => return error.hint().map(Cow::into_owned),
-            Self::Keys(error) => return error.hint().map(str::to_owned),
-            Self::Prove { .. } => {
-                "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \
-                 options such as --lower-case-table-names=1"
-                    .to_owned()
-            }
-            Self::NoSocket => "give the socket, the user and its password file under [server]".to_owned(),
-            Self::NoBinaryLog => "start it with log_bin".to_owned(),
-            Self::OtherServer { .. } => {
-                "the same command archives the logs of the new one; after a failover with GTIDs they continue this archive".to_owned()
-            }
-            Self::OtherArchiver { .. } => {
-                "give each machine its own name under [host]; a host that lost its state, or has an older copy of it, has to be \
-                 allowed to list and read its receipts for one run"
-                    .to_owned()
-            }
-            Self::OldState { server, .. } => format!(
-                "if another machine archives as this host, give each its own name under [host]; if this state is an older copy, \
-                 remove binlogs-{server}.json from the state directory, and the archive goes on where it ends"
-            ),
-            Self::ServerClosed => "the same command goes on where the archive ends".to_owned(),
-            Self::Unreachable { .. } => "`sealant backup binlogs show` lists what is archived".to_owned(),
-            Self::NewerBackup { .. } => {
-                "restore an older one (`sealant backup list`), or latest, which chooses the newest that fits".to_owned()
-            }
-            Self::AllNewer { .. } => {
-                "choose a later point in time; `sealant backup list` says when each backup was taken".to_owned()
-            }
-            Self::NoBinlogArchive { .. } => {
-                "`sealant backup list --host HOST` tells whether the name is right; `sealant backup binlogs` archives the logs of a host"
-                    .to_owned()
-            }
-            Self::Replay { .. } => "the directory holds the backup, recovered, with a part of the changes: remove it and restore again".to_owned(),
-            Self::Memory { path, .. } => format!(
-                "mount a large enough tmpfs on {}, which in a container is an option such as docker run --shm-size=1g",
-                path.display()
-            ),
-            Self::NewKeys { .. } => {
-                "remove the directory, whose files need those keys, and restore again with the newest keyring of the server, or to an \
-                 earlier point in time"
-                    .to_owned()
-            }
-            Self::ClearPages { .. } => {
-                "remove the directory; for a table that is to be encrypted by a setting, --prove-option=--innodb-encrypt-tables=ON \
-                 gives the replay that setting"
-                    .to_owned()
-            }
-            Self::Binlog(error) => return error.hint().map(Cow::into_owned),
-            Self::Snapshot(error) => return error.hint().map(Cow::into_owned),
-            Self::Transfer(error) => return of_files(error),
-            _ => return None,
-        })
-    }
-}
-
-/// Hint for a lost manifest.
-const SALVAGE: &str = "with the right identity, restore --salvage gets from the packs alone what they have";
-
-/// The next step after an error of a data directory, if the hint for transfers does not apply.
-fn of_files(error: &TransferError) -> Option<String> {
-    match error {
-        TransferError::NotEmpty { .. } | TransferError::Owner { .. } | TransferError::Space { .. } => {
-            error.hint().map(Cow::into_owned)
-        }
-        TransferError::Changed { .. } => Some("stop the server, or let a provider take a still copy of it".to_owned()),
-        TransferError::Occupied { .. } => {
-            Some("move it away and give the same command again: what was restored is kept".to_owned())
-        }
-        _ => None,
     }
 }

@@ -14,23 +14,23 @@ use verify::{Judge, Report, Tablespace};
 use super::files::Files;
 use crate::judge::{self, FileVerdict};
 
-/// Tablespaces, by number of the file.
-pub(super) struct Judgement<'j> {
+/// Tablespaces whose pages are being judged, by number of the file.
+pub(super) struct Tablespaces<'j> {
     judge: &'j Judge<'j>,
     plan: &'j Plan,
     files: &'j Files,
     spaces: Vec<OnceLock<Option<Tablespace<'j>>>>,
 }
 
-/// Result for all files.
-pub(super) struct Judged {
+/// Verdicts on all files.
+pub(super) struct PageProofs {
     pub(super) pages: Pages,
     pub(super) findings: Vec<Finding>,
     /// Files whose pages are all sound, and the lowest LSN among the pages that each one's key decrypted.
     pub(super) sound: BTreeMap<usize, u64>,
 }
 
-impl<'j> Judgement<'j> {
+impl<'j> Tablespaces<'j> {
     pub(super) fn new(judge: &'j Judge<'j>, plan: &'j Plan, files: &'j Files) -> Self {
         Self { judge, plan, files, spaces: plan.entries.iter().map(|_| OnceLock::new()).collect() }
     }
@@ -73,35 +73,37 @@ impl<'j> Judgement<'j> {
     }
 }
 
-/// Counts pages and lists files that are not sound.
-pub(super) fn conclude(report: &Report, plan: &Plan, opened_from: &BTreeMap<usize, u64>) -> Judged {
-    let (mut pages, mut findings, mut sound) = (Pages::default(), Vec::new(), BTreeMap::new());
-    let numbers: HashMap<PathBuf, usize> =
-        plan.entries.iter().enumerate().map(|(number, planned)| (plan.absolute(planned), number)).collect();
-    for file in &report.files {
-        pages.seen = pages.seen.saturating_add(file.units.total);
-        let id = match judge::classify(file) {
-            FileVerdict::Sound => {
-                let number = numbers.get(&file.path);
-                sound.extend(number.map(|number| (*number, opened_from.get(number).copied().unwrap_or(0))));
-                continue;
-            }
-            FileVerdict::Damaged(bad) => {
-                pages.damaged = pages.damaged.saturating_add(bad);
-                "damaged"
-            }
-            FileVerdict::Unproven(unproven) => {
-                pages.unproven = pages.unproven.saturating_add(unproven);
-                "unproven"
-            }
-        };
-        let path = file.path.strip_prefix(&plan.root).unwrap_or(&file.path).display();
-        findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}", file.verdict.name()) });
+impl PageProofs {
+    /// Counts pages and lists files that are not sound.
+    pub(super) fn conclude(report: &Report, plan: &Plan, opened_from: &BTreeMap<usize, u64>) -> Self {
+        let (mut pages, mut findings, mut sound) = (Pages::default(), Vec::new(), BTreeMap::new());
+        let numbers: HashMap<PathBuf, usize> =
+            plan.entries.iter().enumerate().map(|(number, planned)| (plan.absolute(planned), number)).collect();
+        for file in &report.files {
+            pages.seen = pages.seen.saturating_add(file.units.total);
+            let id = match judge::classify(file) {
+                FileVerdict::Sound => {
+                    let number = numbers.get(&file.path);
+                    sound.extend(number.map(|number| (*number, opened_from.get(number).copied().unwrap_or(0))));
+                    continue;
+                }
+                FileVerdict::Damaged(bad) => {
+                    pages.damaged = pages.damaged.saturating_add(bad);
+                    "damaged"
+                }
+                FileVerdict::Unproven(unproven) => {
+                    pages.unproven = pages.unproven.saturating_add(unproven);
+                    "unproven"
+                }
+            };
+            let path = file.path.strip_prefix(&plan.root).unwrap_or(&file.path).display();
+            findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}", file.verdict.name()) });
+        }
+        for unread in &report.errors {
+            let path = unread.path.strip_prefix(&plan.root).unwrap_or(&unread.path).display();
+            pages.unproven = pages.unproven.saturating_add(1);
+            findings.push(Finding { id: "unproven".to_owned(), text: format!("{path}: {}", unread.reason) });
+        }
+        Self { pages, findings, sound }
     }
-    for unread in &report.errors {
-        let path = unread.path.strip_prefix(&plan.root).unwrap_or(&unread.path).display();
-        pages.unproven = pages.unproven.saturating_add(1);
-        findings.push(Finding { id: "unproven".to_owned(), text: format!("{path}: {}", unread.reason) });
-    }
-    Judged { pages, findings, sound }
 }

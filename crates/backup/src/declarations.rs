@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use archive::{
     Digest, names,
-    prune::{Declaration, MAX_BYTES, NAMESPACE, RemovedLogs},
+    prune::{MAX_BYTES, NAMESPACE, PruneDeclaration, RemovedLogs},
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 
@@ -13,22 +13,22 @@ use jiff::Timestamp;
 use crate::{Error, Repository, repository::read};
 
 /// Declarations by host.
-pub(crate) type Declared = BTreeMap<String, DeclaredOfHost>;
+pub(crate) type PruneDeclarations = BTreeMap<String, HostDeclarations>;
 
 /// Declarations for one host.
 #[derive(Debug, Default)]
-pub(crate) struct DeclaredOfHost {
+pub(crate) struct HostDeclarations {
     /// The receipts that were removed, each with the one before it.
     pub(crate) removed: BTreeMap<Digest, Option<Digest>>,
     /// The newest receipts of binary logs that were removed, by server.
-    pub(crate) binlogs: BTreeMap<String, DeclaredLogs>,
+    pub(crate) binlogs: BTreeMap<String, DeclaredRemoval>,
     /// Time of the last declaration.
     pub(crate) last: Option<Timestamp>,
 }
 
 /// Receipts of binary logs that were removed: one, and all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeclaredLogs {
+pub(crate) struct DeclaredRemoval {
     /// The last one.
     pub(crate) removed: RemovedLogs,
     /// Time of the declaration.
@@ -43,8 +43,8 @@ pub(crate) struct DeclaredLogs {
 pub(crate) fn declared(
     repository: &Repository,
     signers: Option<&AllowedSigners>,
-) -> Result<(Declared, Vec<(String, String)>), Error> {
-    let (mut declared, mut untrusted) = (Declared::new(), Vec::new());
+) -> Result<(PruneDeclarations, Vec<(String, String)>), Error> {
+    let (mut declared, mut untrusted) = (PruneDeclarations::new(), Vec::new());
     for listed in repository.store().list(names::PRUNES)? {
         let object = listed.name.as_str();
         let Some(signature) = names::prune_signature(object) else { continue };
@@ -58,7 +58,7 @@ pub(crate) fn declared(
                 for (host, servers) in declaration.binlogs {
                     let of_host = declared.entry(host).or_default();
                     for (server, removed) in servers {
-                        let found = DeclaredLogs { removed, at: declaration.at };
+                        let found = DeclaredRemoval { removed, at: declaration.at };
                         let newest = of_host.binlogs.entry(server).or_insert(found);
                         *newest = if newest.removed.number < removed.number { found } else { *newest };
                     }
@@ -76,10 +76,10 @@ fn trusted(
     repository: &Repository,
     (object, signature): (&str, &str),
     signers: Option<&AllowedSigners>,
-) -> Result<Declaration, Error> {
+) -> Result<PruneDeclaration, Error> {
     let untrusted = |reason: String| Error::Untrusted { object: object.to_owned(), reason };
     let bytes = read(repository.store(), object, MAX_BYTES)?.ok_or_else(|| untrusted("it is gone".to_owned()))?;
-    let declaration = Declaration::parse(&bytes)?;
+    let declaration = PruneDeclaration::parse(&bytes)?;
     if declaration.repo != repository.id {
         return Err(untrusted("it was written for another repository".to_owned()));
     }

@@ -15,7 +15,7 @@ const DIRECTORY: &str = "repositories";
 
 /// Record of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct RepositoryRecord {
     /// Location of the repository; the file is named after a hash of it.
     location: String,
     /// Its id.
@@ -24,7 +24,7 @@ pub(crate) struct Known {
     pub(crate) may_read: bool,
 }
 
-impl Known {
+impl RepositoryRecord {
     /// The result of `init`; `None` if it was not run here, or the repository is a directory.
     pub(crate) fn read(config: &Config) -> Option<Self> {
         let bytes = fs::read(path(config)).ok()?;

@@ -1,0 +1,236 @@
+//! Follows the binary log of a server and archives its events.
+
+mod begin;
+mod receipts;
+mod stream;
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use ::binlog::{Limits, replica::Settings};
+use archive::{
+    Digest,
+    binlog::{Gap, Predecessor, Segment},
+    sshsig::SigningKey,
+};
+use files::Backoff;
+use innodb::binlog::LogPosition;
+use snapshot::{Provider, ProviderChoice, follow::Account};
+
+use self::stream::Ended;
+use super::{
+    source::Source,
+    state::{ArchiveState, StateFile},
+};
+use crate::{Config, Error, Repository, repository::Attempt};
+
+/// Heartbeat interval that the server is asked for: it sends one when it has sent nothing for this long.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+/// Maximum time between two receipts while events arrive.
+const RECEIPT_EVERY: Duration = Duration::from_secs(60);
+/// Pauses between attempts to reach the server or the store.
+const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
+/// Time between two looks at a server that still applies transactions.
+const APPLIER_POLL: Duration = Duration::from_secs(1);
+/// How long a server whose applier is not seen to run may have nothing new: a group's applier is not seen.
+const APPLIER_STILL: Duration = Duration::from_secs(5);
+
+/// When archiving ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// At the position where the log ended when the run began.
+    Once,
+    /// On request.
+    Follow,
+}
+
+/// Events of the run, for the user.
+#[derive(Debug)]
+pub enum Note<'n> {
+    /// The server sends its log from here on.
+    Connected(&'n LogPosition),
+    /// A part was stored.
+    Stored(&'n Segment),
+    /// The server took over from another one, whose archive this one continues.
+    TookOver(&'n Predecessor),
+    /// The server does not have these transactions of the former one yet; they are waited for, at most so long.
+    Waiting(&'n str, Duration),
+    /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among them.
+    Behind(u64, Option<&'n str>),
+    /// Logs were lost.
+    Lost(&'n Gap),
+    /// Server or store failed; the next attempt follows after this pause.
+    Retry(&'n Error, Duration),
+}
+
+/// Result of archiving.
+#[derive(Debug, Default)]
+pub struct Archived {
+    /// Name of the server in object names.
+    pub server: String,
+    /// Number of parts stored.
+    pub segments: u64,
+    /// Bytes of events.
+    pub event_bytes: u64,
+    /// Bytes of the stored objects.
+    pub stored_bytes: u64,
+    /// Position at which the next part begins.
+    pub end: LogPosition,
+    /// GTIDs of the transactions up to `end`.
+    pub gtid: String,
+    /// Logs that were lost.
+    pub gaps: Vec<Gap>,
+    /// SHA-256 of the newest receipt.
+    pub receipt: Option<Digest>,
+}
+
+/// Archives the binary logs of the configuration's server.
+///
+/// # Errors
+/// [`Error`]. Stored parts stay, and the next call continues after them.
+pub fn archive(
+    config: &Config,
+    repository: &Repository,
+    mode: Mode,
+    stop: &AtomicBool,
+    note: &dyn Fn(&Note<'_>),
+) -> Result<Archived, Error> {
+    let account = account(config)?;
+    let key = config.signing_key()?;
+    let directory = config.state.join(&repository.id).join(&config.host);
+    let (_, source) = Source::connect(&account)?;
+    let open = |server: &str| -> Result<_, Error> {
+        Ok(Archiver {
+            config,
+            repository,
+            account: &account,
+            key: &key,
+            mode,
+            stop,
+            note,
+            state: StateFile::open(&directory, server)?,
+            archived: Archived { server: server.to_owned(), ..Archived::default() },
+            written: Instant::now(),
+        })
+    };
+    // A server that was archived before may not come back.
+    for other in StateFile::servers(&directory)?.iter().filter(|other| **other != source.id) {
+        match open(other)?.write_receipt() {
+            // Another host has continued its archive.
+            Ok(()) | Err(Error::OtherArchiver { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut archiver = open(&source.id)?;
+    archiver.check_state(&source)?;
+    archiver.put_pending_receipt(Attempt::Again)?;
+    archiver.begin(&source, &directory)?;
+    archiver.run(&source)?;
+    archiver.write_receipt()?;
+    let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
+    Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
+}
+
+fn account(config: &Config) -> Result<Account, Error> {
+    if let Some(source) = &config.binlog_source {
+        return Ok(Account::at_url(&source.url, config.server.password_file.as_deref(), &source.ca)?);
+    }
+    config.server.account(ProviderChoice::Only(Provider::Follow))?.ok_or_else(|| Error::NoSocket)
+}
+
+struct Archiver<'a> {
+    config: &'a Config,
+    repository: &'a Repository,
+    account: &'a Account,
+    key: &'a SigningKey,
+    mode: Mode,
+    stop: &'a AtomicBool,
+    note: &'a dyn Fn(&Note<'_>),
+    state: StateFile,
+    archived: Archived,
+    /// Time of the newest receipt.
+    written: Instant,
+}
+
+impl Archiver<'_> {
+    /// Archives until the end is reached or a stop is requested.
+    fn run(&mut self, source: &Source) -> Result<(), Error> {
+        let until = (self.mode == Mode::Once).then(|| source.end.clone());
+        let mut pauses = PAUSES;
+        while !self.is_stopped() {
+            let before = self.archived.segments;
+            self.state.archive.drop_partial_transactions();
+            let failed = match self.follow(source, until.as_ref()) {
+                Ok(Ended::Reached) => break,
+                Ok(Ended::Lost) => continue,
+                Ok(Ended::Closed) => Error::ServerClosed,
+                Err(error) => error,
+            };
+            if self.mode == Mode::Once || !is_transient(&failed) {
+                return Err(failed);
+            }
+            pauses = if self.archived.segments > before { PAUSES } else { pauses };
+            self.pause(&mut pauses, &failed);
+        }
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { server_id: self.replica_id(), heartbeat: HEARTBEAT, limits: Limits::default() }
+    }
+
+    /// `server_id` of this replica: configured, or a high number from a hash of repository and host, which no server
+    /// has by chance.
+    fn replica_id(&self) -> u32 {
+        const HIGH: u32 = 0xee00_0000;
+        let digest = Digest::compute(format!("{} {}", self.repository.id, self.config.host).as_bytes()).to_string();
+        let number = digest.get(..6).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(1);
+        self.config.replica_id.unwrap_or(HIGH | number)
+    }
+
+    /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
+    fn retry<T>(&self, work: impl Fn() -> Result<T, Error>, meanwhile: impl Fn()) -> Result<T, Error> {
+        let mut pauses = PAUSES;
+        loop {
+            match work() {
+                Err(error) if self.mode == Mode::Follow && is_transient(&error) && !self.is_stopped() => {
+                    meanwhile();
+                    self.pause(&mut pauses, &error);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Waits before another attempt.
+    fn pause(&self, pauses: &mut Backoff, error: &Error) {
+        let pause = pauses.next().unwrap_or_default();
+        (self.note)(&Note::Retry(error, pause));
+        self.sleep(pause);
+    }
+
+    /// Waits, unless a stop is requested.
+    fn sleep(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !self.is_stopped() {
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// Whether a retry may succeed.
+const fn is_transient(error: &Error) -> bool {
+    match error {
+        Error::Store(_) => true,
+        Error::Binlog(error) => matches!(error, ::binlog::Error::Server(_)),
+        Error::ServerClosed => true,
+        _ => false,
+    }
+}

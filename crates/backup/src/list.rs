@@ -1,0 +1,82 @@
+//! The backups of a host, and the points in time that they and the binary logs reach.
+
+use archive::{chain::Link, names::Number};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    Error, Repository,
+    binlogs::Archive,
+    windows::{Base, MissingLogs, Window, windows},
+};
+
+/// The backups of a host, schema `sealant.backup-list/1`.
+#[derive(Debug, Serialize)]
+pub struct ListReport {
+    schema: &'static str,
+    /// Name of the host.
+    pub host: String,
+    /// Its backups, oldest first.
+    pub backups: Vec<Listed>,
+    /// Times of which each second can be restored, by what the receipts of binary logs say; their signatures are not
+    /// verified.
+    pub windows: Vec<Window>,
+    /// Binary logs that are missing.
+    pub gaps: Vec<MissingLogs>,
+}
+
+/// One backup of a list.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    /// Its number.
+    pub number: Number,
+    /// When it was complete.
+    pub ended: Timestamp,
+    /// Whether every page is verified and sound.
+    pub good: bool,
+    /// Whether it stores all pages itself.
+    pub full: bool,
+    /// Length of all files.
+    pub bytes: u64,
+    /// Bytes added to the repository.
+    pub stored: u64,
+    /// Packs that a restore needs.
+    pub packs: usize,
+    /// SHA-256 of its receipt.
+    pub receipt: String,
+}
+
+impl Listed {
+    /// From a receipt.
+    pub(crate) fn new(link: &Link) -> Self {
+        let receipt = &link.receipt;
+        Self {
+            number: receipt.number,
+            ended: receipt.ended,
+            good: receipt.is_good(),
+            full: receipt.full,
+            bytes: receipt.bytes.data,
+            stored: receipt.bytes.stored,
+            packs: receipt.packs.len(),
+            receipt: link.sha256.to_string(),
+        }
+    }
+}
+
+impl ListReport {
+    /// Reads the receipts of a host.
+    ///
+    /// # Errors
+    /// [`Error`] if one of them cannot be read.
+    pub fn read(repository: &Repository, host: &str) -> Result<Self, Error> {
+        let mut links = Vec::new();
+        for number in repository.numbers(host)?.0 {
+            links.extend(repository.receipt(host, number)?.map(|(link, _)| link));
+        }
+        let archives = Archive::read_all(repository, host, None)?;
+        let bases: Vec<Base<'_>> = links.iter().filter_map(Base::new).collect();
+        let (windows, gaps) = windows(&bases, &archives);
+        let backups = links.iter().map(Listed::new).collect();
+        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups, windows, gaps })
+    }
+}

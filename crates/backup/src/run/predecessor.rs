@@ -1,0 +1,101 @@
+//! The backup that a run builds on, or why there is none.
+
+use archive::{
+    Digest,
+    names::Number,
+    receipt::{Pack, Receipt},
+};
+
+use super::Scope;
+use crate::{
+    Error, Repository,
+    state::{Base, State},
+};
+
+/// Why a backup is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FullReason {
+    /// The user asked for it.
+    #[error("it was requested")]
+    Asked,
+    /// The host has no earlier backup.
+    #[error("it is the first backup")]
+    First,
+    /// This host has no state.
+    #[error("this host has no state of the last backup, which shows the changed pages")]
+    NoState,
+    /// The state does not belong to the newest backup.
+    #[error("the state of this host does not belong to the newest backup in the repository")]
+    OtherState,
+    /// Packs that the last backup needs are missing or truncated.
+    #[error("packs of the last backup are missing or damaged in the repository")]
+    LostPacks,
+}
+
+/// State of the repository before this backup.
+pub(super) struct Predecessor {
+    pub(super) number: Number,
+    pub(super) previous: Option<Digest>,
+    pub(super) base: Option<Base>,
+    pub(super) full: Option<FullReason>,
+}
+
+impl Predecessor {
+    pub(super) fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, Error> {
+        if !repository.may_read() {
+            return Self::remembered(state, scope);
+        }
+        let (numbers, highest) = repository.numbers(host)?;
+        let newest = match numbers.last() {
+            Some(number) => repository.receipt(host, *number)?.map(|(link, _)| link),
+            None => None,
+        };
+        let previous = newest.as_ref().map(|link| link.sha256);
+        let remembered = state.newest()?;
+        let (base, full) = match (previous, remembered) {
+            (None, _) => (None, Some(FullReason::First)),
+            _ if *scope == Scope::All => (None, Some(FullReason::Asked)),
+            (Some(_), None) => (None, Some(FullReason::NoState)),
+            (Some(previous), Some(remembered)) if remembered.sha256 != previous => (None, Some(FullReason::OtherState)),
+            (Some(_), Some(remembered)) => match remembered.base() {
+                None => (None, Some(FullReason::NoState)),
+                Some(_) if !has_packs(repository, &remembered.receipt, scope)? => (None, Some(FullReason::LostPacks)),
+                Some(base) => (Some(base.only_with(|pack| scope.uses(pack))), None),
+            },
+        };
+        Ok(Self { number: highest.saturating_add(1), previous, base, full })
+    }
+
+    /// Like [`Self::find`], from the host's own state, since it may not read the repository. Only a check can find lost
+    /// packs.
+    fn remembered(state: &State, scope: &Scope) -> Result<Self, Error> {
+        let remembered = state.newest()?;
+        let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
+        // `finish_earlier` found this run too old to complete, so its receipt was never stored.
+        let unfinished = remembered.as_ref().filter(|remembered| !state.is_committed(remembered.receipt.number));
+        if let Some(unfinished) = unfinished {
+            let previous = unfinished.receipt.previous;
+            return Ok(Self {
+                number: highest.saturating_add(1),
+                previous,
+                base: None,
+                full: Some(FullReason::NoState),
+            });
+        }
+        let previous = remembered.as_ref().map(|remembered| remembered.sha256);
+        let (base, full) = match remembered.map(|remembered| remembered.base()) {
+            None => (None, Some(FullReason::First)),
+            Some(_) if *scope == Scope::All => (None, Some(FullReason::Asked)),
+            Some(None) => (None, Some(FullReason::NoState)),
+            Some(Some(base)) => (Some(base.only_with(|pack| scope.uses(pack))), None),
+        };
+        Ok(Self { number: highest.saturating_add(1), previous, base, full })
+    }
+}
+
+/// Whether all packs to be reused of a backup exist with the right length.
+fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, Error> {
+    let lengths = repository.lengths(&receipt.host)?;
+    let has = |pack: &Pack| lengths.get(&archive::names::pack(&receipt.host, &pack.sha256)) == Some(&pack.bytes);
+    Ok(receipt.packs.iter().filter(|pack| scope.uses(&pack.sha256)).all(has))
+}

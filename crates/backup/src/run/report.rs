@@ -1,0 +1,103 @@
+//! The report on a backup for scripts.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use archive::{manifest::ExcludedFile, names::Number, receipt::Finding};
+use innodb::binlog::CopyPosition;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Backup, Bottleneck, RunProgress};
+
+/// A backup that was made, schema `sealant.backup/1`.
+#[derive(Debug, Serialize)]
+pub struct RunReport<'r> {
+    schema: &'static str,
+    host: &'r str,
+    number: Number,
+    began: Timestamp,
+    ended: Timestamp,
+    receipt: String,
+    base: Option<Number>,
+    full: Option<String>,
+    provider: &'r str,
+    files: u64,
+    bytes: RunBytes,
+    pages: archive::receipt::Pages,
+    packs: Packs,
+    left_out: &'r [ExcludedFile],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<&'r CopyPosition>,
+    findings: &'r [Finding],
+    stood_still_ms: f64,
+    lock_ms: Option<f64>,
+    ddl_waited_ms: Option<f64>,
+    limited_by: Bottleneck,
+    phases: RunPhases,
+    seconds: f64,
+}
+
+/// Durations in milliseconds.
+#[derive(Debug, Serialize)]
+struct RunPhases {
+    copy: f64,
+    store: f64,
+    commit: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RunBytes {
+    data: u64,
+    read: u64,
+    changed: u64,
+    opened: u64,
+    stored: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Packs {
+    new: usize,
+    used: usize,
+}
+
+impl<'r> RunReport<'r> {
+    /// Report of a backup; `seconds` is its duration.
+    #[must_use]
+    pub fn new(made: &'r Backup, seconds: f64, progress: &RunProgress) -> Self {
+        let receipt = &made.receipt;
+        let archive::receipt::Bytes { data, read, changed, stored } = receipt.bytes;
+        let new = receipt.packs.iter().filter(|pack| pack.new).count();
+        Self {
+            schema: "sealant.backup/1",
+            host: &receipt.host,
+            number: receipt.number,
+            began: receipt.began,
+            ended: receipt.ended,
+            receipt: made.sha256.to_string(),
+            base: made.base,
+            full: made.full.map(|full| full.to_string()),
+            provider: &receipt.provider,
+            files: made.files,
+            bytes: RunBytes { data, read, changed, opened: progress.opened_bytes.load(Ordering::Relaxed), stored },
+            pages: receipt.pages,
+            packs: Packs { new, used: receipt.packs.len() },
+            left_out: &made.left_out,
+            position: made.position.as_ref(),
+            findings: &receipt.findings,
+            stood_still_ms: milliseconds(made.waited.stood_still),
+            lock_ms: made.waited.locks.map(milliseconds),
+            ddl_waited_ms: made.waited.definitions.map(milliseconds),
+            limited_by: made.limited_by,
+            phases: RunPhases {
+                copy: milliseconds(made.phases.copy),
+                store: milliseconds(made.phases.store),
+                commit: milliseconds(made.phases.commit),
+            },
+            seconds,
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}

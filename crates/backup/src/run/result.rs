@@ -1,0 +1,139 @@
+//! What a run reports: the backup, how long the server waited, and what took the time.
+
+use std::time::Duration;
+
+use archive::{
+    Digest,
+    manifest::ExcludedFile,
+    names::Number,
+    receipt::{self, Receipt},
+};
+use innodb::binlog::CopyPosition;
+use serde::Serialize;
+use snapshot::SnapshotCopy;
+
+use super::FullReason;
+use crate::Outcome;
+
+/// Result of a run.
+#[derive(Debug)]
+pub struct Backup {
+    /// Its receipt.
+    pub receipt: Receipt,
+    /// SHA-256 of the receipt.
+    pub sha256: Digest,
+    /// Number of the backup that this one builds on.
+    pub base: Option<Number>,
+    /// Why it does not build on one.
+    pub full: Option<FullReason>,
+    /// Files that were left out.
+    pub left_out: Vec<ExcludedFile>,
+    /// CopyPosition of the backup in the binary log, if known.
+    pub position: Option<CopyPosition>,
+    /// Number of files.
+    pub files: u64,
+    /// An interrupted run that was completed first.
+    pub finished: Option<Number>,
+    /// How long the server waited for the copy.
+    pub waited: Waited,
+    /// The step that took most of the time of reading and storing.
+    pub limited_by: Bottleneck,
+    /// Duration of the parts of the run.
+    pub phases: Phases,
+}
+
+impl Backup {
+    /// The verdict on its pages. Those that no key opened count only if the backup has to be complete.
+    #[must_use]
+    pub const fn outcome(&self, require_complete: bool) -> Outcome {
+        outcome(self.receipt.pages, require_complete)
+    }
+}
+
+const fn outcome(pages: receipt::Pages, require_complete: bool) -> Outcome {
+    match (pages.damaged, pages.unproven) {
+        (1.., _) => Outcome::Damaged,
+        (_, 1..) if require_complete => Outcome::Unjudged,
+        _ => Outcome::Proven,
+    }
+}
+
+/// How long a server waited for its copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waited {
+    /// How long the server was stopped, or commits waited.
+    pub stood_still: Duration,
+    /// How long changes of tables other than InnoDB's waited for a lock; `None` if the provider takes no locks.
+    pub locks: Option<Duration>,
+    /// How long DDL waited; `None` if the provider takes no locks.
+    pub definitions: Option<Duration>,
+}
+
+impl Waited {
+    pub(super) fn of_copy(copy: &SnapshotCopy) -> Self {
+        let followed = copy.followed();
+        Self {
+            stood_still: copy.frozen(),
+            locks: followed.map(|followed| followed.others_waited),
+            definitions: followed.map(|followed| followed.ddl_waited),
+        }
+    }
+}
+
+/// The step that took most of the time of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// Reading the files.
+    Reading,
+    /// Decrypting, checking and compressing pages.
+    #[default]
+    Processor,
+    /// Waiting for the store.
+    Storing,
+}
+
+impl Bottleneck {
+    /// The step with the longest time. `total` is the time of all threads; of it they waited for `reading` and
+    /// `storing`.
+    pub(super) fn longest(total: Duration, reading: Duration, storing: Duration) -> Self {
+        let computing = total.saturating_sub(reading).saturating_sub(storing);
+        let all = [(computing, Self::Processor), (reading, Self::Reading), (storing, Self::Storing)];
+        all.into_iter().max_by_key(|(time, _)| *time).map_or(Self::Processor, |(_, step)| step)
+    }
+}
+
+/// Duration of the parts of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Phases {
+    /// Taking the copy.
+    pub copy: Duration,
+    /// Reading all files, storing what changed.
+    pub store: Duration,
+    /// Manifest, signature and receipt.
+    pub commit: Duration,
+}
+
+impl From<Phases> for receipt::Phases {
+    fn from(phases: Phases) -> Self {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self { copy_ms: milliseconds(phases.copy), store_ms: milliseconds(phases.store) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_without_a_key_count_only_if_the_backup_has_to_be_complete() {
+        let pages = |damaged, unproven| receipt::Pages { seen: 9, changed: 0, damaged, unproven };
+        for (damaged, unproven, expected) in [
+            (0, 0, [Outcome::Proven, Outcome::Proven]),
+            (0, 1, [Outcome::Proven, Outcome::Unjudged]),
+            (1, 1, [Outcome::Damaged, Outcome::Damaged]),
+        ] {
+            assert_eq!([false, true].map(|complete| outcome(pages(damaged, unproven), complete)), expected);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The copy of the data directory that a run reads.
+
+use std::time::{Duration, Instant};
+
+use archive::sshsig::SigningKey;
+use innodb::binlog::CopyPosition;
+use jiff::Timestamp;
+use snapshot::{Keep, SnapshotCopy, SnapshotGuard, follow};
+
+use crate::{Config, Error};
+
+/// The copy that a backup reads, and the signing key.
+#[derive(Debug)]
+pub struct SourceCopy {
+    /// The copy.
+    pub copy: SnapshotCopy,
+    pub(super) signing_key: SigningKey,
+    pub(super) duration: Duration,
+}
+
+/// Takes the copy that a backup reads, or uses the directory itself if no server runs on it.
+///
+/// # Errors
+/// [`Error::Snapshot`]; [`Error::Key`] before a server is frozen.
+pub fn take(config: &Config) -> Result<SourceCopy, Error> {
+    let (signing_key, began) = (config.signing_key()?, Instant::now());
+    let copy = snapshot::take(&config.server.datadir()?, &options(config)?)?;
+    Ok(SourceCopy { copy, signing_key, duration: began.elapsed() })
+}
+
+/// Position of a copy in the binary log, if its provider reads it.
+pub(super) fn position(copy: &SnapshotCopy) -> Option<CopyPosition> {
+    Some(copy.followed()?.position.clone())
+}
+
+/// How the copy is taken.
+pub(super) fn options(config: &Config) -> Result<snapshot::Options, Error> {
+    Ok(snapshot::Options {
+        provider: config.provider,
+        max_freeze: config.max_freeze,
+        keep: Keep::WhileInUse,
+        account: config.server.account(config.provider)?,
+        keys: follow::Keys::new(config.server.keys()?),
+        ..snapshot::Options::default()
+    })
+}
+
+/// A consistent copy of a data directory.
+pub(super) struct Source {
+    pub(super) guard: SnapshotGuard,
+    /// The snapshot provider that made it.
+    pub(super) provider: String,
+    /// Time of the copy.
+    pub(super) instant: Timestamp,
+    /// Position of the binary log at that time, if it was read.
+    pub(super) position: Option<CopyPosition>,
+}

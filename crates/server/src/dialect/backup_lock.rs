@@ -1,0 +1,45 @@
+//! Statements that hold a server still, in part, while its files are copied.
+//!
+//! Sources: MySQL manual, "LOCK INSTANCE FOR BACKUP Statement", "The log_status Table", "Redo Log"
+//! (`innodb_redo_log_consumer_register`); MariaDB documentation, "BACKUP STAGE".
+
+/// MySQL: blocks DDL, not changes of rows. Needs BACKUP_ADMIN.
+pub const LOCK_INSTANCE: &str = "LOCK INSTANCE FOR BACKUP";
+/// MySQL: ends [`LOCK_INSTANCE`].
+pub const UNLOCK_INSTANCE: &str = "UNLOCK INSTANCE";
+/// MySQL: the positions of the logs at one moment, as JSON: `local` (binary log and GTIDs), `engines` (LSN).
+pub const LOG_STATUS: &str = "SELECT local AS local, storage_engines AS engines FROM performance_schema.log_status";
+/// MySQL: an error if the account may not read [`LOG_STATUS`], without its short locks.
+pub const MAY_READ_LOG_STATUS: &str = "SELECT local FROM performance_schema.log_status WHERE FALSE";
+/// MySQL: makes the server keep its redo log until the session has read it; `failed` is 0 on success.
+pub const REGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_register() AS failed";
+/// MySQL: ends [`REGISTER_REDO_CONSUMER`]; `failed` is 0 if the session still was the consumer.
+pub const UNREGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_unregister() AS failed";
+/// Ends the locks of [`lock_tables`].
+pub const UNLOCK_TABLES: &str = "UNLOCK TABLES";
+
+/// MariaDB: begins a backup; changes that skip the redo log are recorded. Needs RELOAD.
+pub const STAGE_START: &str = "BACKUP STAGE START";
+/// MariaDB: flushes tables that are not in use, and blocks changes of tables without transactions.
+pub const STAGE_FLUSH: &str = "BACKUP STAGE FLUSH";
+/// MariaDB: blocks DDL.
+pub const STAGE_BLOCK_DDL: &str = "BACKUP STAGE BLOCK_DDL";
+/// MariaDB: blocks commits.
+pub const STAGE_BLOCK_COMMIT: &str = "BACKUP STAGE BLOCK_COMMIT";
+/// MariaDB: ends the backup and all its locks.
+pub const STAGE_END: &str = "BACKUP STAGE END";
+
+/// Writes the redo log to disk; not on replicas. Needs RELOAD.
+pub const FLUSH_ENGINE_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
+
+/// Writes these tables to disk and blocks their changes; names are quoted.
+#[must_use]
+pub fn lock_tables(tables: &[String]) -> String {
+    format!("FLUSH TABLES {} WITH READ LOCK", tables.join(", "))
+}
+
+/// MySQL: lets the server reuse its redo log up to an LSN.
+#[must_use]
+pub fn advance_redo_consumer(lsn: u64) -> String {
+    format!("SELECT innodb_redo_log_consumer_advance({lsn})")
+}
