@@ -284,8 +284,8 @@ pub fn finish(target: &Server) -> Result<(), Error> {
 }
 
 /// Gives a migration up: the source is writable as before, and the state at the target is removed. The source is
-/// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects at
-/// the source, which must be the tables of the migration.
+/// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects
+/// at the source, which must be the tables of the migration.
 ///
 /// # Errors
 /// [`Error::NotBegun`] if there is none; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if other

@@ -1,7 +1,7 @@
 //! The state of a migration, in a schema of its own at the target, so that it is as durable as the rows.
 //!
-//! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the transaction
-//! that applies the changes before it. Nothing is kept anywhere else.
+//! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the
+//! transaction that applies the changes before it. Nothing is kept anywhere else.
 
 use std::collections::BTreeSet;
 

@@ -17,26 +17,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::Server { side, error: server::Error::AccessDenied { .. } } => format!(
-                "check user, password (--{side}-password-file, or the group sealant-{side} of --defaults-file) and the \
-                 host the account is for"
-            )
-            .into(),
-            Self::Server { error: server::Error::NameMismatch { .. }, .. } => {
-                "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
-            }
-            Self::Server { side: Side::Target, error: server::Error::Server { code, .. } }
-                if *code == error_code::LOCAL_INFILE_DISABLED =>
-            {
-                format!("on the target: {ALLOW_LOCAL_INFILE}; then give the same command again").into()
-            }
-            Self::Server { side, error } => match (error.hint(), error) {
-                (Some(hint), _) => of_side(*side, &hint).into(),
-                (None, server::Error::CertificateNotTrusted { .. }) => {
-                    format!("give the CA that has issued the server's certificate with --{side}-tls-ca").into()
-                }
-                (None, _) => return None,
-            },
+            Self::Server { side, error } => return server_hint(*side, error),
             Self::Unverified { side, .. } => {
                 format!("give --{side}-tls-ca FILE, or --{side}-tls-fingerprint HEX").into()
             }
@@ -119,6 +100,30 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// What to do about an error of the server on this side.
+fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
+    Some(match error {
+        server::Error::AccessDenied { .. } => format!(
+            "check user, password (--{side}-password-file, or the group sealant-{side} of --defaults-file) and the host the \
+             account is for"
+        )
+        .into(),
+        server::Error::NameMismatch { .. } => {
+            "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
+        }
+        server::Error::Server { code, .. } if side == Side::Target && *code == error_code::LOCAL_INFILE_DISABLED => {
+            format!("on the target: {ALLOW_LOCAL_INFILE}; then give the same command again").into()
+        }
+        error => match error.hint() {
+            Some(hint) => of_side(side, &hint).into(),
+            None if matches!(error, server::Error::CertificateNotTrusted { .. }) => {
+                format!("give the CA that has issued the server's certificate with --{side}-tls-ca").into()
+            }
+            None => return None,
+        },
+    })
 }
 
 /// The hint with the options' names for this side.

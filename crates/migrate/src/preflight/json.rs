@@ -1,5 +1,5 @@
-//! Looks for JSON values that cannot be sent as text: a DECIMAL, a date, a time and bytes, which only MySQL's binary form
-//! has. Their text is read as a DOUBLE or a string.
+//! Looks for JSON values that cannot be sent as text: a DECIMAL, a date, a time and bytes, which only MySQL's binary
+//! form has. Their text is read as a DOUBLE or a string.
 
 use server::{Connection, Error, ServerVersion, dialect::capability::Capability, error_code, quote};
 
