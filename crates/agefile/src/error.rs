@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::header::{MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_RECIPIENTS};
+use crate::limits::{MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_RECIPIENTS};
 
 /// Why an age file could not be written or opened, or an identity file could not be read.
 #[derive(Debug, Error)]

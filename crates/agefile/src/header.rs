@@ -15,16 +15,10 @@ use crate::{
     error::{Error, HeaderFault},
     file_key::{FileKey, MAC_BYTES},
     identity::Identity,
+    limits::{MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_RECIPIENTS},
     recipient::Recipient,
     x25519::{self, Stanza},
 };
-
-/// Maximum number of recipients of a file.
-pub const MAX_RECIPIENTS: usize = 1024;
-/// Maximum length of a line with arguments. The longest specified one, of a post-quantum recipient, has 1.6 kB.
-pub(crate) const MAX_LINE_BYTES: usize = 4096;
-/// Maximum length of the header: [`MAX_RECIPIENTS`] with 1 KiB each.
-pub(crate) const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// What every age file begins with, unless it is armored.
 pub const FORMAT: &[u8] = b"age-encryption.org/";

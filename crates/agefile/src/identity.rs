@@ -8,11 +8,8 @@ use zeroize::Zeroizing;
 use crate::{
     bech32::{self, KEY_BYTES},
     error::{Error, KeyFault},
-    recipient::Recipient,
+    recipient::{IDENTITY_PREFIX, Recipient},
 };
-
-/// Prefix of the text.
-pub const PREFIX: &str = "AGE-SECRET-KEY-";
 
 /// An X25519 secret key.
 pub struct Identity {
@@ -57,7 +54,7 @@ impl Identity {
     /// `AGE-SECRET-KEY-1…`, for an identity file.
     #[must_use]
     pub fn to_secret_text(&self) -> Zeroizing<String> {
-        let mut text = bech32::encode(PREFIX, &self.secret);
+        let mut text = bech32::encode(IDENTITY_PREFIX, &self.secret);
         text.make_ascii_uppercase();
         text
     }
@@ -83,7 +80,7 @@ impl FromStr for Identity {
     /// # Errors
     /// [`KeyFault`].
     fn from_str(text: &str) -> Result<Self, KeyFault> {
-        Self::from_secret(bech32::decode(PREFIX, text)?).ok_or(KeyFault::Length)
+        Self::from_secret(bech32::decode(IDENTITY_PREFIX, text)?).ok_or(KeyFault::Length)
     }
 }
 
@@ -123,6 +120,9 @@ mod tests {
         assert!(!format!("{error} {error:?}").contains("GFPYY"), "{error}");
         assert!(matches!(Identity::parse_file("# nothing\n\n"), Err(Error::NoIdentity)));
         let error = Identity::parse_file(PUBLIC).unwrap_err();
-        assert!(matches!(error, Error::IdentityLine { line: 1, fault: KeyFault::Prefix { expected: PREFIX } }));
+        assert!(matches!(
+            error,
+            Error::IdentityLine { line: 1, fault: KeyFault::Prefix { expected: IDENTITY_PREFIX } }
+        ));
     }
 }

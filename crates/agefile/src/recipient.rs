@@ -2,14 +2,17 @@
 
 use std::{fmt, str::FromStr};
 
+use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
+
 use crate::{
     bech32::{self, KEY_BYTES},
     error::KeyFault,
-    identity, x25519,
 };
 
-/// Prefix of the text.
-pub(crate) const PREFIX: &str = "age";
+/// Prefix of the text of a recipient.
+const PREFIX: &str = "age";
+/// Prefix of the text of an identity.
+pub const IDENTITY_PREFIX: &str = "AGE-SECRET-KEY-";
 
 /// An X25519 public key. Its [`Identity`](crate::Identity) opens what is encrypted to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +30,7 @@ impl Recipient {
     /// # Errors
     /// [`KeyFault::LowOrder`].
     pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Result<Self, KeyFault> {
-        if x25519::is_low_order(&bytes) {
+        if is_low_order(&bytes) {
             return Err(KeyFault::LowOrder);
         }
         Ok(Self(bytes))
@@ -42,8 +45,8 @@ impl FromStr for Recipient {
     /// # Errors
     /// [`KeyFault`].
     fn from_str(text: &str) -> Result<Self, KeyFault> {
-        let secret = text.as_bytes().get(..identity::PREFIX.len());
-        if secret.is_some_and(|begin| begin.eq_ignore_ascii_case(identity::PREFIX.as_bytes())) {
+        let secret = text.as_bytes().get(..IDENTITY_PREFIX.len());
+        if secret.is_some_and(|begin| begin.eq_ignore_ascii_case(IDENTITY_PREFIX.as_bytes())) {
             return Err(KeyFault::Secret);
         }
         Self::from_bytes(*bech32::decode(PREFIX, text)?)
@@ -54,6 +57,13 @@ impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&bech32::encode(PREFIX, &self.0))
     }
+}
+
+/// Whether every key agreement with `point` yields zero.
+fn is_low_order(point: &[u8; KEY_BYTES]) -> bool {
+    // Any secret will do: X25519 clears the cofactor (RFC 7748, section 5), so a low-order point always gives zero.
+    let secret = PrivateKey::from_private_key(&X25519, &[0x42; KEY_BYTES]);
+    !secret.is_ok_and(|secret| agree(&secret, UnparsedPublicKey::new(&X25519, point), (), |_| Ok(())).is_ok())
 }
 
 #[cfg(test)]

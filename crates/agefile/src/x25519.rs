@@ -55,13 +55,6 @@ impl Stanza {
     }
 }
 
-/// Whether every key agreement with `point` yields zero.
-pub(crate) fn is_low_order(point: &[u8; KEY_BYTES]) -> bool {
-    // Any secret will do: X25519 clears the cofactor (RFC 7748, section 5), so a low-order point always gives zero.
-    let secret = PrivateKey::from_private_key(&X25519, &[0x42; KEY_BYTES]);
-    !secret.is_ok_and(|secret| agree(&secret, UnparsedPublicKey::new(&X25519, point), (), |_| Ok(())).is_ok())
-}
-
 /// `None` if `public` has low order: aws-lc refuses a zero result (RFC 7748, section 6.1).
 fn wrap_key(
     private: &PrivateKey,

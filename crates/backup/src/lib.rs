@@ -17,6 +17,7 @@ pub mod config;
 mod declarations;
 mod error;
 mod file_keys;
+mod gtids;
 mod heads;
 pub mod init;
 mod judge;

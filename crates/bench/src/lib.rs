@@ -21,6 +21,7 @@ mod experiment;
 mod oltp;
 mod operations;
 mod peer;
+mod processor;
 mod program;
 mod record;
 mod stats;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::kv::Withdrawn;
+use crate::withdrawn::Withdrawn;
 
 /// Why a service cannot be used. No message contains a credential or a key.
 #[derive(Debug, thiserror::Error)]

@@ -17,9 +17,11 @@ mod http;
 mod kv;
 mod secret;
 mod vault;
+mod withdrawn;
 
 pub use crate::credentials::{AppRole, Login};
 pub use crate::error::{Error, Fault};
-pub use crate::kv::{Engine, EngineVersion, Withdrawn};
+pub use crate::kv::{Engine, EngineVersion};
 pub use crate::secret::{Answer, Stored};
 pub use crate::vault::{Access, DEFAULT_TIMEOUT, Vault};
+pub use crate::withdrawn::Withdrawn;

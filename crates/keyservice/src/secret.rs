@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use crate::{error::Fault, kv::Withdrawn};
+use crate::{error::Fault, withdrawn::Withdrawn};
 
 /// What a KV engine holds under a name.
 #[derive(Debug)]

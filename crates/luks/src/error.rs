@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::cryptsetup::Version;
-use crate::device::UsageSign;
 use crate::finding::Finding;
+use crate::usage_sign::UsageSign;
+use crate::version::Version;
 
 /// Why a header was not read, saved or restored, a key not changed or fetched, or a volume not created, opened, mounted
 /// or closed. A damaged header is a finding, not an error.

@@ -41,6 +41,8 @@ pub mod reencrypt;
 mod secret;
 pub mod sector;
 mod summary;
+mod usage_sign;
+mod version;
 mod volume;
 
 pub use crate::error::Error;

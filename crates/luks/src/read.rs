@@ -1,5 +1,10 @@
 //! Finds the copies of a header and decides which one to use.
 
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::Error;
@@ -177,4 +182,16 @@ impl Reading {
         let volume = Some(second.volume);
         Self { readable: Readable::Secondary, findings: vec![Finding::new(code, detail)], volume }
     }
+}
+
+/// Opens a block device or a file for reading. Refuses anything else: a pipe, for example, cannot be read at an offset.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::NoDisk`].
+pub fn open(path: &Path) -> Result<File, Error> {
+    // Do not block on a pipe without a writer.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(Error::io(path))?;
+    let kind = file.metadata().map_err(Error::io(path))?.file_type();
+    if kind.is_file() || kind.is_block_device() { Ok(file) } else { Err(Error::NoDisk { path: path.to_owned() }) }
 }

@@ -6,9 +6,11 @@ use std::{
 };
 
 use innodb::server_file::{ARIA_CONTROL, DICTIONARY, FIRST_SYSTEM};
-use rustix::process::Pid;
 
-use crate::{error::Error, process};
+use crate::{
+    error::Error,
+    process::{self, ServerProcess},
+};
 
 /// A data directory, and hints to find its server.
 #[derive(Clone, Debug)]
@@ -16,15 +18,6 @@ pub struct DataDir {
     path: PathBuf,
     socket: Option<PathBuf>,
     pid_file: Option<PathBuf>,
-}
-
-/// A running server, proven to have the data directory open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerProcess {
-    /// Process id of the server.
-    pub pid: Pid,
-    /// How the server was found, for messages.
-    pub found_by: &'static str,
 }
 
 impl DataDir {

@@ -16,9 +16,8 @@ use innodb::file_suffix;
 use innodb::server_file;
 
 use crate::{
-    datadir::ServerProcess,
     error::Error,
-    process::{OpenFile, of_process, open_files},
+    process::{OpenFile, ServerProcess, of_process, open_files},
 };
 
 /// The external files of one kind in one directory.

@@ -20,9 +20,9 @@ use rustix::{
 };
 
 use crate::{
-    datadir::{DataDir, ServerProcess},
+    datadir::DataDir,
     error::Error,
-    process::{of_process, state_in},
+    process::{ServerProcess, of_process, state_in},
     watchdog::{Running, Watchdog},
 };
 

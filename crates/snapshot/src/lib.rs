@@ -10,8 +10,10 @@
 
 #![deny(unsafe_code)]
 
+mod attributes;
 pub mod backup;
 mod calibrate;
+mod choice;
 mod datadir;
 mod error;
 mod estimate;
@@ -21,10 +23,14 @@ mod freeze;
 mod listing;
 mod location;
 pub mod prepare;
+mod prepare_fault;
+mod privileges;
 mod process;
+mod program;
 pub mod provider;
 mod record;
 mod sending;
+mod size;
 mod snapshot_copy;
 mod snapshot_guard;
 #[allow(unsafe_code, reason = "extents, dirty pages and subvolumes have no safe call")]
@@ -36,12 +42,12 @@ mod write_latency;
 use std::{path::PathBuf, time::Duration};
 
 pub use crate::{
-    datadir::{DataDir, ServerProcess},
+    choice::{Provider, ProviderChoice},
+    datadir::DataDir,
     error::Error,
     estimate::Estimate,
     listing::{EXCLUDED, Excluded},
-    process::mapped_for_writing,
-    provider::{Provider, ProviderChoice},
+    process::{ServerProcess, mapped_for_writing},
     record::{FoundCopy, State, discard, list, select},
     snapshot_copy::{Keep, SnapshotCopy},
     snapshot_guard::{Listener, SnapshotGuard},

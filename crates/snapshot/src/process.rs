@@ -22,7 +22,16 @@ use rustix::{
     process::{Flock, FlockType, Pid, fcntl_getlk},
 };
 
-use crate::{datadir::ServerProcess, error::Error};
+use crate::error::Error;
+
+/// A running server, proven to have the data directory open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerProcess {
+    /// Process id of the server.
+    pub pid: Pid,
+    /// How the server was found, for messages.
+    pub found_by: &'static str,
+}
 
 /// Files that a running server keeps locked. Source: `os_file_lock` of InnoDB, `my_lock` of Aria.
 const LOCKED: [&str; 5] = [FIRST_SYSTEM, DICTIONARY, FIRST_UNDO, ARIA_CONTROL, FIRST_OLDER_REDO];

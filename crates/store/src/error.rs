@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, io};
 
-use crate::{Name, s3::S3Fault};
+use crate::{Name, s3_fault::S3Fault};
 
 /// Why an object was not put or read.
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,6 @@ mod chain;
 mod events;
 mod failover;
 mod gapless;
-pub(crate) mod gtids;
 mod history;
 mod replay;
 mod report;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::{Detail, Error, Work, oltp::TICKS, program};
+use crate::{Detail, Error, Work, processor::busy_seconds, program};
 
 /// An access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,20 +182,6 @@ fn parse(output: &[u8], pattern: Pattern) -> Option<Figures> {
     })
 }
 
-/// Busy time of all processors since boot. The kernel counts it in hundredths of a second. Source: proc(5),
-/// `/proc/stat`.
-pub(crate) fn busy_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    busy_ticks(&stat) / TICKS
-}
-
-/// Sum of user, nice, system, irq and softirq; without idle, iowait and steal.
-fn busy_ticks(stat: &str) -> f64 {
-    let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
-    let fields: Vec<f64> = fields.map(|field| field.parse().unwrap_or_default()).collect();
-    [0, 1, 2, 5, 6].iter().filter_map(|at| fields.get(*at)).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,10 +197,5 @@ mod tests {
         );
         assert_eq!(parse(text.as_bytes(), Pattern::Fsync).unwrap().percentiles, [0.001, 0.002, 0.003]);
         assert!(parse(text.as_bytes(), Pattern::Mixed).is_none());
-    }
-
-    #[test]
-    fn idle_time_is_not_counted() {
-        assert_eq!(busy_ticks("cpu  1 2 4 1000 1000 8 16 1000 1000 0\ncpu0 1 1 1\n"), 31.0);
     }
 }

@@ -9,7 +9,6 @@ mod volume;
 
 pub use cpu::{CipherDirection, sectors};
 pub use device::{Disk, device_mapper};
-pub(crate) use load::busy_seconds;
 pub use load::{FioLoad, Pattern};
 pub use set::{CipherSet, UnknownSet};
 pub use volume::{OpenVolume, Refusal, TestVolume};

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Arm, Detail, Error, Operations, Program, Work,
-    disk::busy_seconds,
+    processor::busy_seconds,
     tls::{ADMINISTRATOR, Address, Client, Custom, Daemon, KeyPairFiles, OLTP_DATABASE, Security, USER},
 };
 

@@ -16,5 +16,4 @@ pub use load::Pace;
 pub(crate) use load::{Load, Wire};
 pub use preset::{Changes, Preset, Scale};
 pub use tables::TableSet;
-pub(crate) use usage::TICKS;
 pub use workload::Workload;

@@ -2,11 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::Error;
-
-/// Ticks of the kernel's CPU times. Source: proc(5): `sysconf(_SC_CLK_TCK)`, 100 on every architecture that Linux has
-/// today.
-pub(crate) const TICKS: f64 = 100.0;
+use crate::{Error, processor::TICKS};
 
 /// Totals since the start of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

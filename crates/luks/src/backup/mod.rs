@@ -6,14 +6,11 @@ mod manifest;
 mod repair;
 mod restore;
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use files::{WriteOptions, sha256_hex};
 use jiff::Timestamp;
-use rustix::fs::OFlags;
 
 pub use check::Check;
 pub use manifest::Manifest;
@@ -21,6 +18,7 @@ pub use repair::Repair;
 pub use restore::{RestorePlan, Restored};
 
 use crate::Error;
+pub use crate::read::open;
 use crate::read::{Readable, read};
 use crate::volume::Volume;
 use files::{ReadAt, read_bytes};
@@ -101,18 +99,6 @@ impl Header {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-}
-
-/// Opens a block device or a file for reading. Refuses anything else: a pipe, for example, cannot be read at an offset.
-///
-/// # Errors
-/// [`Error::Io`], [`Error::NoDisk`].
-pub fn open(path: &Path) -> Result<File, Error> {
-    // Do not block on a pipe without a writer.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(flags).open(path).map_err(Error::io(path))?;
-    let kind = file.metadata().map_err(Error::io(path))?.file_type();
-    if kind.is_file() || kind.is_block_device() { Ok(file) } else { Err(Error::NoDisk { path: path.to_owned() }) }
 }
 
 /// Reads the header at `path`.

@@ -19,37 +19,13 @@ pub use volume::{Mapping, NewVolume, Status};
 use crate::Error;
 use crate::read::read;
 use crate::secret::Secret;
+pub use crate::version::Version;
 use process::{Output, Program};
 
 /// Argon2 takes seconds by design; on a small machine with many slots, a minute.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Oldest supported release: the first with LUKS2 as its default format.
 const OLDEST: Version = Version(2, 1, 0);
-
-/// A release number, such as 2.6.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(u32, u32, u32);
-
-impl Version {
-    /// The release with these numbers.
-    #[must_use]
-    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
-        Self(major, minor, patch)
-    }
-
-    /// Parses the output of `cryptsetup --version`.
-    fn parse(text: &str) -> Option<Self> {
-        let mut numbers = text.split_whitespace().nth(1)?.split(['.', '-']).map(str::parse);
-        let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-        Some(Self(major, minor, numbers.next().and_then(Result::ok).unwrap_or_default()))
-    }
-}
-
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}.{}", self.0, self.1, self.2)
-    }
-}
 
 /// The cryptsetup program, found and checked to be new enough.
 #[derive(Debug, Clone)]

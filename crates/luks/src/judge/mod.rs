@@ -14,10 +14,9 @@ use rustix::fs::{SeekFrom, major, minor, seek};
 use serde::Serialize;
 
 use crate::Error;
-use crate::backup::open;
 use crate::finding::{Code, Finding};
 use crate::material;
-use crate::read::{Readable, Reading, read};
+use crate::read::{Readable, Reading, open, read};
 use crate::summary::HeaderSummary;
 use crate::volume::Volume;
 use files::ReadAt;

@@ -24,7 +24,7 @@ use innodb::file_suffix;
 use innodb::{keys::KeySource, tablespace::Page0};
 
 use super::pages::{Page, PageFormat, lsn_of};
-use crate::{Error, provider::copy_attributes_to};
+use crate::{Error, attributes};
 
 /// Bytes read at once; a multiple of every page size.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -173,7 +173,7 @@ impl Copier<'_> {
     /// Sets the length of a file, and the owner and mode of the original.
     pub(super) fn finish(&self, to: &Path, file: &File, like: &Metadata, bytes: u64) -> Result<(), Error> {
         let path = self.root.join(to);
-        file.set_len(bytes).and_then(|()| copy_attributes_to(file, like)).map_err(Error::copying(&path))
+        file.set_len(bytes).and_then(|()| attributes::copy_to(file, like)).map_err(Error::copying(&path))
     }
 
     fn format(&self, from: &File, item: &Item) -> Result<Option<(PageFormat, usize)>, Error> {

@@ -32,11 +32,10 @@ use innodb::keys::{KeySource, NoKeys};
 
 pub use self::session::Account;
 use self::session::Session;
-pub(crate) use self::session::follow_privileges;
 use crate::{Error, external::ExternalFiles};
 
 /// The privileges that the account needs, as the end of a sentence: "on MariaDB …; on MySQL …".
-pub const PRIVILEGES: &str = follow_privileges!();
+pub const PRIVILEGES: &str = crate::privileges::follow_privileges!();
 
 /// Estimate of how long commits wait, before anything is known of the server.
 pub(crate) const EXPECTED_WAIT: Duration = Duration::from_millis(300);

@@ -14,7 +14,7 @@ use server::dialect::{
 };
 
 use crate::Error;
-use crate::provider::{Provider, ProviderChoice};
+use crate::choice::{Provider, ProviderChoice};
 
 /// How to connect to the server.
 #[derive(Clone, Debug)]
@@ -182,15 +182,6 @@ impl Session {
         value.and_then(|value| value.parse().ok()).ok_or(Error::NoAnswer(name))
     }
 }
-
-/// [`PRIVILEGES`](super::PRIVILEGES), to build constant texts with.
-macro_rules! follow_privileges {
-    () => {
-        "MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, \
-         and SELECT and LOCK TABLES on tables that are not InnoDB's"
-    };
-}
-pub(crate) use follow_privileges;
 
 /// Privilege that a statement needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,8 @@ use files::regular::{self, Links};
 use innodb::server_file::{BACKUP_CHECKPOINTS, BACKUP_OPTIONS};
 
 use self::options::replace;
-use crate::{Error, backup::Program};
+pub use crate::prepare_fault::PrepareFault;
+use crate::{Error, prepare_fault::manual_steps, program::Program};
 
 /// A user and a group, by number.
 pub type User = (u32, u32);
@@ -32,68 +33,6 @@ pub struct Preparation<'a> {
     pub options: Option<&'a Path>,
     /// Name of the list of received files, which differs from the files that exist after preparation.
     pub list: &'a str,
-}
-
-/// What is wrong with a backup, or with the program that prepares it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PrepareFault {
-    /// A link in the backup points out of it.
-    #[error("{} leads out of the backup, which no link in it may do", .0.display())]
-    LeadsOut(PathBuf),
-    /// The program would run as root.
-    #[error("root does not run the program as root, and --owner is root")]
-    OwnerIsRoot,
-    /// The user for the program is not specified.
-    #[error("root runs the program only as a user that --owner names")]
-    NoOwner,
-    /// A file cannot be used, or the program cannot be started.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Path of the file or device.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// An option of the backup has a value that no backup program writes.
-    #[error("{}: {option} has a value that no backup has", path.display())]
-    Option {
-        /// The option file.
-        path: PathBuf,
-        /// Name of the option.
-        option: &'static str,
-    },
-    /// The program failed.
-    #[error("{}: {said}", path.display())]
-    Failed {
-        /// Path of the program.
-        path: PathBuf,
-        /// Its error output.
-        said: String,
-    },
-    /// The program succeeded but did not mark the backup as prepared.
-    #[error("{}: it reported success, but the backup is not marked as prepared", path.display())]
-    NotPrepared {
-        /// Path of the program.
-        path: PathBuf,
-    },
-}
-
-impl PrepareFault {
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { path, source }
-    }
-}
-
-/// Instructions to prepare a backup without this program.
-pub(crate) fn manual_steps(program: Program, directory: &Path) -> String {
-    format!(
-        "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and \
-         never as root",
-        program.file(),
-        directory.display()
-    )
 }
 
 impl Preparation<'_> {

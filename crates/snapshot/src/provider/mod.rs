@@ -7,7 +7,7 @@
 //! | `zfs` | snapshots of the data sets, all at once | keeps running; writes wait for a moment |
 //! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | is stopped meanwhile |
 //! | `lvm` | a snapshot of the logical volume | keeps running; writes wait for a moment |
-//! | `follow` | files copied while the server works, and its log from a checkpoint on (any file system) | keeps running; commits wait for a moment |
+//! | `follow` | files copied while the server works, then its log (any file system) | keeps running; commits wait for a moment |
 //!
 //! Copying files under locks is not one of them: InnoDB keeps writing under every lock.
 
@@ -20,62 +20,29 @@ mod reflink;
 mod stopped;
 mod zfs;
 
-pub(crate) use self::reflink::copy_attributes_to;
-
 use std::{
-    fmt,
     path::{Path, PathBuf},
-    str::FromStr,
     time::Instant,
 };
 
 use innodb::server_file::{FIRST_OLDER_REDO, FIRST_SYSTEM, REDO_DIRECTORY};
-use serde::{Deserialize, Serialize};
 
+pub use crate::choice::{Provider, ProviderChoice};
 use crate::{
     Options,
-    backup::Program,
     calibrate::{Costs, FALLBACK},
-    datadir::{DataDir, ServerProcess},
+    datadir::DataDir,
     error::Error,
-    estimate::{Estimate, Size},
+    estimate::Estimate,
     external::{self, ExternalFiles},
     freeze::Freeze,
     listing::{self, Listing},
+    process::ServerProcess,
     sending,
+    size::Size,
     snapshot_copy::SnapshotCopy,
     sys,
 };
-
-/// A method to make a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Provider {
-    /// The data directory itself; no server is running.
-    Stopped,
-    /// A snapshot of a btrfs subvolume.
-    Btrfs,
-    /// Snapshots of ZFS data sets.
-    Zfs,
-    /// Clones of all files while the server process is stopped.
-    Reflink,
-    /// A snapshot of a logical volume.
-    Lvm,
-    /// Files copied while the server works, and its log.
-    Follow,
-}
-
-/// Which provider to use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProviderChoice {
-    /// The best suitable one whose estimated freeze is short enough.
-    Auto,
-    /// This provider.
-    Only(Provider),
-    /// A streamed backup instead of a copy.
-    Stream(Program),
-}
 
 /// Implementation of a provider; one file each.
 pub(crate) trait Driver: Sync {
@@ -93,22 +60,6 @@ pub(crate) trait Driver: Sync {
 }
 
 impl Provider {
-    /// All of them, the best first.
-    pub const ALL: [Self; 6] = [Self::Stopped, Self::Btrfs, Self::Zfs, Self::Reflink, Self::Lvm, Self::Follow];
-
-    /// Name for options, messages and JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stopped => "stopped",
-            Self::Btrfs => "btrfs",
-            Self::Zfs => "zfs",
-            Self::Reflink => "reflink",
-            Self::Lvm => "lvm",
-            Self::Follow => "follow",
-        }
-    }
-
     fn driver(self) -> &'static dyn Driver {
         match self {
             Self::Stopped => &stopped::Stopped,
@@ -137,40 +88,6 @@ impl Provider {
 
     pub(crate) fn check(self, volumes: &[String]) -> Result<(), Error> {
         self.driver().check(volumes)
-    }
-
-    /// Whether the server process is stopped during the copy; else only its writes wait.
-    #[must_use]
-    pub(crate) const fn stops_the_server(self) -> bool {
-        matches!(self, Self::Btrfs | Self::Reflink)
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl ProviderChoice {
-    /// Every value that [`FromStr`] accepts, separated by commas.
-    #[must_use]
-    pub fn names() -> String {
-        let names = Provider::ALL.map(Provider::name).into_iter().chain(Program::ALL.map(Program::name));
-        ["auto"].into_iter().chain(names).collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl FromStr for ProviderChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Provider::ALL.into_iter().find(|provider| provider.name() == text);
-        match known {
-            Some(provider) => Ok(Self::Only(provider)),
-            None if text == "auto" => Ok(Self::Auto),
-            None => text.parse().map(Self::Stream).map_err(|()| Self::names()),
-        }
     }
 }
 

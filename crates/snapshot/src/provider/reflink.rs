@@ -3,9 +3,9 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions},
+    fs::{self, File, Metadata, OpenOptions},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown, symlink},
+    os::unix::fs::{OpenOptionsExt, symlink},
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,7 @@ use rustix::fs::ioctl_ficlone;
 
 use super::{Driver, Prepared, Source};
 use crate::{
-    Options,
+    Options, attributes,
     error::Error,
     external::ExternalFiles,
     freeze::Freeze,
@@ -136,7 +136,7 @@ pub(super) fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result
         rewrite_index(index, from, to).map_err(failed(index))?;
     }
     for (path, file, metadata) in &cloned.files {
-        copy_attributes_to(file, metadata).map_err(failed(path))?;
+        attributes::copy_to(file, metadata).map_err(failed(path))?;
     }
     for link in &cloned.listing.links {
         // A removed link led to nothing that the server needs.
@@ -151,7 +151,7 @@ pub(super) fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result
         let (from, to) = (from.join(directory), to.join(directory));
         // A directory that was dropped in the meantime gets the attributes of its parent.
         let metadata = fs::metadata(&from).or_else(|_| fs::metadata(from.parent().unwrap_or(&from)));
-        let copied = metadata.and_then(|metadata| copy_attributes_to(&File::open(&to)?, &metadata));
+        let copied = metadata.and_then(|metadata| attributes::copy_to(&File::open(&to)?, &metadata));
         copied.map_err(failed(&to))?;
     }
     Ok(())
@@ -169,14 +169,6 @@ fn rewrite_index(index: &Path, from: &Path, to: &Path) -> io::Result<()> {
     };
     let here: String = text.lines().filter_map(here).map(|log| format!("./{}\n", log.display())).collect();
     fs::write(index, here)
-}
-
-pub(crate) fn copy_attributes_to(file: &File, like: &Metadata) -> io::Result<()> {
-    if rustix::process::geteuid().is_root() {
-        fchown(file, Some(like.uid()), Some(like.gid()))?;
-    }
-    file.set_permissions(Permissions::from_mode(like.mode() & 0o7777))?;
-    file.set_times(FileTimes::new().set_modified(like.modified()?))
 }
 
 #[cfg(test)]

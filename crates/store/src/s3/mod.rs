@@ -12,7 +12,6 @@ mod backoff;
 mod client;
 mod credentials;
 mod download;
-mod fault;
 mod sign;
 mod xml;
 
@@ -30,11 +29,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 pub use self::address::{Address, SCHEME, Style};
-pub use self::fault::S3Fault;
 use self::{
     client::{Call, Client, Reply, Upload},
     download::Download,
 };
+pub use crate::s3_fault::S3Fault;
 use crate::{Body, Deletion, Error, Listed, Name, Put, Store};
 
 /// Default time without progress after which a call is retried.

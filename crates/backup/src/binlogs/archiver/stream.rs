@@ -14,7 +14,8 @@ use server::Connection;
 use super::{Archiver, Mode, Note, RECEIPT_EVERY};
 use crate::{
     Error,
-    binlogs::{gtids, segment::Part, source::Source},
+    binlogs::{segment::Part, source::Source},
+    gtids,
 };
 
 /// Why a stream of events ended.

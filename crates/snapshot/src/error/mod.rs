@@ -1,7 +1,8 @@
 //! Errors of snapshots, by cause.
 
+mod hint;
+
 use std::{
-    borrow::Cow,
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -10,12 +11,7 @@ use std::{
 use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 use rustix::process::Pid;
 
-use crate::{
-    backup::Program,
-    estimate::Estimate,
-    prepare::{PrepareFault, manual_steps},
-    provider::Provider,
-};
+use crate::{choice::Provider, estimate::Estimate, prepare_fault::PrepareFault, program::Program};
 
 /// Why no copy was made. The server keeps running in every case.
 #[derive(Debug, thiserror::Error)]
@@ -487,136 +483,7 @@ pub enum Error {
     },
 }
 
-/// Hint for a path that is not a data directory.
-const WHERE: &str = "SELECT @@datadir on the server shows its data directory";
-
 impl Error {
-    /// The next step, if there is one.
-    #[must_use]
-    pub fn hint(&self) -> Option<Cow<'static, str>> {
-        match self {
-            Self::Unprepared { fault: PrepareFault::LeadsOut(_), .. } => {
-                Some("do not run the program on it: it would write where that leads; ask who sent this".into())
-            }
-            Self::Unprepared { directory, program, .. } => Some(manual_steps(*program, directory).into()),
-            Self::NoProvider { refused, .. } => {
-                let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
-                worth_saying.or_else(|| Some("stop the server and use its directory as it is".into()))
-            }
-            other => other.fixed_hint().map(Cow::Borrowed),
-        }
-    }
-
-    /// A hint without names and values.
-    fn fixed_hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Unreadable { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Some(WHERE),
-                io::ErrorKind::PermissionDenied => Some("run it as root or as the server's user"),
-                _ => None,
-            },
-            Self::NoSuchCopy { .. } => Some("see `sealant snapshot list`"),
-            Self::NotADataDir { .. } => Some(WHERE),
-            Self::Incomplete { .. } => Some(
-                "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on \
-                 the server shows it",
-            ),
-            Self::NotItsServer { .. } => Some("give --socket or --pid-file of the server that has it open, or neither"),
-            Self::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
-            Self::AlreadyStopped { .. } => {
-                Some("wait for the copy that is being taken, or send it SIGCONT if nothing is")
-            }
-            Self::NoClones { .. } => Some(
-                "give the server's --socket and --user for a copy while it works (MySQL 8.0.30, MariaDB 10.8 and \
-                 newer), or keep the data on XFS (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or \
-                 send a backup (sealant send --live --provider mariabackup); copying files under locks is not sound \
-                 and not offered",
-            ),
-            Self::OverBudget { .. } => Some(
-                "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where the server \
-                    is not frozen",
-            ),
-            Self::Sending { .. } => Some("try again when that node has joined"),
-            Self::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),
-            Self::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
-            Self::OtherFileSystem { .. } => Some("give --location a directory on the file system of the data"),
-            Self::TablespaceOutside { .. } => {
-                Some("move the table into the data directory, or stop the server for the copy")
-            }
-            Self::Hidden { .. } => Some("run it as root"),
-            Self::Signal { .. } => Some("run it as root or as the server's user"),
-            Self::OutOfSight { .. } => {
-                Some("run it where the server's process can be seen, on the host of the container")
-            }
-            Self::NoRoom { .. } => Some(
-                "make room in the volume group, or keep the data in a thin pool, whose snapshots take what they need",
-            ),
-            Self::Overflowed { .. } => Some(
-                "try again when less is written, or make room in the volume group: a snapshot as large as its volume \
-                 cannot become full",
-            ),
-            Self::NeedsRoot { .. } => Some("run it as root"),
-            Self::NotThisFileSystem { .. } => Some("btrfs takes snapshots of its own: --provider btrfs"),
-            Self::InUse { .. } => Some("wait for that program, or end it"),
-            _ => self.hint_of_running_server(),
-        }
-    }
-
-    /// Hints for a copy of a running server.
-    const fn hint_of_running_server(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::NoAccount => {
-                concat!(
-                    "give the server's socket (--socket) and an account (--user, --password-file) that has, on ",
-                    crate::follow::follow_privileges!()
-                )
-            }
-            Self::Privilege { grant, .. } => grant,
-            Self::RedoEncrypted | Self::Redo { source: RedoCopyFault::Sealed(_), .. } => {
-                "give the keyring (--keyring or --keyring-config), or keep the data on btrfs, XFS, ZFS or LVM"
-            }
-            Self::RedoDisabled => "ALTER INSTANCE ENABLE INNODB REDO_LOG, when what was loaded without it is done",
-            Self::OtherConsumer => "try again when the other one has ended",
-            Self::Moving { .. } | Self::BinaryLogs | Self::Redo { source: RedoCopyFault::Unwritten(_), .. } => {
-                "try again when less is written"
-            }
-            Self::Unsupported { .. } => {
-                "keep the data on btrfs, XFS, ZFS or LVM, or send a backup (sealant send --live --provider mariabackup)"
-            }
-            Self::NotRunning { .. } => "leave the choice to --provider auto",
-            Self::OtherServer { .. } => "give the socket of the server that has this data directory open",
-            Self::Log(LogCopyFault::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
-            Self::Log(LogCopyFault::Resized) => "try again when the redo log keeps its size",
-            Self::Changing { .. } => "try again when less is written",
-            Self::NoSpace { .. } => "make room, or name another directory with --location",
-            _ => return None,
-        })
-    }
-
-    /// The reason without the path, for log lines that already name it.
-    #[must_use]
-    pub fn brief(&self) -> String {
-        match self {
-            Self::NoProvider { refused, .. } => refused.last().map_or_else(String::new, |(_, error)| error.brief()),
-            Self::NoClones { kind, .. } => format!("{kind} cannot clone files"),
-            Self::OverBudget { estimate, limit } => {
-                format!("it would take {:.0} ms, more than {}", estimate.freeze_ms, limit.as_millis())
-            }
-            Self::Hidden { .. } => "the server's open files are hidden from this user".to_owned(),
-            Self::TablespaceOutside { .. } => "a table is outside the data directory".to_owned(),
-            Self::KeptOutside { .. } | Self::OtherSubvolume { .. } | Self::TwoFileSystems { .. } => {
-                "the data is in more than one place".to_owned()
-            }
-            Self::NotItsOwner { .. } => "the subvolume belongs to another user".to_owned(),
-            Self::NotRemovable { .. } => "btrfs is not mounted with user_subvol_rm_allowed".to_owned(),
-            Self::Sending { .. } => {
-                "the server is sending the joiner write-sets, which a stop would cut off".to_owned()
-            }
-            Self::NeedsRoot { provider } => format!("{provider} needs root"),
-            other => other.to_string(),
-        }
-    }
-
     /// Converts an error of a file that is being copied.
     pub(crate) fn copying(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| Self::Copy { path: path.to_owned(), source }

@@ -5,7 +5,7 @@ use ::binlog::{Body, replica::Replica};
 use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 
 /// The GTIDs before a log, if this event contains them.
-pub(super) fn before_log(body: &Body<'_>) -> Option<String> {
+pub(crate) fn before_log(body: &Body<'_>) -> Option<String> {
     match body {
         Body::PreviousGtids(previous) => Some(previous.set.to_string()),
         Body::GtidList(list) => {
@@ -19,7 +19,7 @@ pub(super) fn before_log(body: &Body<'_>) -> Option<String> {
 
 /// Whether the GTIDs before a log include those of the archive up to there. If one of both is not known, nothing is
 /// known.
-pub(super) fn continues(archived: &str, before: &str) -> bool {
+pub(crate) fn continues(archived: &str, before: &str) -> bool {
     if archived.is_empty() {
         return true;
     }
@@ -36,7 +36,7 @@ pub(super) fn continues(archived: &str, before: &str) -> bool {
 }
 
 /// The GTIDs up to the current position: those before the stream, and those that it delivered.
-pub(super) fn after(before: &str, replica: &Replica, is_mariadb: bool) -> String {
+pub(crate) fn after(before: &str, replica: &Replica, is_mariadb: bool) -> String {
     if is_mariadb {
         let mut position: GtidPosition = before.parse().unwrap_or_default();
         replica.progress().mariadb.iter().for_each(|gtid| position.advance(gtid));
