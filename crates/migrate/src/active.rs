@@ -328,8 +328,8 @@ impl Active<'_> {
         Ok(())
     }
 
-    /// Waits until the stream has delivered what the log had when the migration was begun. The chunks have it: nothing of
-    /// it has to be applied.
+    /// Waits until the stream has delivered what the log had when the migration was begun. The chunks have it: nothing
+    /// of it has to be applied.
     pub(crate) fn skip_old_changes(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         let end = &self.shared.old_until;
         while self.shared.lock().delivered < *end {

@@ -1,10 +1,10 @@
 //! The barrier: every transaction that the stream has begun to deliver is visible to the next read.
 //!
 //! A transaction is in the log before it is visible. Where the source has GTIDs, it says which of them it has executed.
-//! Elsewhere a shared lock on a row of the newest transaction waits for it: InnoDB makes a transaction visible before it
-//! lets go of its rows (`trx_commit_in_memory`), and with `binlog_order_commits` all before it in the log are visible by
-//! then. A row that the transaction has deleted is still there, marked, and locked. Measured on 5.7.22, 8.0.33 and 9.7.4:
-//! plain reads missed 248 of 74,552 logged transactions, reads after the lock none.
+//! Elsewhere a shared lock on a row of the newest transaction waits for it: InnoDB makes a transaction visible before
+//! it lets go of its rows (`trx_commit_in_memory`), and with `binlog_order_commits` all before it in the log are
+//! visible by then. A row that the transaction has deleted is still there, marked, and locked. Measured on 5.7.22,
+//! 8.0.33 and 9.7.4: plain reads missed 248 of 74,552 logged transactions, reads after the lock none.
 
 use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;

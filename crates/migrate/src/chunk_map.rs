@@ -103,8 +103,8 @@ impl<K: Ord + Clone> ChunkMap<K> {
         &self.chunks
     }
 
-    /// Greatest identity of the last chunk, where the next one begins: `Some(None)` before the first chunk, `None` after
-    /// the last.
+    /// Greatest identity of the last chunk, where the next one begins: `Some(None)` before the first chunk, `None`
+    /// after the last.
     pub fn end(&self) -> Option<Option<K>> {
         match self.chunks.last() {
             None => Some(None),

@@ -28,17 +28,17 @@ use crate::{
     verify::OnChange,
 };
 
-/// Rounds of comparing what has changed before writes are blocked.
+/// Number of rounds that compare what has changed, before writes are blocked.
 const ROUNDS: u32 = 3;
-/// Pause between readings of the end of the log, which must not move.
+/// Pause between readings of the end of the log until it stays the same.
 const STILL: Duration = Duration::from_millis(20);
-/// Bytes of rows that two servers compare in a second, at the least.
+/// Bytes of rows that two servers compare in a second, a low estimate.
 const COMPARED_BYTES: u64 = 50 << 20;
 
 /// What a cut-over did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutOver {
-    /// How long the source has taken no writes when the target was ready. `None` if an earlier call did it.
+    /// How long the source had been read-only when the target was ready. `None` if an earlier call made the cut-over.
     pub blocked: Option<Duration>,
     /// The end of the source's log: everything before it is at the target.
     pub source_end: String,
@@ -80,7 +80,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
     })
 }
 
-/// Lifts the fence of a cut-over that was killed, so that writes are not blocked while most is compared.
+/// Lifts the fence of a cut-over that was killed, so that clients can write while most rows are compared.
 fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), Error> {
     let run = state::run(target)?.ok_or(Error::NotBegun)?;
     let Some(before) = SavedSettings::parse(&run.fence) else { return Ok(()) };
@@ -88,7 +88,7 @@ fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), 
     state::set_lifted(target)
 }
 
-/// The threads of replication are not stopped by `super_read_only`.
+/// Replication must be stopped: its threads write in spite of `super_read_only`.
 fn no_replication(source: &mut Connection) -> Result<(), Error> {
     let threads = source.query(REPLICATION_THREADS).map_err(Error::at(Side::Source))?;
     if threads.scalar() == Some("0") {
@@ -97,7 +97,7 @@ fn no_replication(source: &mut Connection) -> Result<(), Error> {
     Err(Error::NotReady { what: "the source applies changes of another server (STOP REPLICA)".to_owned() })
 }
 
-/// A prepared transaction can be committed although writes are blocked.
+/// No transaction may be prepared: it can be committed in spite of `super_read_only`.
 fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
     let prepared = source.query("XA RECOVER").map_err(Error::at(Side::Source))?;
     if prepared.rows.is_empty() {
@@ -154,7 +154,7 @@ fn fenced(
     Ok(end)
 }
 
-/// Keeps and reports a step that was done.
+/// Records and reports a completed step.
 fn step(active: &mut Active<'_>, name: &'static str, detail: &str, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
     events(Event::Step { name });
     active.note(name, detail)
@@ -186,7 +186,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     Ok(end)
 }
 
-/// Keeps the fence, and stores that the target is ready.
+/// Makes the fence permanent, and stores that the target is ready.
 fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
     let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
     fence.keep()?;
@@ -213,7 +213,7 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
     Ok(state::run(&mut active.target)?.map(|run| run.phase))
 }
 
-/// Checks that nothing was written since the end of the log was read, and nothing can be.
+/// Checks that nothing was written since the end of the log was read, and that nothing can be.
 fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Result<(), Error> {
     if variable(source, Side::Source, "super_read_only")? != "1" {
         return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
@@ -234,7 +234,7 @@ fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> 
     Ok(())
 }
 
-/// The end of a log to which nothing is added any more: equal in three readings.
+/// The end of the log once it has stopped growing: three readings in a row are equal.
 fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Error> {
     let mut log = position::log_end(source)?;
     let mut equal = 1_u32;
@@ -270,7 +270,7 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
     Ok(())
 }
 
-/// Removes the state of a migration whose cut-over was done. The tables stay, at both ends.
+/// Removes the state of a migration whose cut-over was done. The tables stay on both servers.
 ///
 /// # Errors
 /// [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over.
@@ -284,8 +284,8 @@ pub fn finish(target: &Server) -> Result<(), Error> {
 }
 
 /// Gives a migration up: the source is writable as before, and the state at the target is removed. The source is
-/// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects at
-/// the source, which must be the tables of the migration.
+/// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects
+/// at the source, which must be the tables of the migration.
 ///
 /// # Errors
 /// [`Error::NotBegun`] if there is none; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if other

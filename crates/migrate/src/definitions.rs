@@ -1,4 +1,5 @@
-//! Both ends' tables as they are now: a migration takes days, and anyone may change a table meanwhile.
+//! Definitions of the tables on both servers as they are now: a migration takes days, and anyone may change a table
+//! meanwhile.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use crate::{
 pub(crate) enum Compare {
     /// That no table of the target is less encrypted than the source's.
     Encryption,
-    /// That, and all columns, indexes and options.
+    /// Encryption, and all columns, indexes and options.
     Everything,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 
-/// Whether a table is encrypted where it rests.
+/// Whether a table is encrypted at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtRest {
@@ -35,7 +35,7 @@ impl AtRest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
-    /// The table does not exist yet: it will be created so, and then looked at.
+    /// The table does not exist yet: it will be created so, and then checked.
     Planned,
     /// The server's list of tablespaces.
     Reported,
@@ -62,7 +62,8 @@ impl Entry {
     }
 }
 
-/// The states that a creation will have: with `encrypt`, every InnoDB table is encrypted, else those that are.
+/// The states after the tables are created: with `encrypt`, every InnoDB table is encrypted, else those that are at the
+/// source.
 #[must_use]
 pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
     let entry = |table: &crate::catalog::Table| Entry {
@@ -74,7 +75,7 @@ pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
     source.tables.iter().map(entry).collect()
 }
 
-/// The states that the servers report. A table that the target does not have is clear there.
+/// The states that the servers report. A table that the target lacks counts as unencrypted there.
 #[must_use]
 pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
     let encrypted: BTreeSet<_> =

@@ -142,7 +142,8 @@ impl<'m> Fence<'m> {
         Ok(())
     }
 
-    /// Lifts the fence, and ends the run, when the time is up or the caller stops it. Returns when it is kept or lifted.
+    /// Lifts the fence, and ends the run, when the time is up or the caller stops it. Returns when it is kept or
+    /// lifted.
     pub(crate) fn guard(&self, settings: &Settings, shared: &Shared) {
         let mut state = self.lock();
         while *state == State::Up {
@@ -172,8 +173,8 @@ impl<'m> Fence<'m> {
         Ok(())
     }
 
-    /// Sets the source as it was, over a new connection if the one that is given is lost. Also if the guard has done so:
-    /// the statement that blocks writes may have ended later.
+    /// Sets the source as it was, over a new connection if the one that is given is lost. Also if the guard has done
+    /// so: the statement that blocks writes may have ended later.
     ///
     /// # Errors
     /// [`Error::StillFenced`].

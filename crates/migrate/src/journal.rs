@@ -5,7 +5,7 @@ use server::{Connection, quote};
 
 use crate::{Error, Side, moved_table::MovedTable};
 
-/// The tables, which belong to the state.
+/// The tables of the journal, beside those of the state.
 pub(crate) const TABLES: [&str; 3] = [
     "`_sealant`.`rest` (tbl INT PRIMARY KEY, encrypted TINYINT NOT NULL)",
     "`_sealant`.`compared` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, row_count BIGINT UNSIGNED NOT NULL, \
@@ -16,7 +16,7 @@ pub(crate) const TABLES: [&str; 3] = [
 /// Bytes of a detail that are kept.
 const DETAIL: usize = 4000;
 
-/// The statement that keeps whether a table is encrypted at the source when the migration begins.
+/// The statement that records whether a table was encrypted at the source when the migration began.
 pub(crate) fn keep_encryption(moved: &MovedTable) -> String {
     format!("REPLACE INTO `_sealant`.`rest` VALUES ({}, {})", moved.number, u8::from(moved.table.encrypted))
 }
@@ -37,7 +37,7 @@ pub(crate) struct Read {
     pub(crate) source_end: String,
 }
 
-/// Both ends have the same rows of a chunk.
+/// A chunk whose rows were equal on both servers.
 #[derive(Debug)]
 pub(crate) struct Compared<'c> {
     pub(crate) table: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Compared<'c> {
     pub(crate) read: &'c Read,
 }
 
-/// Keeps a comparison, instead of the chunk's last one.
+/// Records a comparison in place of the chunk's last one.
 pub(crate) fn compared(target: &mut Connection, compared: &Compared<'_>) -> Result<(), Error> {
     let Compared { table, chunk, rows, checksum, read } = compared;
     let [rows, checksum, end] = [rows, checksum, read.source_end.as_str()].map(quote::text);

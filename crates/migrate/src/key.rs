@@ -1,4 +1,4 @@
-//! Identities of rows, compared outside of a server in the order of its index.
+//! Keys of rows, compared by this program in the order of the server's index.
 //!
 //! The parts are kept as the text that a server sends for them, and in a form whose bytes sort like the values. Both
 //! sides of the comparison come from one server: its text protocol and its binary log.
@@ -38,7 +38,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The order of a column; `None` if only servers know it. This alone decides whether an identity is comparable. The
+    /// The order of a column; `None` if only the server can tell. This alone decides whether a key is comparable. The
     /// texts of FLOAT and DOUBLE are not exact.
     #[must_use]
     pub(crate) fn from_column(column: &crate::Column) -> Option<Self> {
@@ -143,7 +143,7 @@ impl KeyColumns {
         self.0.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A key from the texts of its parts; `None` if they are no values of the columns.
+    /// A key from the texts of its parts; `None` if a text is not a value of its column.
     pub(crate) fn parse<'t>(&self, texts: impl IntoIterator<Item = &'t [u8]>) -> Option<Key> {
         let mut texts = texts.into_iter();
         let parts: Option<Vec<_>> = self.0.iter().map(|column| part(column.order, texts.next()?)).collect();

@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use binlog::event::StatusVariables;
 use server::sql::{self, TokenKind, tokens};
 
-/// Character set of a statement, as far as it changes how names are read.
+/// Character set of a statement: what matters is how names are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Charset {
     #[default]
     Utf8,
     Latin1,
-    /// Only ASCII is read: in some sets a letter's second byte is that of a quote or backslash.
+    /// Only ASCII is read: in some character sets the second byte of a letter looks like a quote or backslash.
     Other,
 }
 
@@ -48,7 +48,7 @@ const fn charset(collation: u16) -> Charset {
 pub(crate) struct Word {
     /// Without quotes.
     pub(crate) text: String,
-    /// Whether it was quoted, so that it is no keyword.
+    /// Whether it was quoted, and so is not a keyword.
     pub(crate) quoted: bool,
     /// The word before the point that precedes it.
     pub(crate) qualifier: Option<String>,

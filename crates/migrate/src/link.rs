@@ -12,9 +12,9 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(600);
 /// Values as they are stored: no conversion of character sets, times in UTC.
 const PLAIN_VALUES: &str = "SET NAMES binary, time_zone = '+00:00'";
 
-/// Literals of keys are read as the rows have them, and values come as they are stored, whatever the source's own modes:
-/// `PAD_CHAR_TO_FULL_LENGTH` and `NO_BACKSLASH_ESCAPES` among them. The barrier waits for rows, but not for long, and its
-/// locks are of rows alone.
+/// Literals of keys are read as the rows have them, and values come as they are stored, whatever the source's own
+/// modes: `PAD_CHAR_TO_FULL_LENGTH` and `NO_BACKSLASH_ESCAPES` among them. The barrier waits for rows, but not for
+/// long, and its locks are of rows alone.
 const EXACT_READ: [&str; 3] = [
     "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",

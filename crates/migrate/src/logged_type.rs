@@ -4,8 +4,8 @@ use binlog::ColumnType;
 
 use crate::{Column, value::is_unsigned};
 
-/// Whether the log's column can be this one. Lengths of text are not compared: the log has them in bytes, and they do not
-/// change how values are read.
+/// Whether the log's column can be this one. Lengths of text are not compared: the log has them in bytes, and they do
+/// not change how values are read.
 pub(crate) fn agrees(column: &Column, logged: &binlog::Column) -> bool {
     use ColumnType as T;
     let [first, second] = numbers(&column.column_type);

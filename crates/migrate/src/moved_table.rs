@@ -63,8 +63,8 @@ impl MovedTable {
         format!("SELECT {} FROM {} WHERE {range} ORDER BY {key}", columns.join(", "), self.by_key)
     }
 
-    /// Waits until no transaction that has changed the row with this identity is open. Every column is read if the identity
-    /// is not the primary key: within its index alone nothing has locked the row if others have changed.
+    /// Waits until no transaction that has changed the row with this identity is open. Every column is read if the
+    /// identity is not the primary key: within its index alone nothing has locked the row if others have changed.
     pub(crate) fn lock(&self, key: &Key) -> String {
         let is_primary = self.table.identity.as_ref().is_some_and(|identity| identity.index == "PRIMARY");
         let all = || self.stored().map(|column| quote::identifier(&column.name)).collect::<Vec<_>>().join(", ");

@@ -67,8 +67,8 @@ impl Position {
 pub(crate) struct Start {
     /// Every transaction before it is visible to snapshots that begin later.
     pub(crate) position: Position,
-    /// The end of the log when the migration begins. Changes before it are in every chunk. Without a file if the position
-    /// is the end.
+    /// The end of the log when the migration begins. Changes before it are in every chunk. Without a file if the
+    /// position is the end.
     pub(crate) old_until: LogPosition,
 }
 

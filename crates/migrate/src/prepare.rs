@@ -14,7 +14,8 @@ use crate::{
 /// target. Returns the plan if it does not allow the migration; nothing is changed then.
 ///
 /// # Errors
-/// What `confirm` returns; [`Error::Server`]; [`Error::ForeignState`] if something else has made the schema of the state.
+/// What `confirm` returns; [`Error::Server`]; [`Error::ForeignState`] if something else has made the schema of the
+/// state.
 pub fn prepare<E: From<Error>>(
     settings: &Settings,
     request: Request,

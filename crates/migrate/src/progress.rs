@@ -43,7 +43,7 @@ pub struct Progress {
     pub limited_by: Option<Side>,
     /// Changed rows that this run has applied.
     pub applied_rows: u64,
-    /// How much older than now the newest change is that was applied; zero if the target has every one. `None` before
+    /// Age of the newest change that was applied; zero if the target has every one. `None` before
     /// the first.
     pub lag: Option<Duration>,
     /// Chunks so far.
@@ -67,7 +67,7 @@ pub(crate) fn bytes(tables: &[MovedTable], state: &RunState) -> (u64, u64) {
     (done, total)
 }
 
-/// The share of an estimate that belongs to `rows` of about `all`: less than all of it.
+/// The share of an estimate for `rows` of about `all` rows: always less than the whole.
 fn share(bytes: u64, rows: u64, all: u64) -> u64 {
     let rows = rows.min(all.saturating_sub(1));
     let share = u128::from(bytes).saturating_mul(rows.into()).checked_div(all.max(1).into());
@@ -84,7 +84,7 @@ pub(crate) struct Pace {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample {
     pub(crate) copied_bytes: u64,
-    /// Done of what [`Pace::left`] is about.
+    /// How much of the total of [`Pace::left`] is done.
     pub(crate) done: u64,
     /// How long readers have waited for loaders.
     pub(crate) waits_for_target: Duration,
@@ -104,7 +104,7 @@ impl Pace {
         }
     }
 
-    /// Forgets what was counted, as other work begins.
+    /// Starts counting anew for the next kind of work.
     pub(crate) fn restart(&mut self) {
         self.samples.clear();
     }
@@ -125,7 +125,7 @@ impl Pace {
         }
     }
 
-    /// The time for the rest of `total`, once a hundredth is done.
+    /// The time until `total` is done; `None` until a hundredth is.
     pub(crate) fn left(&self, total: u64) -> Option<Duration> {
         let (time, first, last) = self.ends()?;
         let rate = per_second(last.done.saturating_sub(first.done).saturating_mul(1000), time);

@@ -48,14 +48,14 @@ pub struct TableProof {
 }
 
 impl TableProof {
-    /// Whether it is less encrypted than it was, or one of both is not known.
+    /// Whether it is less encrypted than before, or either state is unknown.
     #[must_use]
     pub const fn is_weaker(&self) -> bool {
         !matches!((self.source_encrypted, self.target_encrypted), (Some(false), Some(_)) | (Some(true), Some(true)))
     }
 }
 
-/// The last comparison of a chunk: both ends had this many rows with this sum of hashes.
+/// The last comparison of a chunk: both servers had this many rows with this sum of hashes.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChunkProof {
     /// `schema.table`.
@@ -108,7 +108,7 @@ impl Proof {
     }
 }
 
-/// Reads the proof from the target, which alone is contacted.
+/// Reads the proof from the target. The source is not contacted.
 ///
 /// # Errors
 /// [`Error::NotBegun`] and others.
@@ -156,7 +156,7 @@ fn tables(target: &mut Connection, server: &Server) -> Result<Vec<TableProof>, E
     Ok(names.into_iter().map(table).collect())
 }
 
-/// Encryption of the tables by the target's dictionary.
+/// Encryption of the tables according to the target's dictionary.
 fn encrypted_now(server: &Server, names: &[(String, String)]) -> Result<HashMap<String, bool>, Error> {
     let schemas: BTreeSet<_> =
         names.iter().filter_map(|(_, name)| name.split_once('.')).map(|(schema, _)| schema).collect();

@@ -1,7 +1,7 @@
 //! The state of a migration, in a schema of its own at the target, so that it is as durable as the rows.
 //!
-//! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the transaction
-//! that applies the changes before it. Nothing is kept anywhere else.
+//! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the
+//! transaction that applies the changes before it. Nothing is kept anywhere else.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ fn failed(error: server::Error) -> Error {
 /// Reads the row of the run; `None` if no migration was begun.
 ///
 /// # Errors
-/// [`Error::ForeignState`] if the schema is something else's.
+/// [`Error::ForeignState`] if something else has made the schema.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
@@ -128,7 +128,7 @@ fn tables() -> impl Iterator<Item = &'static str> {
     TABLES.into_iter().chain(journal::TABLES)
 }
 
-/// The name in the definition of a table of the state.
+/// The table's name, from its definition.
 fn name_of(table: &'static str) -> &'static str {
     table.split('`').nth(3).unwrap_or_default()
 }
@@ -223,7 +223,7 @@ pub(crate) fn table_names(target: &mut Connection) -> Result<Vec<(String, String
     (0..rows.rows.len()).map(|row| table(row).ok_or(Error::State { what: "table" })).collect()
 }
 
-/// What is stored of the chunks, with their keys as texts.
+/// The stored chunks, with their keys as texts.
 pub(crate) fn copied(target: &mut Connection) -> Result<Rows, Error> {
     let sql = "SELECT tbl, after_key, upto_key, row_count, bytes, verified FROM `_sealant`.`chunk`";
     target.query(sql).map_err(failed)
@@ -287,7 +287,7 @@ pub(crate) fn unverify(target: &mut Connection) -> Result<(), Error> {
     target.query("UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1").map(drop).map_err(failed)
 }
 
-/// How often a chunk was changed since it is watched.
+/// How often a chunk has changed since it was first stored.
 pub(crate) fn touches(target: &mut Connection, table: usize, chunk: u64) -> Result<u64, Error> {
     let sql = format!("SELECT touches FROM `_sealant`.`chunk` WHERE tbl = {table} AND number = {chunk}");
     let rows = target.query(&sql).map_err(failed)?;
@@ -349,7 +349,7 @@ pub(crate) fn set_phase(target: &mut Connection, phase: Phase) -> Result<(), Err
     set(target, &format!("phase = '{}'", phase.text()))
 }
 
-/// Stores a step of the cut-over, and what else belongs to it.
+/// Stores a step of the cut-over together with its values.
 pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)]) -> Result<(), Error> {
     let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", quote::text(value))).collect();
     set(target, &format!("step = {}{more}", quote::text(step)))
@@ -365,7 +365,7 @@ pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
     set(target, &format!("step = '', fence = '', phase = '{}'", Phase::Copied.text()))
 }
 
-/// Stores that the target is ready for writes, whole or not at all.
+/// Stores in one transaction that the target is ready for writes.
 pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<(), Error> {
     set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
 }

@@ -1,7 +1,7 @@
 //! Statements in the source's log: which of them concern a table that is moved.
 //!
-//! A server with `binlog_format=ROW` logs statements only for definitions of tables, accounts and the like. The words of
-//! a statement are compared with the names of the tables, so a statement in question is rather taken for one that
+//! A server with `binlog_format=ROW` logs statements only for definitions of tables, accounts and the like. The words
+//! of a statement are compared with the names of the tables, so a statement in question is rather taken for one that
 //! concerns a table.
 
 use crate::{lexer::Word, moved_table::MovedTable};

@@ -15,10 +15,10 @@ pub enum NotWritable {
     /// The image does not have the column: `binlog_row_image` is not FULL.
     #[error("the log does not have the whole row (binlog_row_image)")]
     Missing,
-    /// The log has changes of a JSON value only.
+    /// The log has only the changed part of a JSON value.
     #[error("the log has only changes of a JSON value (binlog_row_value_options)")]
     PartialJson,
-    /// JSON with a value that no text can hold: a DECIMAL, a date, a time, or bytes.
+    /// JSON with a value that its text cannot express: a DECIMAL, a date, a time, or bytes.
     #[error("the JSON has a DECIMAL, a date, a time or bytes, which its text cannot hold")]
     JsonScalar,
     /// A type of column that cannot be read from the log.
@@ -26,7 +26,7 @@ pub enum NotWritable {
     Type,
 }
 
-/// Whether numbers of a column have no sign.
+/// Whether a column is UNSIGNED.
 #[must_use]
 pub(crate) fn is_unsigned(column: &Column) -> bool {
     column.column_type.contains("unsigned")

@@ -1,19 +1,18 @@
 //! Measurements: a human-readable table, JSON for scripts.
 
+mod experiment;
 pub(crate) mod html;
 
 use std::io::Write;
 
-use ::bench::{
-    ArmRecord, DetailRecord, Difference, Environment, ExperimentRecord, Interval, OperationsRecord, PeerVerdicts,
-    Program, RatioRecord, Record, Sample, Stop, Subject, Unit,
-};
+use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 
 use crate::Error;
 use crate::labels::minute;
-use crate::text::{columns, count, pad, visible};
+use crate::text::{count, visible};
 use ::verify::size;
 
+pub(crate) use experiment::{difference, display, experiment, figure, scaled};
 pub use html::write_bench_html;
 
 /// Writes the JSON for scripts, schema `sealant.bench/1`.
@@ -112,201 +111,6 @@ fn program_names(record: &Record) -> Vec<String> {
     record.programs.iter().map(name).collect()
 }
 
-const NUMBER: usize = 10;
-const INTERVAL: usize = 18;
-
-/// How a unit is displayed.
-pub(crate) struct UnitDisplay {
-    /// Column heading of the rate.
-    pub(crate) rate: &'static str,
-    pub(crate) rate_scale: f64,
-    /// Column heading of the time.
-    time: &'static str,
-}
-
-pub(crate) const fn display(unit: Unit) -> UnitDisplay {
-    match unit {
-        Unit::Bytes => UnitDisplay { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
-        Unit::Connections => UnitDisplay { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
-        Unit::Queries => UnitDisplay { rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
-        Unit::Transactions => UnitDisplay { rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
-    }
-}
-
-impl UnitDisplay {
-    /// The rate, in the unit of its column heading.
-    pub(crate) fn rate_of(&self, arm: &ArmRecord) -> Interval {
-        scaled(&arm.rate, self.rate_scale)
-    }
-}
-
-/// Column heading of the times of an experiment.
-pub(super) fn time_heading(experiment: &ExperimentRecord) -> &'static str {
-    if experiment.block_bytes.is_some() { "NS EACH" } else { display(experiment.unit).time }
-}
-
-/// Seconds of a run, or of one of its operations if a run has many.
-pub(super) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
-    if let Some(bytes) = experiment.block_bytes {
-        #[allow(clippy::cast_precision_loss, reason = "bytes of a sector")]
-        return bytes as f64 * 1e9 / arm.rate.estimate.max(f64::MIN_POSITIVE);
-    }
-    match experiment.unit {
-        Unit::Bytes => arm.seconds.estimate,
-        Unit::Connections | Unit::Queries | Unit::Transactions => 1000.0 / arm.rate.estimate.max(f64::MIN_POSITIVE),
-    }
-}
-
-/// Three significant digits.
-pub(crate) fn figure(value: f64) -> String {
-    match value {
-        ..10.0 => format!("{value:.2}"),
-        ..100.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
-}
-
-pub(crate) fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
-    let arms = experiment.arms.iter().map(|arm| columns(&arm.name));
-    let ratios = experiment.ratios.iter().map(|ratio| columns(&ratio_name(ratio)));
-    let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
-    let name = pad(&visible(&experiment.name), width);
-    let rounds = experiment_rounds(experiment);
-    let (UnitDisplay { rate, .. }, time) = (display(experiment.unit), time_heading(experiment));
-    writeln!(out, "{name}{rate:>NUMBER$}{:>INTERVAL$}{time:>NUMBER$}   {rounds}", "95 %")?;
-    for one in &experiment.arms {
-        arm(experiment, one, width, out)?;
-    }
-    for one in &experiment.ratios {
-        ratio(one, width, out)?;
-    }
-    latencies(experiment, width, out)?;
-    operations(experiment, width, out)?;
-    resolution(experiment).map_or(Ok(()), |text| writeln!(out, "  {text}"))?;
-    notes(&experiment.notes, "  ", out)
-}
-
-/// Latency of single operations, as percentiles in milliseconds, and the number of busy processors.
-fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.detail.as_ref()?))).collect();
-    if arms.is_empty() {
-        return Ok(());
-    }
-    let name = pad("  latency in ms, busy cores", width);
-    writeln!(out, "{name}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}", "p50", "p99", "p99.9", "CORES")?;
-    for (arm, detail) in arms {
-        write!(out, "{}", pad(&visible(&arm.name), width))?;
-        latency_columns(detail).iter().try_for_each(|figure| write!(out, "{figure:>NUMBER$}"))?;
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
-/// Column headings: latencies of all rounds together, and the cost of one operation.
-pub(super) const OPERATION_LATENCIES: [&str; 6] = ["min", "mean", "p95", "max", "unfair %", "repeated"];
-/// Second half of these column headings.
-pub(super) const OPERATION_COSTS: [&str; 6] = ["client µs", "server µs", "kernel µs", "KiB read", "KiB out", "fsyncs"];
-
-/// Latencies of all rounds together, and the cost of one operation.
-fn operations(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.operations.as_ref()?))).collect();
-    if arms.is_empty() {
-        return Ok(());
-    }
-    let mut table = |title: &str, headings: [&str; 6], columns: fn(&OperationsRecord) -> [String; 6]| {
-        write!(out, "{}", pad(title, width))?;
-        headings.iter().try_for_each(|heading| write!(out, "{heading:>NUMBER$}"))?;
-        for (arm, operations) in &arms {
-            write!(out, "\n{}", pad(&visible(&arm.name), width))?;
-            columns(operations).iter().try_for_each(|figure| write!(out, "{figure:>NUMBER$}"))?;
-        }
-        writeln!(out)
-    };
-    table("  latency in ms, all rounds", OPERATION_LATENCIES, operation_latencies)?;
-    Ok(table("  for each", OPERATION_COSTS, operation_costs)?)
-}
-
-/// Milliseconds, and the unfairness between clients.
-pub(super) fn operation_latencies(operations: &OperationsRecord) -> [String; 6] {
-    let latency = &operations.latency;
-    let [min, mean, p95, max] = [latency.min_seconds, latency.mean_seconds, latency.p95_seconds, latency.max_seconds]
-        .map(|seconds| format!("{:.3}", seconds * 1e3));
-    [min, mean, p95, max, format!("{:.1}", operations.unfairness_percent), operations.restarts.to_string()]
-}
-
-/// Microseconds of CPU time, KiB of the disk, calls.
-pub(super) fn operation_costs(operations: &OperationsRecord) -> [String; 6] {
-    let by = |of: &Interval, factor: f64| figure(of.estimate * factor);
-    [
-        by(&operations.client_cpu_seconds, 1e6),
-        by(&operations.server_cpu_seconds, 1e6),
-        by(&operations.server_kernel_seconds, 1e6),
-        by(&operations.read_bytes, 1.0 / 1024.0),
-        by(&operations.written_bytes, 1.0 / 1024.0),
-        by(&operations.fsyncs, 1.0),
-    ]
-}
-
-/// The resolution: how much two equal arms differ.
-pub(super) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
-    let percent = experiment.resolution_percent?;
-    Some(format!("two equal arms can differ by {percent:.1} % here"))
-}
-
-/// Explains a ratio that shows no difference; `None` if it shows one.
-pub(crate) fn difference(ratio: &RatioRecord) -> String {
-    match ratio.difference {
-        Difference::Seen => String::new(),
-        Difference::None { at_most_percent } => format!("no difference seen, at most {at_most_percent:.1} %"),
-        Difference::WithinResolution { resolution_percent } => {
-            format!("no more than two equal arms can differ: {resolution_percent:.1} %")
-        }
-        Difference::TooFewRounds => "too few rounds for an interval".to_owned(),
-    }
-}
-
-/// Percentiles in milliseconds, and the number of busy processors.
-pub(super) fn latency_columns(detail: &DetailRecord) -> [String; 4] {
-    let ms = |seconds: &Interval| format!("{:.3}", seconds.estimate * 1e3);
-    let cores = format!("{:.2}", detail.cores.estimate);
-    [ms(&detail.p50_seconds), ms(&detail.p99_seconds), ms(&detail.p999_seconds), cores]
-}
-
-fn experiment_rounds(experiment: &ExperimentRecord) -> String {
-    let rounds = count(experiment.rounds, "round");
-    let stop = match experiment.stopped {
-        Stop::Narrow => "intervals narrow",
-        Stop::Rounds => "as requested",
-        Stop::Budget => "time over",
-    };
-    format!("{rounds}, {stop}")
-}
-
-fn arm(experiment: &ExperimentRecord, arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let rate = display(experiment.unit).rate_of(arm);
-    let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-    let (rate, seconds) = (figure(rate.estimate), time_of(experiment, arm));
-    let name = pad(&visible(&arm.name), width);
-    Ok(writeln!(out, "{name}{rate:>NUMBER$}{interval:>INTERVAL$}{seconds:>NUMBER$.3}")?)
-}
-
-fn ratio(ratio: &RatioRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let Interval { estimate, low, high } = ratio.ratio;
-    let interval = format!("{low:.2} to {high:.2}");
-    let times = format!("{estimate:.2}x");
-    let name = pad(&ratio_name(ratio), width);
-    let line = format!("{name}{times:>NUMBER$}{interval:>INTERVAL$}   {}", difference(ratio));
-    Ok(writeln!(out, "{}", line.trim_end())?)
-}
-
-fn ratio_name(ratio: &RatioRecord) -> String {
-    format!("{} / {}", visible(&ratio.of), visible(&ratio.to))
-}
-
-pub(crate) fn scaled(interval: &Interval, by: f64) -> Interval {
-    Interval { estimate: interval.estimate * by, low: interval.low * by, high: interval.high * by }
-}
-
 fn opinion(opinion: &PeerVerdicts, out: &mut dyn Write) -> Result<(), Error> {
     let PeerVerdicts { peer, of, files, sound, invalid, crashed, .. } = opinion;
     let verdict = match (invalid, crashed) {
@@ -334,7 +138,10 @@ pub(crate) fn notes(notes: &[String], indent: &str, out: &mut dyn Write) -> Resu
 pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
-    use ::bench::{LatencyRecord, SCHEMA};
+    use ::bench::{
+        ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord, OperationsRecord, RatioRecord,
+        SCHEMA, Stop, Unit,
+    };
 
     use super::*;
     use crate::text::collect;

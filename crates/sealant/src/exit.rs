@@ -46,7 +46,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Meaning of a verb's exit codes, in the order of their numbers. That of [`Exit::Usage`] is [`USAGE`] if it is not given.
+/// Meaning of a verb's exit codes, in the order of their numbers. That of [`Exit::Usage`] is [`USAGE`] if it is not
+/// given.
 pub(crate) type Codes = &'static [(Exit, &'static str)];
 
 const USAGE: &str = "wrong usage";

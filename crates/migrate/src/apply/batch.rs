@@ -76,8 +76,8 @@ impl ChangeBatch {
 /// What a row takes besides its image: its key, twice, and its place in the table.
 const OVERHEAD_BYTES: usize = 160;
 
-/// A row as literals in brackets, for the columns of [`MovedTable::column_list`]. Numbers in JSON are as the source prints
-/// them, because its other rows are copied as it prints them.
+/// A row as literals in brackets, for the columns of [`MovedTable::column_list`]. Numbers in JSON are as the source
+/// prints them, because its other rows are copied as it prints them.
 ///
 /// # Errors
 /// The column, and why it cannot be written.

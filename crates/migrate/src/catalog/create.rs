@@ -23,7 +23,7 @@ pub struct Creation {
     pub encrypt: bool,
 }
 
-/// A definition is only taken as it is: no engine in place of another, dates and zeros as the source has them, keys in
+/// A definition is accepted unchanged or refused: no other engine, dates and zeros as the source has them, keys in
 /// any order.
 const SESSION: [&str; 4] = [
     "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
@@ -33,13 +33,13 @@ const SESSION: [&str; 4] = [
     "SET SESSION sql_generate_invisible_primary_key = OFF",
 ];
 
-/// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. A table
-/// that exists already stays as it is, so that an interrupted creation can be repeated; preflight refuses it before the
-/// first one.
+/// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. A
+/// table that exists already stays as it is, so that an interrupted creation can be repeated; preflight refuses it
+/// before the first one.
 ///
 /// # Errors
-/// [`Error::Server`]; [`Error::Definition`] if a definition cannot be read; [`Error::Structure`] if a table differs from
-/// the source's, or is less encrypted.
+/// [`Error::Server`]; [`Error::Definition`] if a definition cannot be read; [`Error::Structure`] if a table differs
+/// from the source's, or is less encrypted.
 pub fn create(target: &mut Connection, source: &Catalog, creation: Creation) -> Result<Catalog, Error> {
     let failed = |error| Error::Server { side: Side::Target, error };
     let version = describe(target).map_err(failed)?.version;

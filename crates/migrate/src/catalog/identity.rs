@@ -10,12 +10,12 @@ pub(super) struct IndexPart {
     pub(super) unique: bool,
     /// `None` for an expression.
     pub(super) column: Option<String>,
-    /// Whether only the beginning of the value is indexed.
+    /// Whether the index has only a prefix of the value.
     pub(super) prefix: bool,
 }
 
-/// The primary key, or else the first unique key by name whose columns cannot be NULL. A key over an expression or over
-/// the beginning of a value is none: another row may have the same value in that column.
+/// The primary key, or else the first unique key by name whose columns cannot be NULL. A key over an expression or
+/// a prefix does not count: another row may have the same value in that column.
 pub(super) fn identity(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
     let mut indexes: Vec<&[IndexPart]> = parts.chunk_by(|one, next| one.index == next.index).collect();
     indexes.sort_by_key(|parts| parts.first().map(|part| (part.index != "PRIMARY", part.index.clone())));

@@ -1,4 +1,4 @@
-//! The tables of a server, as both ends of a migration need them.
+//! The tables of a server, with what a migration needs to know of them.
 //!
 //! - [`read()`] asks a server for everything;
 //! - [`create()`] creates the same tables in another server, and compares both catalogues.
@@ -25,7 +25,7 @@ pub(crate) use create::less_encrypted;
 /// Schema and name of a table.
 pub type TableName = (String, String);
 
-/// The structure of a server's user schemas, as far as a filter selects it.
+/// The structure of those user schemas that a filter selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
     /// The collation of columns of `utf8mb4` whose definitions name none.
@@ -110,9 +110,9 @@ pub struct Table {
     pub engine: String,
     /// Columns in the order of the table, invisible and generated ones included.
     pub columns: Vec<Column>,
-    /// What distinguishes its rows; `None` without a key that is unique and not NULL.
+    /// The key that distinguishes its rows; `None` without one that is unique and not NULL.
     pub identity: Option<Identity>,
-    /// Whether it is encrypted, by what the server says of its tablespace.
+    /// Whether it is encrypted, according to the server's list of tablespaces.
     pub encrypted: bool,
     /// Estimated number of rows.
     pub rows: u64,
@@ -159,7 +159,7 @@ pub struct Column {
     pub nullable: bool,
     /// Whether the server computes it; it cannot be written then.
     pub generated: bool,
-    /// Whether `SELECT *` leaves it out.
+    /// Whether `SELECT *` omits it.
     pub invisible: bool,
 }
 
@@ -170,6 +170,6 @@ pub struct Identity {
     pub index: String,
     /// Positions in [`Table::columns`], in the order of the index.
     pub columns: Vec<usize>,
-    /// Whether rows can be compared by it outside of a server: in the order that the server's index has.
+    /// Whether this program can compare rows by it in the order of the server's index.
     pub comparable: bool,
 }

@@ -17,7 +17,7 @@ pub struct Structure {
 /// Attributes that change with the rows, or that a migration changes.
 const VOLATILE: [&str; 2] = ["rows", "bytes"];
 
-/// The first columns of every result name the table and are no attributes.
+/// The first columns of every result name the table; they are not attributes.
 const NAME_COLUMNS: usize = 2;
 
 /// Collects results by table.
@@ -72,7 +72,7 @@ fn normal(attribute: &str, value: &str) -> String {
 }
 
 /// MySQL 8.0 says `DEFAULT_GENERATED` of a column whose default is the time; older ones have no other default that is
-/// computed. A text with that value is no time, so it keeps what the server says.
+/// computed. A text column with that value is not a time, so it keeps what the server says.
 fn without_generated_time(attributes: &mut BTreeMap<String, String>) {
     const GENERATED: &str = "DEFAULT_GENERATED";
     let is = |name: &str, starts: &[&str]| {

@@ -28,7 +28,8 @@ impl<'m> Loader<'m> {
     /// Loads a chunk. Its changes are applied from now on.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was stored then.
+    /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was
+    /// stored then.
     pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         let mut tries = COLLIDING_TRIES;
         loop {

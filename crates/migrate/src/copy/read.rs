@@ -1,6 +1,7 @@
 //! Reads a chunk of the source into memory, as the content of a file for `LOAD DATA`.
 //!
-//! A chunk is read whole, so that the source's snapshot lasts for the time of the read alone, however slow the target is.
+//! A chunk is read whole, so that the source's snapshot lasts for the time of the read alone, however slow the target
+//! is.
 
 use std::{ops::ControlFlow, time::Instant};
 

@@ -9,7 +9,7 @@ use crate::{Error, STATE_SCHEMA, Side};
 /// Permits `LOAD DATA LOCAL` at the target.
 pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
-/// Options of a single connection that have the name of a side before their own here.
+/// Options that other verbs have once; here each has the name of a side before its own.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
 
 impl Error {
@@ -17,26 +17,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::Server { side, error: server::Error::AccessDenied { .. } } => format!(
-                "check user, password (--{side}-password-file, or the group sealant-{side} of --defaults-file) and the \
-                 host the account is for"
-            )
-            .into(),
-            Self::Server { error: server::Error::NameMismatch { .. }, .. } => {
-                "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
-            }
-            Self::Server { side: Side::Target, error: server::Error::Server { code, .. } }
-                if *code == error_code::LOCAL_INFILE_DISABLED =>
-            {
-                format!("on the target: {ALLOW_LOCAL_INFILE}; then give the same command again").into()
-            }
-            Self::Server { side, error } => match (error.hint(), error) {
-                (Some(hint), _) => of_side(*side, &hint).into(),
-                (None, server::Error::CertificateNotTrusted { .. }) => {
-                    format!("give the CA that has issued the server's certificate with --{side}-tls-ca").into()
-                }
-                (None, _) => return None,
-            },
+            Self::Server { side, error } => return server_hint(*side, error),
             Self::Unverified { side, .. } => {
                 format!("give --{side}-tls-ca FILE, or --{side}-tls-fingerprint HEX").into()
             }
@@ -102,7 +83,7 @@ impl Error {
         matches!(self, Self::MissingGrant { .. })
     }
 
-    /// Whether safety is the reason, rather than a failure.
+    /// Whether the program refused for safety, although it could continue.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         match self {
@@ -121,7 +102,31 @@ impl Error {
     }
 }
 
-/// The hint with the names that options have for this side.
+/// What to do about an error of the server on this side.
+fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
+    Some(match error {
+        server::Error::AccessDenied { .. } => format!(
+            "check user, password (--{side}-password-file, or the group sealant-{side} of --defaults-file) and the host the \
+             account is for"
+        )
+        .into(),
+        server::Error::NameMismatch { .. } => {
+            "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
+        }
+        server::Error::Server { code, .. } if side == Side::Target && *code == error_code::LOCAL_INFILE_DISABLED => {
+            format!("on the target: {ALLOW_LOCAL_INFILE}; then give the same command again").into()
+        }
+        error => match error.hint() {
+            Some(hint) => of_side(side, &hint).into(),
+            None if matches!(error, server::Error::CertificateNotTrusted { .. }) => {
+                format!("give the CA that has issued the server's certificate with --{side}-tls-ca").into()
+            }
+            None => return None,
+        },
+    })
+}
+
+/// The hint with the options' names for this side.
 fn of_side(side: Side, hint: &str) -> String {
     OPTIONS.iter().fold(hint.to_owned(), |hint, option| {
         hint.replace(option, &format!("--{side}-{}", option.trim_start_matches('-')))

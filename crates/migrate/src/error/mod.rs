@@ -126,7 +126,7 @@ pub enum Error {
         /// The server's number of the first warning; 0 without one.
         code: u16,
     },
-    /// A row of the source does not have the fields that were asked for.
+    /// A row of the source does not have the selected fields.
     #[error("{table}: the source sent a row with other fields than were asked for")]
     Fields {
         /// `schema.table`.
@@ -164,7 +164,7 @@ pub enum Error {
         /// File and position.
         position: String,
     },
-    /// A table has other columns in the log than when the migration began.
+    /// A table's columns in the log differ from those when the migration began.
     #[error("source: {table} has {found} columns in the log at {position}, not {expected}")]
     Columns {
         /// `schema.table`.
@@ -231,7 +231,7 @@ pub enum Error {
     /// The cut-over was not done yet.
     #[error("the cut-over was not done yet")]
     NotSwitched,
-    /// The cut-over was done, so that the target has writes of its own.
+    /// The cut-over was done, so the target may have writes of its own.
     #[error("target: the cut-over was done, so it may have newer rows than the source")]
     Switched,
     /// A cut-over was killed while the source was fenced.
@@ -245,7 +245,7 @@ pub enum Error {
         /// The statements that make the source writable again.
         statements: String,
     },
-    /// Another server than before answers at the source's address.
+    /// A different server answers at the source's address.
     #[error("source: another server answers, {found}, not {expected}")]
     OtherServer {
         /// `server_uuid` before.
@@ -259,12 +259,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// An error of a server, by its end.
+    /// An error of the server on this side.
     pub(crate) fn at(side: Side) -> impl Fn(server::Error) -> Self {
         move |error| Self::Server { side, error }
     }
 
-    /// Whether the same call may succeed later without anything else being done.
+    /// Whether the same call may succeed later without any other action.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {

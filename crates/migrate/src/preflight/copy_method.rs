@@ -33,7 +33,8 @@ impl CopyMethod {
     }
 }
 
-/// The method for a table. `cascades_logged`: whether the source's binary log has the rows that its foreign keys change.
+/// The method for a table. `cascades_logged`: whether the source's binary log has the rows that its foreign keys
+/// change.
 #[must_use]
 pub fn copy_method(catalog: &Catalog, table: &Table, cascades_logged: bool) -> CopyMethod {
     let changed_unseen = !cascades_logged

@@ -27,7 +27,7 @@ use crate::{
 pub struct Request {
     /// Which tables.
     pub filter: Filter,
-    /// Encrypts every table at the target, also those that are clear at the source.
+    /// Encrypts every table at the target, also those that are unencrypted at the source.
     pub encrypt: bool,
     /// Oldest permitted version of TLS.
     pub min_tls: TlsVersion,
@@ -46,7 +46,7 @@ pub struct Facts {
     pub target: ServerFacts,
     /// What the user wants.
     pub request: Request,
-    /// `None` if the pair is not supported, or an account lacks a privilege: what it may not see would be missing.
+    /// `None` if the pair is not supported, or if an account lacks a privilege and so would not see everything.
     pub tables: Option<Tables>,
 }
 
@@ -84,18 +84,18 @@ pub struct Tables {
     pub source_replicates: bool,
     /// Whether the target applies changes of another server.
     pub target_replicates: bool,
-    /// Schemas that the source's log has only, or has not: options and their values.
+    /// Options that limit the source's log to some schemas, and their values.
     pub log_filters: Vec<(String, String)>,
     /// Columns with JSON values that cannot be sent as text.
     pub json_columns: Vec<JsonColumn>,
-    /// Whether the target reads a number with a fraction from the text of JSON as its neighbour.
+    /// Whether the target rounds some fractional numbers when it reads JSON text.
     pub target_rounds_json: bool,
     /// Whether a keyring of the target is active; `None` if the account may not ask and nothing is encrypted there.
     pub target_keyring: Option<bool>,
 }
 
 impl Facts {
-    /// Reads everything, of the rows only those with JSON. Nothing is changed on either server.
+    /// Reads everything; of the rows, only columns with JSON. Nothing is changed on either server.
     ///
     /// # Errors
     /// [`Error::Server`].
@@ -266,7 +266,7 @@ fn log_filters(connection: &mut Connection, version: &ServerVersion) -> Result<V
     Ok(options.into_iter().filter_map(filter).collect())
 }
 
-/// Logs that a server without a keyring does not encrypt: it would not have started, or refused the setting.
+/// Log settings that need a keyring: without one the server would not have started, or would have refused them.
 const NEEDS_KEYRING: [&str; 2] = ["binlog_encryption", "innodb_redo_log_encrypt"];
 
 /// Whether a keyring is active: it says so, or something is encrypted with it.

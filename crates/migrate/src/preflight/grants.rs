@@ -23,7 +23,7 @@ const READ: [&str; 5] = ["SELECT", "SHOW VIEW", "TRIGGER", "EVENT", "LOCK TABLES
 /// Global privileges on the source.
 const FOLLOW: [&str; 3] = ["REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"];
 
-/// What `ALL` on a schema has to contain.
+/// Privileges that `ALL` on a schema must include.
 const WRITE: [&str; 17] = [
     "SELECT",
     "INSERT",

@@ -1,5 +1,5 @@
-//! Looks for JSON values that cannot be sent as text: a DECIMAL, a date, a time and bytes, which only MySQL's binary form
-//! has. Their text is read as a DOUBLE or a string.
+//! Looks for JSON values that cannot be sent as text: a DECIMAL, a date, a time and bytes, which only MySQL's binary
+//! form has. Their text is read as a DOUBLE or a string.
 
 use server::{Connection, Error, ServerVersion, dialect::capability::Capability, error_code, quote};
 
@@ -33,7 +33,7 @@ pub struct JsonColumn {
 /// Reads the JSON columns of the tables until the first such value of each.
 ///
 /// # Errors
-/// Those of [`Connection::query`], but that the time is over is none.
+/// Those of [`Connection::query`], except that a timeout is not an error.
 pub(super) fn read(
     connection: &mut Connection,
     version: &ServerVersion,
@@ -90,7 +90,7 @@ fn scalars(connection: &mut Connection, table: &Table, column: &str) -> Result<O
     }
 }
 
-/// The parts of a document, itself among them, that are of other types than text has.
+/// The parts of a document, or the whole, whose types JSON text does not have.
 fn parts(column: &str) -> String {
     format!(
         "JSON_TABLE(JSON_EXTRACT({column}, '$', '$**.*', '$**[*]'), '$[*]' COLUMNS (value JSON PATH '$')) AS part \

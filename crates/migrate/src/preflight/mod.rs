@@ -66,9 +66,9 @@ pub struct Check {
 /// How a check judges.
 #[derive(Clone, Copy, Debug)]
 pub enum Judge {
-    /// By the servers and accounts alone.
+    /// By facts about the servers and accounts alone.
     Servers(fn(&Facts) -> Vec<Finding>),
-    /// Also by what only an account with the necessary privileges can see.
+    /// Also by facts that only an account with the necessary privileges can see.
     Tables(fn(&Facts, &Tables) -> Vec<Finding>),
 }
 

@@ -19,7 +19,7 @@ const PAIRS: [Pair; 1] = [Pair { source: (Flavor::MySql, (5, 7, 22)), target: (F
 pub enum Support {
     /// It is.
     Yes,
-    /// The target's series is older than the source's.
+    /// The target's release series is older than the source's.
     Older,
     /// Not by this version.
     NotYet,

@@ -2,15 +2,16 @@
 //!
 //! A sum of a hash, not XOR of CRC-32: CRC is affine, so two rows that exchanged a value would have the same checksum.
 //!
-//! MySQL makes NULL of what is longer than `max_allowed_packet`, and the empty text of such a JSON value, with a warning
-//! at most. Long values are therefore hashed alone, and a row with a value that could not be hashed has no hash.
+//! MySQL makes NULL of what is longer than `max_allowed_packet`, and the empty text of such a JSON value, with a
+//! warning at most. Long values are therefore hashed alone, and a row with a value that could not be hashed has no
+//! hash.
 
 use server::quote;
 
 use crate::{Column, key::Key, moved_table::MovedTable};
 
-/// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one expression
-/// would hash everything twice.
+/// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one
+/// expression would hash everything twice.
 pub(super) fn of_range(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
     let (hash, range) = (hash(table), table.key.range(after, upto));
     format!("SELECT COUNT(*), COALESCE(SUM(IFNULL({hash}, 0.000000001)), 0) FROM {} WHERE {range}", table.by_key)

@@ -1,8 +1,8 @@
 //! Compares the rows of both ends while they change.
 //!
-//! A range is compared exactly if no change of it passes the stream from before the source's snapshot until after the end
-//! of the source's log at that time: both ends then have the rows of the same moment, although neither is locked. A range
-//! that changes all the time is divided.
+//! A range is compared exactly if no change of it passes the stream from before the source's snapshot until after the
+//! end of the source's log at that time: both ends then have the rows of the same moment, although neither is locked. A
+//! range that changes all the time is divided.
 
 mod expression;
 

@@ -5,10 +5,11 @@ use std::io::Write;
 use ::bench::{ExperimentRecord, OperationsRecord, Record};
 use askama::Template;
 
-use super::{
-    OPERATION_COSTS, OPERATION_LATENCIES, difference, display, environment, experiment_rounds, figure, latency_columns,
-    operation_costs, operation_latencies, programs, ratio_name, resolution, subject, time_heading, time_of,
+use super::experiment::{
+    OPERATION_COSTS, OPERATION_LATENCIES, difference, display, experiment_rounds, figure, latency_columns,
+    operation_costs, operation_latencies, ratio_name, resolution, time_heading, time_of,
 };
+use super::{environment, programs, subject};
 use crate::Error;
 use crate::html::content_security;
 use crate::svg::{Bar, BarChart};

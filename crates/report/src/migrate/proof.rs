@@ -33,7 +33,8 @@ pub fn write_migrate_proof(proof: &Proof, out: &mut dyn Write) -> Result<(), Err
     Ok(())
 }
 
-/// Writes the proof as JSON Lines, schema `sealant.migrate-proof/1`. The last line has the SHA-256 of all lines before it.
+/// Writes the proof as JSON Lines, schema `sealant.migrate-proof/1`. The last line has the SHA-256 of all lines before
+/// it.
 ///
 /// # Errors
 /// [`Error::Write`].

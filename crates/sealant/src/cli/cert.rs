@@ -160,7 +160,7 @@ impl Cert {
 impl Init {
     fn run(&self) -> Result<Exit, Failure> {
         let made = Authority::create(&self.dir, self.subject.as_deref(), self.key_type, self.days, self.replace);
-        say(&[made?])
+        print_paths(&[made?])
     }
 }
 
@@ -177,7 +177,7 @@ impl Issue {
             replace: self.replace,
         };
         let authority = Authority::open(&self.dir)?;
-        say(&[authority.issue(&request)?])
+        print_paths(&[authority.issue(&request)?])
     }
 }
 
@@ -189,13 +189,13 @@ impl Renew {
             None => RenewalSelector::Within(self.within.unwrap_or(0)),
         };
         let (renewed, failed) = Authority::renew_in(&self.dir, &due, self.days, self.new_key)?;
-        let said = say(&renewed)?;
+        let said = print_paths(&renewed)?;
         failed.map_or(Ok(said), |error| Err(error.into()))
     }
 }
 
 /// Prints the paths of the files, one per line.
-fn say(files: &[Files]) -> Result<Exit, Failure> {
+fn print_paths(files: &[Files]) -> Result<Exit, Failure> {
     to_stdout(&|out| {
         for files in files {
             writeln!(out, "{}\n{}", files.certificate.display(), files.key.display())?;

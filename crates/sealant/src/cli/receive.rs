@@ -104,11 +104,11 @@ impl Receive {
         let progress = Progress::default();
         let received = self.following.follow(&progress, || receiver.run(&progress));
         let received = received.inspect_err(|error| self.following.over(Err(error)))?;
-        self.tell(&received, &Summary::from_received(&received, &progress));
+        self.show_result(&received, &Summary::from_received(&received, &progress));
         self.preparing.prepare(&self.into, &received, self.owner)
     }
 
-    fn tell(&self, received: &Received, summary: &Summary) {
+    fn show_result(&self, received: &Received, summary: &Summary) {
         self.following.over(Ok(summary));
         if self.following.quiet || self.following.json {
             return;

@@ -64,12 +64,12 @@ pub(crate) struct Restore {
     /// from there (without using space, if the file system can), and only the rest is fetched. It is not changed
     #[arg(long, value_name = "DIR")]
     base: Option<PathBuf>,
-    /// The manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty files
-    /// and directories are not in packs, and files that were dropped since an earlier backup may come back
+    /// The manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty
+    /// files and directories are not in packs, and files that were dropped since an earlier backup may come back
     #[arg(long, conflicts_with_all = ["base", "dry_run"])]
     salvage: bool,
-    /// The receipt is lost: restore what this manifest lists, hosts/NAME/manifests/NUMBER.age in the repository or a copy of
-    /// it. Nothing shows who wrote it, or whether it is the newest
+    /// The receipt is lost: restore what this manifest lists, hosts/NAME/manifests/NUMBER.age in the repository or a
+    /// copy of it. Nothing shows who wrote it, or whether it is the newest
     #[arg(long, value_name = "FILE", conflicts_with_all = ["backup", "host", "receipt", "allowed_signers", "salvage", "prove", "record"])]
     manifest: Option<PathBuf>,
     /// Show what would be fetched and written, and whether the keys fit; restore nothing
@@ -104,18 +104,19 @@ pub(crate) struct Restore {
     prove_limit: Duration,
     #[command(flatten)]
     until: UntilArgs,
-    /// With --to-end: SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; shows that none is
-    /// hidden
+    /// With --to-end: SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; shows that
+    /// none is hidden
     #[arg(long, value_name = "SHA256", requires = "to_end", help_heading = "Point in time")]
     binlog_receipt: Option<Digest>,
     #[command(flatten)]
     keys: KeyStores,
-    /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the
-    /// keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or --key-identity. MySQL only
+    /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap
+    /// the keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or
+    /// --key-identity. MySQL only
     #[arg(long, value_name = "KEYRING")]
     rekey: Option<PathBuf>,
-    /// File of age identities of the recipients under `keys` in the configuration: the backup has the keys of its files for
-    /// them, so that --rekey needs no keyring of the server that was backed up
+    /// File of age identities of the recipients under `keys` in the configuration: the backup has the keys of its files
+    /// for them, so that --rekey needs no keyring of the server that was backed up
     #[arg(long, value_name = "FILE", requires = "rekey")]
     key_identity: Option<PathBuf>,
     /// Owner of everything, by names or numbers [default: unchanged]
@@ -135,8 +136,8 @@ pub(crate) struct Restore {
 #[derive(Debug, Args)]
 #[group(multiple = false, requires = "mysqld", conflicts_with_all = ["salvage", "manifest"])]
 struct UntilArgs {
-    /// Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was committed at
-    /// or before this time, such as 2026-11-26T14:05:00Z
+    /// Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was
+    /// committed at or before this time, such as 2026-11-26T14:05:00Z
     #[arg(long, value_name = "TIME", value_parser = value::timestamp, help_heading = "Point in time")]
     to_time: Option<Timestamp>,
     /// The same, up to the transaction with this GTID

@@ -153,7 +153,7 @@ impl Send {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
         let outgoing = Outgoing::scan(source, &selection, keys)?;
-        self.tell(&outgoing)?;
+        self.show_warnings(&outgoing)?;
         if self.dry_run {
             return self.show(outgoing.plan());
         }
@@ -207,7 +207,7 @@ impl Send {
         }
     }
 
-    fn tell(&self, outgoing: &Outgoing) -> Result<(), Failure> {
+    fn show_warnings(&self, outgoing: &Outgoing) -> Result<(), Failure> {
         let of_live: Vec<Pattern> = not_sent().filter(|_| self.running.live).collect();
         outgoing.warnings(&of_live).iter().for_each(|text| warning(text));
         let plan = outgoing.plan();

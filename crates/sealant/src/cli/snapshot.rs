@@ -23,8 +23,8 @@ use crate::output::render::Render;
 /// On btrfs the file system takes the copy atomically, and the server keeps running. On XFS, and other file systems
 /// that share extents between files, the server is frozen while every file is cloned: about 36 µs per file and 16 µs
 /// per extent, and never longer than --max-freeze. A separate process resumes the server if this one is killed. On any
-/// other file system, MySQL 8.0.30 and MariaDB 10.8 and newer are copied while they work, if an account is given (follow).
-/// Copying files under locks is not offered: InnoDB keeps writing under every lock.
+/// other file system, MySQL 8.0.30 and MariaDB 10.8 and newer are copied while they work, if an account is given
+/// (follow). Copying files under locks is not offered: InnoDB keeps writing under every lock.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Snapshot {

@@ -1,4 +1,5 @@
-//! Converts the libraries' errors to failures: each has a message, possibly a next step, and one exit code in all verbs.
+//! Converts the libraries' errors to failures: each has a message, possibly a next step, and one exit code in all
+//! verbs.
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line};

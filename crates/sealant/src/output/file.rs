@@ -23,12 +23,17 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
 /// Checks before a long run that a file can be written.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() || !files::parent(path).is_dir() {
-        return Err(Failure::new(format!("{}: not a file in a directory that exists", path.display())));
+        return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
     }
     Ok(())
 }
 
-/// Checks before a long run that a directory exists and can be opened.
+/// Checks before a long run that a directory exists in which files will be written.
+pub(crate) fn check_target_directory(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() { Ok(()) } else { Err(Failure::usage(format!("{}: not a directory", path.display()))) }
+}
+
+/// Checks before a long run that a directory exists and can be read.
 pub(crate) fn check_directory(path: &Path) -> Result<(), Failure> {
     match File::open(path).and_then(|file| file.metadata()) {
         Ok(metadata) if metadata.is_dir() => Ok(()),

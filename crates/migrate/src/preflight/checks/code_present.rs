@@ -1,4 +1,4 @@
-//! Views, routines, triggers and events are told, because this version does not create them.
+//! Views, routines, triggers and events are listed, because this version does not create them.
 
 use std::collections::BTreeMap;
 

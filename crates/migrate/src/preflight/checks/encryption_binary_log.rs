@@ -1,4 +1,4 @@
-//! The target's binary log does not repeat the rows in clear.
+//! The target's binary log does not contain the rows in plaintext.
 
 use server::dialect::encryption::{Encrypts, switches, variable};
 

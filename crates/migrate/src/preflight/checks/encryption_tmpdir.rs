@@ -1,4 +1,4 @@
-//! Indexes are not built from files in clear.
+//! Indexes are not built from plaintext files.
 
 use super::prelude::*;
 

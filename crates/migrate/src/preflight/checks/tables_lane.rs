@@ -1,4 +1,4 @@
-//! Each table has a key that allows to copy it under change.
+//! Each table has a key by which it can be copied while it changes.
 
 use super::prelude::*;
 use crate::preflight::{CopyMethod, copy_method, pairs::logs_cascades};

@@ -1,4 +1,4 @@
-//! There is nothing but tables and code.
+//! Schemas contain only tables and code: no sequences or other objects.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! No table is in a place of its own: a general tablespace, or another directory.
+//! No table is in a general tablespace or in another directory.
 
 use super::prelude::*;
 use crate::catalog::placement;

@@ -1,4 +1,4 @@
-//! The target has nothing of the names that are migrated.
+//! The target has no objects with the names that are migrated.
 
 use super::prelude::*;
 

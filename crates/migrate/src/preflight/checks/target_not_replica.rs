@@ -1,4 +1,4 @@
-//! Nobody else writes the target: it is no replica.
+//! Nothing else writes to the target: it is not a replica.
 
 use super::prelude::*;
 

@@ -44,8 +44,8 @@ pub(crate) struct Outputs {
     /// Also write a Prometheus textfile
     #[arg(long, value_name = "FILE")]
     prometheus: Vec<PathBuf>,
-    /// Also write a skeleton of waivers for all failures, without reasons: fill in why each is accepted, by whom and until
-    /// when, delete the others, and pass it with --waivers
+    /// Also write a skeleton of waivers for all failures, without reasons: fill in why each is accepted, by whom and
+    /// until when, delete the others, and pass it with --waivers
     #[arg(long, value_name = "FILE")]
     write_waivers: Option<PathBuf>,
     /// Also write a shell script with the fixes, for one server. It sets variables; all else in it is commented out

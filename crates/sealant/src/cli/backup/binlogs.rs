@@ -16,9 +16,9 @@ use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Archive the binary logs of the server, so that a restore can replay them to any point in time
 ///
-/// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to the
-/// recipients of the backups, with signed receipts. The same command resumes at the end of the archive. While the repository
-/// cannot be reached, nothing is lost as long as the server keeps its logs.
+/// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to
+/// the recipients of the backups, with signed receipts. The same command resumes at the end of the archive. While the
+/// repository cannot be reached, nothing is lost as long as the server keeps its logs.
 ///
 /// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
 #[derive(Debug, Args)]

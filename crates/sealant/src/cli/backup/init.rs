@@ -14,8 +14,8 @@ use crate::output::message::{Failure, say};
 /// Create the repository and the signing key, where they do not exist yet, and prove the recipients
 ///
 /// Can be repeated: existing parts stay as they are. For each recipient, a word is encrypted that only its identity
-/// decrypts; whoever has the identity gives the word back with --answer. Until then, `init` ends with 4, and backups name
-/// the recipient as unproven.
+/// decrypts; whoever has the identity gives the word back with --answer. Until then, `init` ends with 4, and backups
+/// name the recipient as unproven.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Init {

@@ -13,8 +13,8 @@ use crate::output::message::Failure;
 /// Print the policy of a bucket: who may do what with the repository, and no more
 ///
 /// A host may put objects, and neither read, list nor delete any. A keeper may prune and extend locks, a checker and a
-/// restorer may read. Nothing is sent to the store: apply the policy with its own tools. A bucket has one policy, so name
-/// all who need it in one call.
+/// restorer may read. Nothing is sent to the store: apply the policy with its own tools. A bucket has one policy, so
+/// name all who need it in one call.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Policy {

@@ -16,9 +16,10 @@ use crate::output::message::{Failure, say};
 /// `retention` of the configuration says; at least `min_good` good ones, and the newest of each host whatever it is.
 /// Then data that no kept backup needs is removed, if it is older than a week: a running backup needs no lock.
 ///
-/// What is removed is declared first, signed, so that `sealant backup check` can tell it from a loss. Nothing is removed
-/// if a receipt is missing or not signed by an allowed signer, or if a backup since the last prune has less than half of
-/// the data of the one before it. An interrupted prune leaves backups that restore; the next one removes the rest.
+/// What is removed is declared first, signed, so that `sealant backup check` can tell it from a loss. Nothing is
+/// removed if a receipt is missing or not signed by an allowed signer, or if a backup since the last prune has less
+/// than half of the data of the one before it. An interrupted prune leaves backups that restore; the next one removes
+/// the rest.
 ///
 /// The configuration can be the host's, or one of a keeper on another machine, with the sections `repository`, `keeper`
 /// and `retention` alone. The host itself then need not have the right to delete.

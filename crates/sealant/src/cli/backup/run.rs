@@ -29,8 +29,8 @@ pub(crate) struct Run {
     /// Store all pages again, even if an earlier backup has them
     #[arg(long)]
     full: bool,
-    /// Store again what the last backup has in packs that this report of a check (`sealant backup check --json`) lists as
-    /// missing or damaged, if the server still has it
+    /// Store again what the last backup has in packs that this report of a check (`sealant backup check --json`) lists
+    /// as missing or damaged, if the server still has it
     #[arg(long, value_name = "REPORT", conflicts_with = "full")]
     again: Option<PathBuf>,
     /// How to take the copy of a running server, instead of as the configuration says

@@ -19,10 +19,10 @@ use crate::process::ended_by_signals;
 
 /// Measure what encryption costs transactions: of tables, of all logs, of connections
 ///
-/// Starts servers of the installed `mariadbd` or `mysqld` below DIR, each with the same rows: one that encrypts nothing,
-/// one with encrypted tables (`tde`), and one that encrypts its redo and binary logs, undo logs and temporary files, too
-/// (`tde+logs`), each with keys of its own. That everything is encrypted as its arm says is checked before. The server
-/// without encryption is also measured over TCP and over TLS 1.3. Servers and data are removed afterwards.
+/// Starts servers of the installed `mariadbd` or `mysqld` below DIR, each with the same rows: one that encrypts
+/// nothing, one with encrypted tables (`tde`), and one that encrypts its redo and binary logs, undo logs and temporary
+/// files, too (`tde+logs`), each with keys of its own. That everything is encrypted as its arm says is checked before.
+/// The server without encryption is also measured over TCP and over TLS 1.3. Servers and data are removed afterwards.
 ///
 /// Clients run the statements of sysbench's scripts. The first experiment has two equal servers: what they differ in is
 /// the resolution of this machine, and smaller differences are not reported as such. After each run the server writes
@@ -66,8 +66,8 @@ pub(crate) struct BenchOltp {
     /// Number of clients
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     threads: Option<u32>,
-    /// Transactions that begin per second, whether or not earlier ones are done; default: each client begins one when the
-    /// last is done
+    /// Transactions that begin per second, whether or not earlier ones are done; default: each client begins one when
+    /// the last is done
     #[arg(long, value_name = "N")]
     rate: Option<NonZeroU32>,
     /// How long each arm runs in each round, with s or ms, up to 60s

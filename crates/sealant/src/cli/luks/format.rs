@@ -12,7 +12,7 @@ use super::key::{iterations, read};
 use crate::cli::change::Consent;
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
-use crate::output::file::{check_directory, to_stdout};
+use crate::output::file::{check_target_directory, to_stdout};
 use crate::output::message::{Failure, say};
 
 /// Make a LUKS2 volume on a blank disk, with a file system in it, and prove every step
@@ -89,7 +89,7 @@ impl FormatVolume {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
         let creation = self.creation(&cryptsetup, &host);
-        self.backups.as_deref().map(check_directory).transpose()?;
+        self.backups.as_deref().map(check_target_directory).transpose()?;
         creation.check()?;
         // Standard input can be read only once.
         if self.make_key || self.key_file.as_os_str() != "-" {

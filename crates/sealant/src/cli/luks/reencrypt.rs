@@ -10,7 +10,7 @@ use report::{luks_reencrypted_message, write_luks_reencrypted};
 use super::key::{iterations, read};
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
-use crate::output::file::{check_directory, to_stdout};
+use crate::output::file::{check_target_directory, to_stdout};
 use crate::output::message::{Failure, say};
 use crate::output::progress::StatusLine;
 
@@ -68,7 +68,7 @@ const EXITS: exit::Codes = &[
 
 impl Reencrypt {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        check_directory(&self.backups)?;
+        check_target_directory(&self.backups)?;
         let cryptsetup = Cryptsetup::find()?;
         let key = read(&self.key_file)?;
         let others = self.other_key_file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;

@@ -23,7 +23,8 @@ pub(crate) struct Report {
     /// Write a page for people to this file; it needs no other file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
-    /// Write the proof as JSON Lines to this file: each comparison, and a SHA-256 over all; its schema is in docs/schema
+    /// Write the proof as JSON Lines to this file: each comparison, and a SHA-256 over all; its schema is in
+    /// docs/schema
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     proof: Option<PathBuf>,
 }

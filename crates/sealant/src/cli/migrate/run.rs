@@ -16,8 +16,8 @@ use crate::process::ended_by_signals;
 
 /// Copy the tables while the source is written to, apply its changes, and compare every row; resumes if interrupted
 ///
-/// Creates the tables at the target, encrypted. The state is in the schema `_sealant` there, so the same command resumes
-/// after any interruption, of this program or of a server. Nothing is written on this host or to the source.
+/// Creates the tables at the target, encrypted. The state is in the schema `_sealant` there, so the same command
+/// resumes after any interruption, of this program or of a server. Nothing is written on this host or to the source.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Run {

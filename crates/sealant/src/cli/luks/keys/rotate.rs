@@ -11,7 +11,7 @@ use report::luks_stale_backup_messages;
 use super::iterations;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
-use crate::output::file::{check_directory, to_stdout};
+use crate::output::file::{check_target_directory, to_stdout};
 use crate::output::message::{Failure, say};
 
 /// Replace the key in a file with a new random one, and prove that the old key opens nothing any more
@@ -56,7 +56,7 @@ const EXITS: exit::Codes = &[
 
 impl Rotate {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        self.backups.as_deref().map(check_directory).transpose()?;
+        self.backups.as_deref().map(check_target_directory).transpose()?;
         let cryptsetup = Cryptsetup::find()?;
         let rotation = Rotation {
             cryptsetup: &cryptsetup,

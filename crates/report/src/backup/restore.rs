@@ -1,0 +1,166 @@
+//! Restores: plans, progress, results and proofs.
+
+use std::{path::Path, sync::atomic::Ordering};
+
+use backup::{
+    prove::Proof,
+    restore::{self, Event, Opened, RestorePlan, Restored},
+};
+
+use super::part;
+use crate::{Message, binlogs::replay_messages, size, visible};
+
+/// The planned restore.
+#[must_use]
+pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -> Vec<Message> {
+    let mut messages = vec![
+        Message::info(format!(
+            "backup {} of {}, complete at {:.0}: {} files and directories, {}, {} of it on disk",
+            opened.number(),
+            opened.host(),
+            opened.time(),
+            plan.entries,
+            size(plan.bytes),
+            size(plan.stored_bytes)
+        )),
+        Message::info(format!("to be fetched: {} packs, {}", plan.packs, size(plan.fetch_bytes))),
+        Message::info("the keys encrypt every file that the backup has decrypted"),
+    ];
+    match plan.free_bytes {
+        Some(free) if free < plan.stored_bytes => {
+            messages.push(Message::warning(format!("{} has {} free, which is not enough", into.display(), size(free))))
+        }
+        Some(free) => messages.push(Message::info(format!("{} has {} free", into.display(), size(free)))),
+        None => {}
+    }
+    messages.push(Message::info("nothing was restored (--dry-run)"));
+    messages
+}
+
+/// Progress of a restore.
+#[must_use]
+pub fn restore_progress(progress: &restore::RestoreProgress) -> String {
+    if progress.proven_bytes.load(Ordering::Relaxed) > 0 {
+        return part("reading back", &progress.proven_bytes, &progress.total_bytes);
+    }
+    part("writing", &progress.written_bytes, &progress.total_bytes)
+}
+
+/// The status line during a step of a restore, while it lasts.
+#[must_use]
+pub fn restore_status(event: &Event<'_>) -> Option<String> {
+    match event {
+        Event::Replaying(bytes) => Some(format!("{} of binary logs replayed", size(*bytes))),
+        Event::Proving(text) => Some((*text).to_owned()),
+        Event::Restored { .. } | Event::Replayed(_) | Event::Proven { .. } => None,
+    }
+}
+
+/// What a step of a restore has done.
+#[must_use]
+pub fn restore_messages(opened: &Opened, event: &Event<'_>) -> Vec<Message> {
+    match event {
+        Event::Restored { into, restored, seconds } => restored_messages(into, opened, restored, *seconds),
+        Event::Replayed(replayed) => replay_messages(replayed),
+        Event::Proven { proof, restored_seconds } => proof_messages(proof, *restored_seconds),
+        Event::Replaying(_) | Event::Proving(_) => Vec::new(),
+    }
+}
+
+/// What was restored, and what could not be verified.
+fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
+    let (pages, mut messages) = (restored.pages, Vec::new());
+    if restored.finished {
+        messages.push(Message::info("only an interrupted commit of a restore had to be completed"));
+    }
+    messages.push(Message::info(format!(
+        "restored backup {} of {} into {}: {} in {seconds:.1} s, {} pages proven; tree {}",
+        restored.number,
+        opened.host(),
+        into.display(),
+        size(restored.bytes),
+        pages.proven,
+        restored.tree
+    )));
+    if let Some(rekeyed) = &restored.rekeyed {
+        messages.push(Message::info(rekeyed.to_string()));
+        messages.push(Message::hint(rekeyed.how_to_start()));
+    }
+    if pages.bad > 0 {
+        messages.push(Message::warning(format!(
+            "{} pages are damaged, as they were at the backup; `sealant verify` names them",
+            pages.bad
+        )));
+    }
+    if pages.unproven > 0 {
+        messages.push(Message::warning(
+            "pages could not be proven, because no given key opens them: give --keyring or --mariadb-key-file",
+        ));
+    }
+    if let Some(lost) = &restored.salvaged {
+        messages.extend(lost.iter().map(|lost| Message::warning(format!("lost: {}", visible(lost)))));
+        messages.push(Message::warning(
+            "the files were found in packs alone: owners, permissions, empty files and directories are not those of the backup",
+        ));
+    }
+    let Some(judged) = opened.receipt() else {
+        messages.push(Message::warning(
+            "without its receipt nothing shows who wrote the backup, and whether it is the newest",
+        ));
+        return messages;
+    };
+    if !judged.signed {
+        messages.push(Message::warning("the signature was not verified: give --allowed-signers"));
+    }
+    if !judged.newest_known {
+        messages.push(Message::warning(
+            "whoever controls the repository could hide newer backups: it is not proven that this one is the newest",
+        ));
+        messages.push(Message::hint(format!("with --receipt {} it would be", judged.sha256)));
+    }
+    if !judged.newest_binlogs_known {
+        messages.push(Message::warning(
+            "whoever controls the repository could hide newer binary logs: it is not proven that the archive ends here",
+        ));
+        messages.push(Message::hint(
+            "--binlog-receipt with the hash that `sealant backup binlogs` printed last on the database host would prove it",
+        ));
+    }
+    messages
+}
+
+/// Results of starting a server on the restored directory.
+fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
+    let recovered = proof.recovered.as_secs_f64();
+    let mut messages = vec![Message::info(format!(
+        "{} recovered it in {recovered:.1} s and checked {} of {} tables; time to recover: {:.1} s",
+        proof.server,
+        proof.checked,
+        proof.tables,
+        restored_seconds + recovered
+    ))];
+    if let Some(gtids) = &proof.gtids {
+        let gtid = visible(&gtids.gtid);
+        messages.push(if gtids.is_whole {
+            Message::info(format!("it has every transaction of the backup's position: {gtid}"))
+        } else {
+            let expected = visible(&gtids.expected);
+            Message::warning(format!("it has recovered {gtid}, and the backup's position is {expected}"))
+        });
+    }
+    messages.extend(proof.bad_tables.iter().map(|table| Message::warning(visible(table))));
+    if proof.bad_pages > 0 {
+        messages.push(Message::warning(format!("{} pages are damaged after the server has stopped", proof.bad_pages)));
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_restore_has_no_percentage_to_divide_by() {
+        assert_eq!(restore_progress(&restore::RestoreProgress::default()), "writing 0 B of 0 B (0 %)");
+    }
+}

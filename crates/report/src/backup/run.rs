@@ -1,0 +1,158 @@
+//! Backups of a host: its set-up, plans, progress and results.
+
+use std::sync::atomic::Ordering;
+
+use backup::{
+    Config,
+    config::PageStorage,
+    init::Init,
+    recipients::Challenge,
+    run::{self, Backup, RunPlan},
+};
+use snapshot::{Provider, SnapshotCopy};
+
+use super::{left_out_messages, part};
+use crate::{Message, labels::second, size, visible};
+
+/// Messages after a repository and a key were created.
+#[must_use]
+pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
+    let state = |made| if made { "made" } else { "there already" };
+    let (repository, key) = (&config.repository, config.signing_key.display());
+    let mut messages = vec![
+        Message::info(format!("repository {repository} ({}), id {}", state(init.made_repository), init.repository.id)),
+        Message::info(format!("signing key {key} ({})", state(init.made_key))),
+        Message::info(format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len())),
+        Message::info(match config.pages {
+            PageStorage::Open => {
+                "pages of encrypted tables are decrypted before they are stored: whoever has a recipient's identity \
+                    can read all rows"
+            }
+            PageStorage::AsIs => {
+                "pages are stored as they are: reading encrypted tables needs an identity and the server's keyring"
+            }
+        }),
+    ];
+    if config.recipients.len() == 1 {
+        messages.push(Message::warning(
+            "if the identity of the only recipient is lost, so are all backups; add a second recipient, and keep its \
+                identity elsewhere",
+        ));
+    }
+    if !init.challenges.is_empty() {
+        messages.extend(challenge_messages(&init.challenges));
+    }
+    messages.push(Message::hint("keep this line on the restore host, as the file for --allowed-signers:"));
+    messages
+}
+
+/// Messages that ask holders to prove possession of the recipients' identities.
+fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
+    let mut messages = vec![Message::warning(format!(
+        "nobody has proven possession of the identity of {} of the recipients; a backup that nobody can decrypt is \
+         useless",
+        challenges.len()
+    ))];
+    for challenge in challenges {
+        messages.push(Message::hint(format!("on the machine with the identity of {}, run:", challenge.recipient)));
+        messages.push(Message::lines(format!("age -d -i IDENTITY <<END\n{}\nEND", challenge.armored())));
+    }
+    messages.push(Message::hint("then here, for each word that was printed: sealant backup init --answer WORD"));
+    messages
+}
+
+/// The planned backup run.
+#[must_use]
+pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
+    let kind = match (plan.base, &plan.full) {
+        (Some(base), _) => format!("only what changed since backup {base}"),
+        (None, Some(full)) => format!("everything: {full}"),
+        (None, None) => "everything".to_owned(),
+    };
+    let mut messages = vec![
+        Message::info(format!("backup {} would store {kind}", plan.number)),
+        Message::info(format!("to be read: {} files and directories, {}", plan.entries, size(plan.bytes))),
+        Message::info(match plan.copy.provider {
+            Provider::Stopped => "no server runs on it, so the data directory would be read directly".to_owned(),
+            provider => format!(
+                "the copy would be taken by {provider}; writes would wait for about {:.0} ms",
+                plan.copy.freeze().as_secs_f64() * 1000.0
+            ),
+        }),
+    ];
+    messages.extend(left_out_messages(&plan.left_out));
+    messages.push(Message::info("nothing was stored (--dry-run)"));
+    messages
+}
+
+/// Source of the data, for a status line.
+#[must_use]
+pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
+    match copy.provider() {
+        Provider::Stopped => "no server runs on it, so the data directory itself is read".to_owned(),
+        provider => format!("copy taken by {provider}; {}", copy.effect()),
+    }
+}
+
+/// Progress of a backup.
+#[must_use]
+pub fn backup_progress(progress: &run::RunProgress) -> String {
+    let stored = size(progress.stored_bytes.load(Ordering::Relaxed));
+    format!("{}, {stored} stored", part("reading", &progress.bytes, &progress.total_bytes))
+}
+
+/// Messages about a completed backup.
+#[must_use]
+pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
+    let receipt = &made.receipt;
+    let mut messages = Vec::new();
+    if let Some(number) = made.finished {
+        messages.push(Message::info(format!(
+            "backup {number} of a run that was interrupted at its end was completed first"
+        )));
+    }
+    messages.extend(left_out_messages(&made.left_out));
+    messages.extend(receipt.findings.iter().map(|finding| Message::warning(visible(&finding.text))));
+    let kind = match (made.base, made.full) {
+        (Some(base), _) => format!("continues from {base}"),
+        (None, Some(why)) => format!("a full one: {why}"),
+        (None, None) => "a full one".to_owned(),
+    };
+    messages.push(Message::info(format!(
+        "backup {} of {}: {} in {} files, {} changed, {} stored, in {seconds:.1} s ({kind})",
+        receipt.number,
+        receipt.host,
+        size(receipt.bytes.data),
+        made.files,
+        size(receipt.bytes.changed),
+        size(receipt.bytes.stored),
+    )));
+    if !receipt.unproven_recipients.is_empty() {
+        messages.push(Message::warning(format!(
+            "nobody has proven possession of the identity of {} of {} recipients: see `sealant backup init`",
+            receipt.unproven_recipients.len(),
+            receipt.recipients.len().saturating_add(receipt.key_recipients.len())
+        )));
+    }
+    if receipt.pages.unproven > 0 {
+        messages.push(Message::hint(
+            "with the server's keys, under [server] of the configuration, encrypted pages compress and are proven",
+        ));
+    }
+    messages.push(Message::info(format!("receipt {}", made.sha256)));
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_says_how_much_is_read_and_stored() {
+        let progress = run::RunProgress::default();
+        progress.total_bytes.store(4 << 20, Ordering::Relaxed);
+        progress.bytes.store(1 << 20, Ordering::Relaxed);
+        progress.stored_bytes.store(512, Ordering::Relaxed);
+        assert_eq!(backup_progress(&progress), "reading 1.0 MiB of 4.0 MiB (25 %), 512 B stored");
+    }
+}
