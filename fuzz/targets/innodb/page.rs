@@ -12,17 +12,17 @@ use innodb::{
     SpaceId,
     crypt::{
         mariadb::{self, Layout, Mode, PageKey},
-        mysql::{OpenedPage, PageCipher, PageSealer, TablespaceKey},
+        mysql::{DecryptedPage, PageCipher, PageEncryptor, TablespaceKey},
     },
     page::compressed,
 };
 use libfuzzer_sys::fuzz_target;
 
 /// Key and vector of `mysql97-16k-encrypted`.
-static MYSQL: LazyLock<(PageCipher, PageSealer)> = LazyLock::new(|| {
+static MYSQL: LazyLock<(PageCipher, PageEncryptor)> = LazyLock::new(|| {
     let file = include_bytes!("../../../testdata/export/mysql97-16k-encrypted.cfp");
     let key: TablespaceKey = innodb::crypt::mysql::export_key(file).expect("the sample is whole");
-    (key.cipher().expect("a key of 32 bytes"), key.sealer().expect("a key of 32 bytes"))
+    (key.cipher().expect("a key of 32 bytes"), key.encryptor().expect("a key of 32 bytes"))
 });
 
 /// The page key of `mariadb1011-16k-encrypted`.
@@ -53,36 +53,36 @@ fn mode(control: u8) -> Mode {
 }
 
 fn mysql(mut page: Vec<u8>, clear: bool) {
-    let (cipher, sealer) = &*MYSQL;
+    let (cipher, encryptor) = &*MYSQL;
     let mut rebuilt = vec![0; page.len()];
     let _ = compressed::rebuild_mysql(&page, &mut rebuilt);
     if clear {
         repair::mysql_page(&mut page, cipher);
     }
     let before = page.clone();
-    let Ok(sealed) = cipher.open(&mut page) else {
+    let Ok(sealed) = cipher.decrypt(&mut page) else {
         assert!(page == before, "refused, but changed");
         return;
     };
     let _ = compressed::rebuild_mysql(&page, &mut rebuilt);
     let mut together = page.clone();
-    cipher.seal(&mut page, sealed).expect("as long as it was");
+    cipher.encrypt(&mut page, sealed).expect("as long as it was");
     assert!(page == before, "not sealed to the same bytes");
-    sealer.seal(&mut [OpenedPage { page: &mut together, sealed }]).expect("as long as it was");
+    encryptor.encrypt(&mut [DecryptedPage { page: &mut together, sealed }]).expect("as long as it was");
     assert!(together == before, "not sealed to the same bytes in lockstep");
 }
 
 fn mariadb(mut page: Vec<u8>, clear: bool, layout: Layout, mode: Mode) {
     let mut image = Vec::new();
     let space = if clear { repair::space_of(&page) } else { SPACE };
-    let _ = mariadb::test_clear(&page, layout, space, &mut image);
+    let _ = mariadb::check_plaintext(&page, layout, space, &mut image);
     if clear {
-        let _ = mariadb::seal(&mut page, layout, mode, space, &MARIADB);
+        let _ = mariadb::encrypt(&mut page, layout, mode, space, &MARIADB);
     } else {
-        mariadb::seal_finish(&mut page, layout);
+        mariadb::finish_encryption(&mut page, layout);
     }
     let before = page.clone();
-    if mariadb::open(&mut page, layout, mode, space, &MARIADB, &mut image).is_err() {
+    if mariadb::decrypt(&mut page, layout, mode, space, &MARIADB, &mut image).is_err() {
         assert!(page == before, "refused, but changed");
         return;
     }
@@ -92,12 +92,12 @@ fn mariadb(mut page: Vec<u8>, clear: bool, layout: Layout, mode: Mode) {
         assert!(mariadb::ciphertext_holds(&before, layout), "the checksum over the ciphertext was just written");
     }
     let mut together = page.clone();
-    mariadb::seal(&mut page, layout, mode, space, &MARIADB).expect("it was open");
+    mariadb::encrypt(&mut page, layout, mode, space, &MARIADB).expect("it was open");
     assert!(page == before, "not sealed to the same bytes");
     if mode == Mode::Cbc {
-        let run = mariadb::seal_prepare(&mut together, layout, space, &MARIADB).expect("it was open");
-        MARIADB.lockstep().expect("a key of 16 bytes").cbc_seal(&mut [run]);
-        mariadb::seal_finish(&mut together, layout);
+        let run = mariadb::prepare_encryption(&mut together, layout, space, &MARIADB).expect("it was open");
+        MARIADB.lockstep().expect("a key of 16 bytes").cbc_encrypt(&mut [run]);
+        mariadb::finish_encryption(&mut together, layout);
         assert!(together == before, "not sealed to the same bytes in lockstep");
     }
 }
