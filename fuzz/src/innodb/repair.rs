@@ -6,15 +6,17 @@ use crc_fast::{
 };
 use innodb::{
     KeyVersion, Lsn, SpaceId,
+    aria::layout::PageLayout,
     crypt::{
-        aria::{AriaPages, CryptRecord, PageLayout, PageMode},
+        aria::{AriaPages, CryptRecord},
         binlog::{EventMode, MariaDbEvents, MySqlHeader, NONCE_BYTES},
-        mariadb::{self, CryptData, Layout, Mode, PageKey},
+        mariadb::{self, CryptData, Mode, PageKey},
         mysql::{PageCipher, PageEncryption},
-        redo::{mysql::MySqlBlockCipher, records},
+        redo::mysql::MySqlBlockCipher,
     },
     keys::KeySource,
     page::{checksum as sums, types::PageType},
+    redo::records,
     tablespace::{Family, Page0},
     verify::{
         redo,
@@ -318,7 +320,7 @@ pub fn mysql_log(log: &mut [u8], keys: &dyn KeySource) {
 }
 
 /// Corrects checksums of the pages of an Aria file, and encrypts those of an encrypted table.
-pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: PageMode, layout: &AriaLayout<'_>) {
+pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: Mode, layout: &AriaLayout<'_>) {
     let page_bytes = layout.table.block_bytes as usize;
     for (number, page) in (first..).zip(file.chunks_exact_mut(page_bytes)) {
         let Some(location) = layout.page(number, page) else { continue };
