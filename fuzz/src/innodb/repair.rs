@@ -15,7 +15,7 @@ use innodb::{
         redo::mysql::MySqlBlockCipher,
     },
     keys::KeySource,
-    page::{checksum as sums, types::PageType},
+    page::{checksum as sums, mariadb::Layout, types::PageType},
     redo::records,
     tablespace::{Family, Page0},
     verify::{
