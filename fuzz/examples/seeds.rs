@@ -9,13 +9,15 @@ use std::{fs, path::PathBuf};
 use fuzz::innodb::{keys::set, repair};
 use innodb::{
     KeyVersion, Lsn,
-    aria::recognise_table,
+    aria::{layout::PageLayout, recognise_table},
     crypt::{
-        aria::{AriaPages, CryptRecord, PageLayout, PageMode},
+        aria::{AriaPages, CryptRecord},
         binlog::{EventMode, MariaDbEvents, MySqlHeader},
-        redo::{mysql::MySqlBlockCipher, mysql::is_encrypted},
+        mariadb::Mode,
+        redo::mysql::MySqlBlockCipher,
     },
     keys::KeySource,
+    redo::blocks::is_encrypted,
     tablespace::Page0,
     verify::{
         redo,
@@ -194,7 +196,7 @@ fn redo_logs() {
     write("redo_verify", "mysql-9.7", &log, &[0]);
     for block in log.chunks_exact_mut(512).skip(4) {
         if is_encrypted(block) {
-            cipher.open(block).unwrap();
+            cipher.decrypt(block).unwrap();
         }
         block[4] |= 0x80;
     }
@@ -265,7 +267,7 @@ fn open_events(mut log: Vec<u8>, keys: u8, mode: EventMode) -> Vec<u8> {
     let events = MariaDbEvents::new(&set(keys).mariadb(1, KeyVersion(1)).unwrap(), nonce, mode).unwrap();
     let mut at = start + event_bytes(&log, start).unwrap();
     while let Some(bytes) = event_bytes(&log, at) {
-        events.open(at as u64, &mut log[at..at + bytes]).unwrap();
+        events.decrypt(at as u64, &mut log[at..at + bytes]).unwrap();
         at += bytes;
     }
     log
@@ -286,9 +288,9 @@ fn aria() {
     let pages = AriaPages::new(&set(0).mariadb(1, KeyVersion(1)).unwrap(), &record).unwrap();
     let page = &mut index[first * block_bytes..];
     let layout = PageLayout::index(page, &table).unwrap();
-    pages.open(PageMode::Cbc, &layout, first as u32, page).unwrap();
+    pages.decrypt(Mode::Cbc, &layout, first as u32, page).unwrap();
     let page = &mut data[block_bytes..];
-    pages.open(PageMode::Cbc, &PageLayout::data(page, true), 1, page).unwrap();
+    pages.decrypt(Mode::Cbc, &PageLayout::data(page, true), 1, page).unwrap();
     write("aria_verify", "opened", &[index.as_slice(), &data].concat(), &tail(&index, 1));
     let mut index = sample("aria/dynamic-clear.MAI");
     index.truncate(2 * block_bytes);

@@ -9,8 +9,9 @@ use codec::{
 };
 use innodb::{
     keys::KeySource,
+    redo::checkpoint_lsn,
     server_file,
-    verify::redo::{RedoKeyInfo, checkpoint_lsn, key_info},
+    verify::redo::{RedoKeyInfo, key_info},
 };
 
 /// Length of the head of a log: the longest header, used by MariaDB since 10.8.

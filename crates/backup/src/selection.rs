@@ -9,8 +9,9 @@ use std::{
 use archive::manifest::ExcludedFile;
 use innodb::server_file;
 use transfer::{
+    key_files::key_files,
     plan::{Plan, Selection},
-    sender::{SourceFile, key_files::key_files},
+    sender::SourceFile,
 };
 
 use crate::{Error, live};

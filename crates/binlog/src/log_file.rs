@@ -5,7 +5,7 @@ use innodb::{
     KeyVersion,
     binlog::{MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     crypt::binlog::{EventMode, MariaDbEvents, MySqlHeader, MySqlStream, StreamKey},
-    keys::{KeySource, percona_binary_log_key, percona_binary_log_key_name},
+    keys::{KeySource, MARIADB_SYSTEM_KEY, percona_binary_log_key, percona_binary_log_key_name},
 };
 
 use crate::{
@@ -151,7 +151,7 @@ impl Cipher {
         match self {
             Self::Clear => Ok(()),
             Self::MySql(stream) => stream.apply(position, event).map_err(failed),
-            Self::MariaDb(events) => events.open(position, event).map_err(failed),
+            Self::MariaDb(events) => events.decrypt(position, event).map_err(failed),
         }
     }
 }
@@ -196,14 +196,13 @@ impl<R: ReadAt> CipherSetup<'_, R> {
     /// Source: docs/formats, "Binary / relay log" and "Percona Server 5.7".
     fn open(&self, start: &StartEncryption, percona: bool, keys: &dyn Keys) -> Result<Cipher, Error> {
         const SCHEME: u8 = 1;
-        const KEY_ID: u32 = 1;
         let version = start.key_version;
         let (name, key, modes): (_, _, &[EventMode]) = if percona {
             let key = percona_binary_log_key(keys, KeyVersion(version));
             (percona_binary_log_key_name(version), key, &[EventMode::Percona])
         } else {
-            let key = keys.mariadb(KEY_ID, KeyVersion(version));
-            (format!("{KEY_ID}, version {version}"), key, &[EventMode::Cbc, EventMode::Ctr])
+            let key = keys.mariadb(MARIADB_SYSTEM_KEY, KeyVersion(version));
+            (format!("{MARIADB_SYSTEM_KEY}, version {version}"), key, &[EventMode::Cbc, EventMode::Ctr])
         };
         let missing = || Error::Key { key: name.clone() };
         let key = key.filter(|_| start.scheme == SCHEME).ok_or_else(missing)?;
@@ -233,7 +232,7 @@ impl<R: ReadAt> CipherSetup<'_, R> {
         }
         let mut event = Vec::new();
         load(self.source, self.position, bytes, &mut event)?;
-        if events.open(self.position, &mut event).is_err() {
+        if events.decrypt(self.position, &mut event).is_err() {
             return Ok(false);
         }
         let Ok(header) = EventHeader::parse(&event) else { return Ok(false) };

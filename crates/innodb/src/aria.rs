@@ -6,17 +6,20 @@
 //! Source: docs/formats, "Aria"; header fields and page layout confirmed on MariaDB 10.11 in testdata (head and index
 //! pages; blob pages from `ma_blockrec.h`), bitmap interval from `ma_bitmap.c` (`_ma_bitmap_init`).
 
+pub mod layout;
+
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_usize, bump},
-    crypt::aria::PageLayout,
     error::ScanError,
     ids::KeyVersion,
     randomness::{MIN_BYTES, looks_random},
     read::{chunks, fill, length},
 };
+
+use self::layout::PageLayout;
 
 /// How rows are stored (`enum data_file_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Key lookup: this crate asks for keys by name or number and never reads a key store itself.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use zeroize::Zeroizing;
 
@@ -8,6 +8,29 @@ use crate::ids::{KeyVersion, MasterKeyId};
 
 /// Bytes of a MySQL master key.
 pub const MASTER_KEY_BYTES: usize = 32;
+
+/// A master key and its name.
+pub struct MasterKey {
+    /// Uuid in its name.
+    pub server_uuid: String,
+    /// Number in its name.
+    pub number: u32,
+    /// The key.
+    pub key: Zeroizing<[u8; MASTER_KEY_BYTES]>,
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey")
+    }
+}
+
+/// Id of MariaDB's key for logs, system data and all tables that name no other.
+pub const MARIADB_SYSTEM_KEY: u32 = 1;
+/// Id of MariaDB's key for temporary data, if there is one.
+///
+/// Source: `ma_crypt.c` (`get_encryption_key_id`); not confirmed on a file.
+pub(crate) const MARIADB_TEMPORARY_KEY: u32 = 2;
 
 /// Prefix of the names of MySQL's InnoDB master keys.
 pub const MASTER_KEY_PREFIX: &str = "INNODBKey-";

@@ -5,6 +5,9 @@
 //! encrypts, and [`verify`] proves. It opens no files itself: everything is read through
 //! [`files::ReadAt`].
 //!
+//! Modules are layers, and use only those below them: bytes and ids; [`page`]; [`tablespace`] and the formats of logs
+//! ([`redo`], [`binlog`], [`aria`], [`doublewrite`]); [`crypt`]; [`verify`].
+//!
 //! All input is untrusted: parsers return an error or `None`, never panic, and allocate a bounded amount of memory.
 //! Facts about formats name their source: a section of `docs/formats`, or `testdata`, the directory of real server
 //! files at the root of the repository.
@@ -17,6 +20,7 @@
 
 pub mod aria;
 pub mod binlog;
+pub mod binlog_scan;
 mod bytes;
 pub mod crypt;
 pub mod doublewrite;

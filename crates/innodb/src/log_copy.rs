@@ -21,13 +21,13 @@ use thiserror::Error;
 
 use crate::{
     bytes::{Bytes, as_u64, as_usize, put},
-    crypt::redo::records::MAX_BYTES,
     ids::Lsn,
     page::checksum::crc32c,
     redo::{
         RedoFormat,
         phys::{Checkpoint, FIRST_LSN, Geometry, HEAD_BYTES, HEADER_CHECKSUM, KEY_ID, judge, tail_bytes},
         recognise,
+        records::MAX_BYTES,
     },
 };
 

@@ -8,25 +8,29 @@
 //! 10.5, 10.11, 11.4 and 11.8 in testdata.
 
 pub mod blocks;
+mod checkpoint;
+pub(crate) mod legacy;
 pub(crate) mod phys;
+pub mod records;
+
+pub use checkpoint::{checkpoint_lsn, mysql_start_lsn};
 
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, ascii_text, bump},
-    crypt::redo::mysql::is_encrypted,
     error::ScanError,
     ids::{KeyVersion, Lsn, MasterKeyId},
     page::flags::SpaceFlags,
     randomness::looks_random,
     read::{chunks, fill, length},
     tablespace::{Encryption, MySqlMagic},
-    verify::redo::{checkpoint_lsn, legacy},
 };
 
 use self::blocks::{
     BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, FIRST_GROUP, HEADER_BYTES, block_holds, data_bytes,
+    is_encrypted,
 };
 
 /// Layout of a redo log file.

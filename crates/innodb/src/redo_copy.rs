@@ -16,16 +16,19 @@ use crate::{
     crypt::{
         aes::CipherFault,
         mysql::{TablespaceKey, UnwrapFault, WrappedKey},
-        redo::mysql::{MySqlBlockCipher, is_encrypted},
+        redo::mysql::MySqlBlockCipher,
     },
     ids::Lsn,
     keys::KeySource,
     page::checksum::crc32c,
-    redo::blocks::{
-        BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKPOINTS, CHECKSUM, DATA_LENGTH, FIRST_GROUP, FLAGS, FULL,
-        HEADER_BYTES, LSN, block_holds, checkpoint_blocks, data_bytes, number, number_at,
+    redo::{
+        blocks::{
+            BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKPOINTS, CHECKSUM, DATA_LENGTH, FIRST_GROUP, FLAGS,
+            FULL, HEADER_BYTES, LSN, block_holds, checkpoint_blocks, data_bytes, is_encrypted, number, number_at,
+        },
+        checkpoint_lsn, mysql_start_lsn,
     },
-    verify::redo::{checkpoint_lsn, key_info, mysql_start_lsn},
+    verify::redo::key_info,
 };
 
 /// Why a log cannot be copied.
@@ -37,7 +40,7 @@ pub enum RedoCopyFault {
     Header(&'static str),
     /// A block is encrypted, and its key is not available.
     #[error("a block at LSN {0} is encrypted, and the log's key is not known")]
-    Sealed(Lsn),
+    Encrypted(Lsn),
     /// The key that the header names cannot be unwrapped.
     #[error("the key of the redo log cannot be used: {0}")]
     Key(UnwrapFault),
@@ -100,7 +103,7 @@ impl Head {
         let mut bytes = self.bytes.clone();
         let flags = if is_last { 0 } else { FULL };
         put(&mut bytes, FLAGS, &flags.to_be_bytes());
-        seal_checksum(bytes.get_mut(..BLOCK_BYTES).unwrap_or_default());
+        update_checksum(bytes.get_mut(..BLOCK_BYTES).unwrap_or_default());
         for at in CHECKPOINTS {
             let block = bytes.get_mut(at..at.saturating_add(BLOCK_BYTES)).unwrap_or_default();
             match checkpoint {
@@ -109,7 +112,7 @@ impl Head {
                 CopyCheckpoint::At(lsn) => {
                     block.fill(0);
                     put(block, LSN, &lsn.0.to_be_bytes());
-                    seal_checksum(block);
+                    update_checksum(block);
                 }
             }
         }
@@ -156,10 +159,10 @@ impl Blocks {
     /// Checks that `block` is the complete block at `lsn`.
     ///
     /// # Errors
-    /// [`RedoCopyFault::Unwritten`], [`RedoCopyFault::Sealed`].
+    /// [`RedoCopyFault::Unwritten`], [`RedoCopyFault::Encrypted`].
     pub fn check_full(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<(), RedoCopyFault> {
-        let opened = self.open(block, lsn)?;
-        if data_bytes(&opened).map(usize::from) == Some(BLOCK_BYTES) {
+        let decrypted = self.decrypt(block, lsn)?;
+        if data_bytes(&decrypted).map(usize::from) == Some(BLOCK_BYTES) {
             Ok(())
         } else {
             Err(RedoCopyFault::Unwritten(lsn))
@@ -171,45 +174,45 @@ impl Blocks {
     /// # Errors
     /// [`RedoCopyFault::Boundary`] if the end is inside a record group; others as [`check_full`](Self::check_full).
     pub fn cut(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn, end: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
-        let mut opened = self.open(block, lsn)?;
+        let mut decrypted = self.decrypt(block, lsn)?;
         let kept = end.0.saturating_sub(lsn.0);
         if kept < as_u64(BLOCK_HEADER_BYTES) || kept >= as_u64(CHECKSUM) {
             return Err(RedoCopyFault::Boundary(end));
         }
-        if data_bytes(&opened).is_none_or(|bytes| u64::from(bytes) < kept) {
+        if data_bytes(&decrypted).is_none_or(|bytes| u64::from(bytes) < kept) {
             return Err(RedoCopyFault::Unwritten(lsn));
         }
-        if opened.be16(FIRST_GROUP).is_some_and(|first| u64::from(first) > kept) {
+        if decrypted.be16(FIRST_GROUP).is_some_and(|first| u64::from(first) > kept) {
             return Err(RedoCopyFault::Boundary(end));
         }
         let data = u16::try_from(kept).unwrap_or_default();
-        put(&mut opened, DATA_LENGTH, &data.to_be_bytes());
+        put(&mut decrypted, DATA_LENGTH, &data.to_be_bytes());
         let from = usize::from(data);
-        opened.get_mut(from..CHECKSUM).unwrap_or_default().fill(0);
-        seal_checksum(&mut opened);
+        decrypted.get_mut(from..CHECKSUM).unwrap_or_default().fill(0);
+        update_checksum(&mut decrypted);
         if is_encrypted(block) {
-            self.cipher(lsn)?.seal(&mut opened).map_err(|CipherFault| RedoCopyFault::Sealed(lsn))?;
+            self.cipher(lsn)?.encrypt(&mut decrypted).map_err(|CipherFault| RedoCopyFault::Encrypted(lsn))?;
         }
-        Ok(opened)
+        Ok(decrypted)
     }
 
     fn cipher(&self, lsn: Lsn) -> Result<&MySqlBlockCipher, RedoCopyFault> {
         self.cipher.as_ref().map_err(|error| match error {
-            UnwrapFault::NoStore => RedoCopyFault::Sealed(lsn),
+            UnwrapFault::NoStore => RedoCopyFault::Encrypted(lsn),
             error => RedoCopyFault::Key(*error),
         })
     }
 
     /// Decrypts a block if necessary, and checks it.
-    fn open(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
-        let mut opened = *block;
+    fn decrypt(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
+        let mut decrypted = *block;
         if number(block) != number_at(lsn) {
             return Err(RedoCopyFault::Unwritten(lsn));
         }
         if is_encrypted(block) {
-            self.cipher(lsn)?.open(&mut opened).map_err(|CipherFault| RedoCopyFault::Unwritten(lsn))?;
+            self.cipher(lsn)?.decrypt(&mut decrypted).map_err(|CipherFault| RedoCopyFault::Unwritten(lsn))?;
         }
-        if block_holds(&opened, false) { Ok(opened) } else { Err(RedoCopyFault::Unwritten(lsn)) }
+        if block_holds(&decrypted, false) { Ok(decrypted) } else { Err(RedoCopyFault::Unwritten(lsn)) }
     }
 }
 
@@ -220,7 +223,7 @@ impl fmt::Debug for Blocks {
 }
 
 /// Writes the checksum at the end of a block.
-fn seal_checksum(block: &mut [u8]) {
+fn update_checksum(block: &mut [u8]) {
     let sum = crc32c(block.range(0, CHECKSUM));
     put(block, CHECKSUM, &sum.to_be_bytes());
 }
@@ -238,9 +241,9 @@ mod tests {
         put(&mut bytes, 8, &START.to_be_bytes());
         put(&mut bytes, 16, b"MySQL 9.7.4");
         put(&mut bytes, FLAGS, &flags.to_be_bytes());
-        seal_checksum(&mut bytes[..BLOCK_BYTES]);
+        update_checksum(&mut bytes[..BLOCK_BYTES]);
         put(&mut bytes, 512 + 8, &(START + 600).to_be_bytes());
-        seal_checksum(&mut bytes[512..1024]);
+        update_checksum(&mut bytes[512..1024]);
         bytes
     }
 
@@ -250,7 +253,7 @@ mod tests {
         put(&mut block, DATA_LENGTH, &data.to_be_bytes());
         put(&mut block, FIRST_GROUP, &first_group.to_be_bytes());
         block[usize::from(data).min(CHECKSUM)..CHECKSUM].fill(0);
-        seal_checksum(&mut block);
+        update_checksum(&mut block);
         block
     }
 
@@ -282,7 +285,7 @@ mod tests {
         torn[520] ^= 1;
         let mut older = head(0);
         put(&mut older, 0, &5_u32.to_be_bytes());
-        seal_checksum(&mut older[..BLOCK_BYTES]);
+        update_checksum(&mut older[..BLOCK_BYTES]);
         for bytes in [torn, older, head(1), head(2), head(4), vec![0; HEADER_BYTES], vec![0; 600]] {
             assert!(matches!(Head::parse(&bytes), Err(RedoCopyFault::Header(_))));
         }
@@ -295,13 +298,13 @@ mod tests {
         let cut = blocks(None).cut(&clear, lsn, Lsn(lsn.0 + 100)).unwrap();
         assert_eq!((data_bytes(&cut), &cut[12..100], &cut[100..CHECKSUM]), (Some(100), &clear[12..100], &[0; 408][..]));
         assert!(block_holds(&cut, false));
-        let mut sealed = clear;
-        cipher().seal(&mut sealed).unwrap();
-        assert_eq!(blocks(None).cut(&sealed, lsn, Lsn(lsn.0 + 100)), Err(RedoCopyFault::Sealed(lsn)));
-        let mut opened = blocks(Some(cipher())).cut(&sealed, lsn, Lsn(lsn.0 + 100)).unwrap();
-        assert!(is_encrypted(&opened));
-        cipher().open(&mut opened).unwrap();
-        assert_eq!(opened, cut);
+        let mut encrypted = clear;
+        cipher().encrypt(&mut encrypted).unwrap();
+        assert_eq!(blocks(None).cut(&encrypted, lsn, Lsn(lsn.0 + 100)), Err(RedoCopyFault::Encrypted(lsn)));
+        let mut decrypted = blocks(Some(cipher())).cut(&encrypted, lsn, Lsn(lsn.0 + 100)).unwrap();
+        assert!(is_encrypted(&decrypted));
+        cipher().decrypt(&mut decrypted).unwrap();
+        assert_eq!(decrypted, cut);
     }
 
     #[test]

@@ -8,15 +8,18 @@ use std::collections::BTreeMap;
 use common::{sample, samples};
 use innodb::{
     KeyVersion, SpaceId,
-    crypt::OpenFault,
+    crypt::CryptFault,
     crypt::mariadb::{
-        CryptData, Layout, Mode, PageKey, Plain, PlainFault, ciphertext_holds, ciphertext_range, decompress,
-        is_page_compressed, key_version, open, seal, seal_finish, seal_prepare, test_clear,
+        CryptData, Mode, PageKey, ciphertext_range, decrypt, encrypt, finish_encryption, prepare_encryption,
     },
     page::{
         checksum::crc32,
         decompress::{Algorithm, DecompressFault},
         flags::SpaceFlags,
+        mariadb::{
+            Layout, PlaintextCheck, PlaintextFault, check_plaintext, ciphertext_holds, decompress, is_page_compressed,
+            key_version,
+        },
     },
     tablespace::{Depth, Page0, ScanOptions, scan},
 };
@@ -47,7 +50,7 @@ impl Space {
     fn load(name: &str) -> Option<Self> {
         let file = sample(&format!("tablespace/{name}"));
         let page0 = Page0::parse(&file).expect(name);
-        let layout = Layout::from_page0(&page0)?;
+        let layout = page0.mariadb_layout()?;
         let counted = name.contains("-ctr-");
         let store = keys(if counted { "mariadb1011-ctr-keyfile" } else { "mariadb1011-keyfile" });
         let data = CryptData::from_page0(&file, &page0);
@@ -80,19 +83,19 @@ impl Space {
         self.pages().filter(|page| key_version(page, self.layout) != KeyVersion(0))
     }
 
-    fn open(&self, page: &mut [u8]) -> Plain {
+    fn decrypt(&self, page: &mut [u8]) -> PlaintextCheck {
         self.open_with(page, self.mode, self.key.as_ref().unwrap())
     }
 
-    fn open_with(&self, page: &mut [u8], mode: Mode, key: &PageKey) -> Plain {
-        open(page, self.layout, mode, self.space_id(), key, &mut Vec::new()).expect(&self.name).plain
+    fn open_with(&self, page: &mut [u8], mode: Mode, key: &PageKey) -> PlaintextCheck {
+        decrypt(page, self.layout, mode, self.space_id(), key, &mut Vec::new()).expect(&self.name).plain
     }
 
     /// A page with this byte flipped and the checksum over the ciphertext corrected.
     fn forged(&self, page: &[u8], at: usize) -> Vec<u8> {
         let mut page = page.to_vec();
         page[at] ^= 1;
-        seal_finish(&mut page, self.layout);
+        finish_encryption(&mut page, self.layout);
         assert!(ciphertext_holds(&page, self.layout), "{} {at}", self.name);
         page
     }
@@ -106,10 +109,10 @@ fn every_encrypted_page_opens_and_seals_to_the_same_bytes() {
         for page in space.encrypted() {
             assert!(ciphertext_holds(page, space.layout), "{}", space.name);
             let mut opened = page.to_vec();
-            assert_eq!(space.open(&mut opened), Plain::Holds, "{}", space.name);
+            assert_eq!(space.decrypt(&mut opened), PlaintextCheck::Holds, "{}", space.name);
             assert_ne!(opened, page, "{}", space.name);
             let key = space.key.as_ref().unwrap();
-            seal(&mut opened, space.layout, space.mode, space.space_id(), key).unwrap();
+            encrypt(&mut opened, space.layout, space.mode, space.space_id(), key).unwrap();
             assert!(opened == page, "{}", space.name);
         }
     }
@@ -121,7 +124,7 @@ fn only_the_ciphertext_changes() {
         for page in space.encrypted() {
             let range = ciphertext_range(page, space.layout).unwrap();
             let mut opened = page.to_vec();
-            space.open(&mut opened);
+            space.decrypt(&mut opened);
             assert_eq!(opened[..range.start], page[..range.start], "{}", space.name);
             assert_eq!(opened[range.end..], page[range.end..], "{}", space.name);
         }
@@ -134,14 +137,14 @@ fn sealing_in_lockstep_gives_the_same_bytes() {
         let key = space.key.as_ref().unwrap();
         let mut pages: Vec<Vec<u8>> = space.encrypted().map(<[u8]>::to_vec).collect();
         for page in &mut pages {
-            space.open(page);
+            space.decrypt(page);
         }
-        let prepare = |page| seal_prepare(page, space.layout, space.space_id(), key).unwrap();
+        let prepare = |page| prepare_encryption(page, space.layout, space.space_id(), key).unwrap();
         let mut runs: Vec<_> = pages.iter_mut().map(|page| prepare(page.as_mut_slice())).collect();
-        key.lockstep().unwrap().cbc_seal(&mut runs);
+        key.lockstep().unwrap().cbc_encrypt(&mut runs);
         drop(runs);
         for (page, original) in pages.iter_mut().zip(space.encrypted()) {
-            seal_finish(page, space.layout);
+            finish_encryption(page, space.layout);
             assert!(page == original, "{}", space.name);
         }
     }
@@ -156,8 +159,8 @@ fn wrong_keys_and_modes_are_refused() {
             for (mode, key) in [(space.mode, &wrong), (other, space.key.as_ref().unwrap())] {
                 let mut opened = page.to_vec();
                 let plain = space.open_with(&mut opened, mode, key);
-                assert!(matches!(plain, Plain::Fails(_)), "{} {plain:?}", space.name);
-                seal(&mut opened, space.layout, mode, space.space_id(), key).unwrap();
+                assert!(matches!(plain, PlaintextCheck::Fails(_)), "{} {plain:?}", space.name);
+                encrypt(&mut opened, space.layout, mode, space.space_id(), key).unwrap();
                 assert!(opened == page, "{}", space.name);
             }
         }
@@ -172,12 +175,12 @@ fn every_compressed_page_decompresses_to_a_sound_page() {
             let mut page = page.to_vec();
             let clear = key_version(&page, space.layout) == KeyVersion(0);
             if !clear {
-                space.open(&mut page);
+                space.decrypt(&mut page);
             }
             let mut image = vec![0; page.len()];
             decompress(&page, space.layout, &mut image).expect(&space.name);
             assert_eq!(image[4..24], page[4..24], "{}", space.name);
-            assert_eq!(test_clear(&page, space.layout, space.space_id(), &mut Vec::new()), Plain::Holds);
+            assert_eq!(check_plaintext(&page, space.layout, space.space_id(), &mut Vec::new()), PlaintextCheck::Holds);
             let full = matches!(space.layout, Layout::FullCrc32 { .. });
             assert!(!full || ciphertext_holds(&page, space.layout) == clear, "{}", space.name);
             *seen.entry(space.name.clone()).or_insert(0) += 1;
@@ -221,7 +224,7 @@ fn rows_are_readable_in_opened_and_decompressed_pages() {
         for page in space.pages() {
             let mut page = page.to_vec();
             if space.key.is_some() {
-                space.open(&mut page);
+                space.decrypt(&mut page);
             }
             if is_page_compressed(&page, space.layout) {
                 let opened = page.clone();
@@ -248,11 +251,11 @@ fn the_published_vector_decrypts() {
     assert_eq!(page[26..42].to_vec(), bytes("b8d5e0be2496dc84806b42d1f77f65b2"));
     assert_eq!(page[16380..].to_vec(), bytes("f9c4216d"));
     let key = PageKey::derive(&key, &data.iv).unwrap();
-    let opened = open(&mut page, space.layout, Mode::Cbc, SpaceId(7), &key, &mut Vec::new()).unwrap();
-    assert_eq!((opened.range, opened.plain), (26..16380, Plain::Holds));
+    let opened = decrypt(&mut page, space.layout, Mode::Cbc, SpaceId(7), &key, &mut Vec::new()).unwrap();
+    assert_eq!((opened.range, opened.plain), (26..16380, PlaintextCheck::Holds));
     assert_eq!(page[26..42].to_vec(), bytes("00000000000000000000000700331658"));
     page[16380..].fill(0);
-    seal(&mut page, space.layout, Mode::Cbc, SpaceId(7), &key).unwrap();
+    encrypt(&mut page, space.layout, Mode::Cbc, SpaceId(7), &key).unwrap();
     assert_eq!(page[16380..].to_vec(), bytes("f9c4216d"));
 }
 
@@ -306,29 +309,29 @@ fn damage_under_a_valid_ciphertext_checksum_is_detected_with_the_key() {
     let zip = Space::load("mariadb1011-16k-legacy-encrypted-kbs8.ibd").unwrap();
     let packed = Space::load("mariadb1011-16k-encrypted-page-compressed-lz4.ibd").unwrap();
     let legacy_packed = Space::load("mariadb1011-16k-legacy-encrypted-page-compressed.ibd").unwrap();
-    let corrupt = PlainFault::Decompress(DecompressFault::Corrupt);
+    let corrupt = PlaintextFault::Decompress(DecompressFault::Corrupt);
     for (space, at, expected) in [
-        (&cbc, 30, Some(PlainFault::SpaceId(SpaceId(0)))),
-        (&cbc, 4, Some(PlainFault::TrailerLsn)),
-        (&cbc, 16384 - 8, Some(PlainFault::TrailerLsn)),
+        (&cbc, 30, Some(PlaintextFault::SpaceId(SpaceId(0)))),
+        (&cbc, 4, Some(PlaintextFault::TrailerLsn)),
+        (&cbc, 16384 - 8, Some(PlaintextFault::TrailerLsn)),
         // In the middle of a page of this format only the checksum over the ciphertext shows damage.
         (&cbc, 5000, None),
-        (&legacy, 5000, Some(PlainFault::Checksum)),
-        (&legacy, 16384 - 8, Some(PlainFault::Checksum)),
-        (&legacy, 16384 - 1, Some(PlainFault::TrailerLsn)),
-        (&legacy, 37, Some(PlainFault::SpaceId(SpaceId(0)))),
-        (&counted, 5000, Some(PlainFault::Checksum)),
-        (&zip, 5000, Some(PlainFault::Checksum)),
+        (&legacy, 5000, Some(PlaintextFault::Checksum)),
+        (&legacy, 16384 - 8, Some(PlaintextFault::Checksum)),
+        (&legacy, 16384 - 1, Some(PlaintextFault::TrailerLsn)),
+        (&legacy, 37, Some(PlaintextFault::SpaceId(SpaceId(0)))),
+        (&counted, 5000, Some(PlaintextFault::Checksum)),
+        (&zip, 5000, Some(PlaintextFault::Checksum)),
         (&packed, 27, Some(corrupt)),
         (&legacy_packed, 45, Some(corrupt)),
     ] {
         let page = space.encrypted().nth(3).unwrap();
-        let plain = space.open(&mut space.forged(page, at));
+        let plain = space.decrypt(&mut space.forged(page, at));
         let found = match plain {
-            Plain::Holds => None,
-            Plain::Fails(PlainFault::SpaceId(_)) => Some(PlainFault::SpaceId(SpaceId(0))),
-            Plain::Fails(fault) => Some(fault),
-            Plain::NoChecksum => panic!("{}", space.name),
+            PlaintextCheck::Holds => None,
+            PlaintextCheck::Fails(PlaintextFault::SpaceId(_)) => Some(PlaintextFault::SpaceId(SpaceId(0))),
+            PlaintextCheck::Fails(fault) => Some(fault),
+            PlaintextCheck::NoChecksum => panic!("{}", space.name),
         };
         assert_eq!(found, expected, "{} {at}", space.name);
     }
@@ -340,10 +343,10 @@ fn a_compressed_image_of_another_page_is_refused() {
     let mut pages = space.pages().map(<[u8]>::to_vec);
     let (mut first, second) = (pages.next().unwrap(), pages.next().unwrap());
     first[38..].copy_from_slice(&second[38..]);
-    let plain = test_clear(&first, space.layout, space.space_id(), &mut Vec::new());
-    assert_eq!(plain, Plain::Fails(PlainFault::Image));
-    let plain = test_clear(&second, space.layout, SpaceId(1), &mut Vec::new());
-    assert_eq!(plain, Plain::Fails(PlainFault::SpaceId(space.space_id())));
+    let plain = check_plaintext(&first, space.layout, space.space_id(), &mut Vec::new());
+    assert_eq!(plain, PlaintextCheck::Fails(PlaintextFault::Image));
+    let plain = check_plaintext(&second, space.layout, SpaceId(1), &mut Vec::new());
+    assert_eq!(plain, PlaintextCheck::Fails(PlaintextFault::SpaceId(space.space_id())));
 }
 
 #[test]
@@ -352,7 +355,7 @@ fn a_page_without_checksum_proves_nothing() {
     let mut page = space.encrypted().last().unwrap().to_vec();
     page[..4].copy_from_slice(&[0xde, 0xad, 0xbe, 0xef]);
     page[16376..16380].copy_from_slice(&[0xde, 0xad, 0xbe, 0xef]);
-    assert_eq!(space.open(&mut page), Plain::NoChecksum);
+    assert_eq!(space.decrypt(&mut page), PlaintextCheck::NoChecksum);
 }
 
 #[test]
@@ -367,8 +370,8 @@ fn lengths_that_do_not_fit_the_page_are_errors() {
             page[at..at + 2].copy_from_slice(&length.to_be_bytes());
             let original = page.clone();
             let key = space.key.as_ref().unwrap();
-            let opened = open(&mut page, space.layout, space.mode, space.space_id(), key, &mut Vec::new());
-            assert_eq!(opened, Err(OpenFault::Length), "{} {length}", space.name);
+            let opened = decrypt(&mut page, space.layout, space.mode, space.space_id(), key, &mut Vec::new());
+            assert_eq!(opened, Err(CryptFault::Length), "{} {length}", space.name);
             assert_eq!(page, original);
             let mut image = vec![0; page.len()];
             assert_eq!(decompress(&page, space.layout, &mut image), Err(DecompressFault::Length));
@@ -382,10 +385,10 @@ fn clear_pages_are_not_opened() {
     let key = PageKey::derive(&[7; 16], &[9; 16]).unwrap();
     for page in space.pages() {
         assert!(ciphertext_holds(page, space.layout));
-        assert_eq!(test_clear(page, space.layout, space.space_id(), &mut Vec::new()), Plain::Holds);
+        assert_eq!(check_plaintext(page, space.layout, space.space_id(), &mut Vec::new()), PlaintextCheck::Holds);
         let mut page = page.to_vec();
-        let opened = open(&mut page, space.layout, Mode::Cbc, space.space_id(), &key, &mut Vec::new());
-        assert_eq!(opened, Err(OpenFault::NotEncrypted));
+        let opened = decrypt(&mut page, space.layout, Mode::Cbc, space.space_id(), &key, &mut Vec::new());
+        assert_eq!(opened, Err(CryptFault::NotEncrypted));
     }
 }
 
@@ -409,7 +412,7 @@ fn the_algorithm_is_known_or_an_error() {
     let space = Space::load("mariadb1011-16k-encrypted-page-compressed-lzo.ibd").unwrap();
     assert_eq!(space.page0.flags, SpaceFlags(0x75));
     let mut page = space.encrypted().last().unwrap().to_vec();
-    space.open(&mut page);
+    space.decrypt(&mut page);
     let mut image = vec![0; page.len()];
     for (compression, expected) in
         [(3, Ok(())), (7, Err(DecompressFault::Algorithm(7))), (6, Err(DecompressFault::Corrupt))]
@@ -439,7 +442,7 @@ fn compressed_images() -> Vec<(Algorithm, Vec<u8>, Vec<u8>)> {
         let space = Space::load(&format!("mariadb1011-16k-encrypted-page-compressed{suffix}.ibd")).unwrap();
         let mut page = space.encrypted().next().unwrap().to_vec();
         let range = ciphertext_range(&page, space.layout).unwrap();
-        space.open(&mut page);
+        space.decrypt(&mut page);
         let mut image = vec![0; page.len()];
         decompress(&page, space.layout, &mut image).unwrap();
         let lengths = 1..=range.len();
@@ -484,12 +487,12 @@ proptest! {
         let layout = if full { Layout::FullCrc32 { compression } } else { Layout::Legacy { row_compressed } };
         let mode = if counted { Mode::Ctr } else { Mode::Cbc };
         let key = PageKey::derive(&[7; 24], &[9; 16]).unwrap();
-        seal_finish(&mut page, layout);
+        finish_encryption(&mut page, layout);
         let original = page.clone();
         let mut image = Vec::new();
-        let _ = test_clear(&page, layout, SpaceId(7), &mut image);
-        if open(&mut page, layout, mode, SpaceId(7), &key, &mut image).is_ok() {
-            seal(&mut page, layout, mode, SpaceId(7), &key).unwrap();
+        let _ = check_plaintext(&page, layout, SpaceId(7), &mut image);
+        if decrypt(&mut page, layout, mode, SpaceId(7), &key, &mut image).is_ok() {
+            encrypt(&mut page, layout, mode, SpaceId(7), &key).unwrap();
         }
         prop_assert_eq!(page, original);
     }
@@ -523,8 +526,8 @@ fn leftovers_after_a_compressed_page_are_kept_and_not_judged() {
         other[stored + 8..].fill(0x55);
         assert!(ciphertext_holds(page, space.layout) && ciphertext_holds(&other, space.layout));
         let original = other.clone();
-        assert_eq!(space.open(&mut other), Plain::Holds);
-        seal(&mut other, space.layout, space.mode, space.space_id(), space.key.as_ref().unwrap()).unwrap();
+        assert_eq!(space.decrypt(&mut other), PlaintextCheck::Holds);
+        encrypt(&mut other, space.layout, space.mode, space.space_id(), space.key.as_ref().unwrap()).unwrap();
         assert!(other == original);
         other[stored - 6] ^= 1;
         assert!(!ciphertext_holds(&other, space.layout));

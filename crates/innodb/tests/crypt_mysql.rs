@@ -9,9 +9,9 @@ use innodb::{
     crypt::{
         aes::Aes,
         lockstep::{Lockstep, Run},
-        mysql::{OpenedPage, PageCipher, TablespaceKey, WrappedKey, is_encrypted},
+        mysql::{DecryptedPage, PageCipher, TablespaceKey, WrappedKey},
     },
-    page::checksum,
+    page::{checksum, mysql::is_encrypted},
     tablespace::{Encryption, Page0},
 };
 use proptest::prelude::*;
@@ -37,15 +37,15 @@ fn every_page_of_every_sample_seals_to_the_same_bytes() {
         let mut together = Vec::new();
         for (number, page) in opened.chunks_mut(page_bytes).enumerate().filter(|(_, page)| is_encrypted(page)) {
             let original = &bytes[number * page_bytes..][..page_bytes];
-            let sealed = cipher.open(page).unwrap();
+            let sealed = cipher.decrypt(page).unwrap();
             assert_ne!(page, original);
             let mut again = page.to_vec();
-            cipher.seal(&mut again, sealed).unwrap();
+            cipher.encrypt(&mut again, sealed).unwrap();
             assert_eq!(again, original, "{name} page {number}");
-            together.push(OpenedPage { page, sealed });
+            together.push(DecryptedPage { page, encryption: sealed });
             pages += 1;
         }
-        key.sealer().unwrap().seal(&mut together).unwrap();
+        key.encryptor().unwrap().encrypt(&mut together).unwrap();
         assert_eq!(opened, bytes, "{name} in lockstep");
     }
     assert!(files >= 18 && pages > 100, "{files} files, {pages} pages");
@@ -58,7 +58,7 @@ fn the_vectors_of_the_format_description_decrypt() {
     let mut page = bytes[5 * 16384..6 * 16384].to_vec();
     assert_eq!(page[38..54], hex("927a515dd29adfb50b58a46748308577"));
     assert_eq!(page[16352..], hex("8581a82c7085640e1fe43a5bfc4dac72572d259b52c07946d4b751dd75e490fa"));
-    key.cipher().unwrap().open(&mut page).unwrap();
+    key.cipher().unwrap().decrypt(&mut page).unwrap();
     assert_eq!(page[38..54], hex("0033165880ca000000001643000200c7"));
     assert_eq!(page[16352..], hex("053304c3045303e3037303030293022301b3014300d3006370d62831012b335b"));
     assert_eq!(page[..4], hex("70d62831"));
@@ -119,10 +119,10 @@ proptest! {
     ) {
         let aes = Aes::new(&key).unwrap();
         let (mut ours, mut book) = (data.clone(), data.clone());
-        aes.mysql_seal(&iv, &mut ours).unwrap();
+        aes.mysql_encrypt(&iv, &mut ours).unwrap();
         reference_seal(&key, iv, &mut book);
         prop_assert_eq!(&ours, &book);
-        aes.mysql_open(&iv, &mut ours).unwrap();
+        aes.mysql_decrypt(&iv, &mut ours).unwrap();
         reference_open(&key, iv, &mut book);
         prop_assert_eq!(&ours, &data);
         prop_assert_eq!(&book, &data);
@@ -136,11 +136,11 @@ proptest! {
         let aes = Aes::new(&key).unwrap();
         let mut serial = runs.clone();
         for (iv, data) in &mut serial {
-            aes.cbc_seal(iv, data).unwrap();
+            aes.cbc_encrypt(iv, data).unwrap();
         }
         let mut together = runs;
         let mut lanes: Vec<Run<'_>> = together.iter_mut().map(|(iv, data)| Run { iv: *iv, data }).collect();
-        Lockstep::new(&key).unwrap().cbc_seal(&mut lanes);
+        Lockstep::new(&key).unwrap().cbc_encrypt(&mut lanes);
         drop(lanes);
         prop_assert_eq!(together, serial);
     }
@@ -158,10 +158,10 @@ proptest! {
         }
         let cipher: PageCipher = TablespaceKey::from_parts(&[3; 32], &[5; 32]).cipher().unwrap();
         let mut opened = page.clone();
-        match cipher.open(&mut opened) {
+        match cipher.decrypt(&mut opened) {
             Err(_) => prop_assert_eq!(opened, page),
             Ok(sealed) => {
-                cipher.seal(&mut opened, sealed).unwrap();
+                cipher.encrypt(&mut opened, sealed).unwrap();
                 prop_assert_eq!(opened, page);
             }
         }

@@ -6,6 +6,7 @@ use common::{sample, samples};
 use innodb::{
     PageFault, PageNo, ScanError, SpaceId, aria,
     binlog::{self, BinlogEncryption},
+    binlog_scan,
     page::checksum::Checksum,
     redo::{self, RedoFormat},
     tablespace::{
@@ -353,7 +354,7 @@ fn clear_block_marked_encrypted_is_mislabelled() {
 fn cut_binary_log_ends_where_the_damage_is() {
     let bytes = sample("binlog/mysql97-clear");
     let cut = &bytes[..bytes.len() - 10];
-    let found = binlog::events(&cut, u64::MAX, u64::MAX).unwrap();
+    let found = binlog_scan::events(&cut, u64::MAX, u64::MAX).unwrap();
     assert_eq!((found.events, found.complete), (13, false));
     assert!(found.damaged_at.is_some());
 }
@@ -409,9 +410,9 @@ fn random_blocks_after_a_redo_file_are_not_encrypted() {
 #[test]
 fn a_binary_log_without_its_start_of_encryption_has_no_event_that_can_be_read() {
     let log = sample("binlog/mariadb1011-encrypted-84-events");
-    let start = binlog::events(&log, u64::MAX, u64::MAX).unwrap().encrypted_from.unwrap();
+    let start = binlog_scan::events(&log, u64::MAX, u64::MAX).unwrap().encrypted_from.unwrap();
     let start = usize::try_from(start).unwrap();
-    let readable = |bytes: &[u8]| binlog::events(&bytes, u64::MAX, u64::MAX).unwrap().readable;
+    let readable = |bytes: &[u8]| binlog_scan::events(&bytes, u64::MAX, u64::MAX).unwrap().readable;
     for bytes in [start - 1, start - 20, start - 45, start - 80] {
         assert_eq!(readable(&log[..bytes]), Some(0), "{bytes}");
     }

@@ -5,7 +5,7 @@ mod common;
 use std::sync::LazyLock;
 
 use innodb::{
-    aria, binlog, doublewrite, file_kind, galera, randomness, redo,
+    aria, binlog, binlog_scan, doublewrite, file_kind, galera, randomness, redo,
     tablespace::{Depth, Page0, PageCounts, ScanOptions, scan},
 };
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn read_everything(bytes: &[u8]) {
             let known = blocks.encrypted + blocks.clear + blocks.empty + blocks.mislabelled;
             assert_eq!(known + blocks.unrecognised, blocks.scanned);
         }
-        let _ = binlog::events(&bytes, 1000, max_bytes);
+        let _ = binlog_scan::events(&bytes, 1000, max_bytes);
         let _ = galera::scan(&bytes, max_bytes);
         let _ = randomness::sample(&bytes, 3, max_bytes);
     }

@@ -15,7 +15,7 @@ use innodb::{
         Check, FileReport, RequiredKey, Units, Verdict, binlog,
         doublewrite::verify as verify_doublewrite,
         redo::{RedoReport, key_info, verify as verify_redo},
-        tablespace::{NoOwners, Options, Owner, Owners, PageBuffers, Part, TablespaceVerifier},
+        tablespace::{NoTablespaces, Options, Owner, PageBuffers, Part, TablespaceLookup, TablespaceVerifier},
     },
 };
 
@@ -297,7 +297,7 @@ mod parallel_doublewrite {
     /// Ids of the encrypted tablespaces with pages in `xb_doublewrite`; 24 is the clear table.
     struct Encrypted(Vec<u32>);
 
-    impl Owners for Encrypted {
+    impl TablespaceLookup for Encrypted {
         fn owner(&self, space: SpaceId) -> Option<Owner> {
             let encrypted = self.0.contains(&space.0);
             Some(Owner { page_bytes: PAGE, encrypted, key: None, opened_from: Lsn(0) })
@@ -332,7 +332,7 @@ mod parallel_doublewrite {
         let mut bytes = sample("doublewrite/percona57-parallel");
         let slot = bytes.chunks(PAGE).position(|slot| slot[37] == 23 && slot[24..26] == [0x45, 0xbf]).expect("one");
         bytes[slot * PAGE + 4000] ^= 1;
-        let report = verify_doublewrite(&bytes, None, &NoOwners).expect("read");
+        let report = verify_doublewrite(&bytes, None, &NoTablespaces).expect("read");
         assert_eq!(checks(&report), [(Some(slot as u64), Check::Checksum)]);
     }
 
@@ -362,7 +362,7 @@ mod parallel_doublewrite {
 
     struct OfTable(SpaceId, Owner);
 
-    impl Owners for OfTable {
+    impl TablespaceLookup for OfTable {
         fn owner(&self, space: SpaceId) -> Option<Owner> {
             (space == self.0).then(|| self.1.clone())
         }

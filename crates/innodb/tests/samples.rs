@@ -6,7 +6,8 @@ use common::{sample, samples};
 use innodb::{
     KeyVersion, Lsn, MasterKeyId, PageNo, SpaceId,
     aria::{self, RowFormat},
-    binlog::{self, BinlogEncryption, StatementKind},
+    binlog::{self, BinlogEncryption},
+    binlog_scan::{self, StatementKind},
     doublewrite,
     file_kind::{self, FileKind},
     page::{
@@ -330,12 +331,12 @@ fn binary_logs() {
         assert_eq!(&head.encryption, encryption, "{name}");
         assert_eq!(head.server_version.as_deref(), version, "{name}");
         assert_eq!(head.created.is_some(), version.is_some(), "{name}");
-        let events = binlog::events(&bytes, u64::MAX, u64::MAX).unwrap();
+        let events = binlog_scan::events(&bytes, u64::MAX, u64::MAX).unwrap();
         assert_eq!(events.complete, head.is_clear(), "{name}");
         assert_eq!(events.encrypted_from.is_none(), head.is_clear(), "{name}");
         assert_eq!((events.damaged_at, events.statements.len()), (None, 0), "{name}");
     }
-    let events = binlog::events(&sample("binlog/mysql97-clear"), u64::MAX, u64::MAX).unwrap();
+    let events = binlog_scan::events(&sample("binlog/mysql97-clear"), u64::MAX, u64::MAX).unwrap();
     assert_eq!(events.events, 14);
 }
 
@@ -366,7 +367,7 @@ fn key_rotations_are_found_and_nothing_else() {
     log.extend(query_event(1_700_000_002, "/* x */ alter  instance\nrotate binlog master key;"));
     log.extend(query_event(1_700_000_003, "ALTER INSTANCE ROTATE INNODB"));
     log.extend(query_event(1_700_000_004, "INSERT INTO t VALUES ('ALTER INSTANCE ROTATE INNODB MASTER KEY')"));
-    let found = binlog::events(&log, u64::MAX, u64::MAX).unwrap();
+    let found = binlog_scan::events(&log, u64::MAX, u64::MAX).unwrap();
     let statements: Vec<_> = found.statements.iter().map(|found| (found.timestamp, found.kind)).collect();
     assert_eq!(
         statements,

@@ -8,8 +8,11 @@ use common::{SampleKeys, sample};
 use files::ReadAt;
 use innodb::{
     KeyVersion, ScanError,
-    aria::recognise_table,
-    crypt::aria::{AriaPages, CryptRecord, PageLayout, PageMode},
+    aria::{layout::PageLayout, recognise_table},
+    crypt::{
+        aria::{AriaPages, CryptRecord},
+        mariadb::Mode,
+    },
     keys::{KeySource, NoKeys},
     verify::{
         Check, FileReport, RequiredKey, Units, Verdict,
@@ -122,14 +125,14 @@ fn sealing_what_was_opened_gives_the_same_bytes() {
             let layout =
                 if of_index { PageLayout::index(original, &table).unwrap() } else { PageLayout::data(original, true) };
             let mut page = original.to_vec();
-            pages.open(PageMode::Cbc, &layout, number as u32, &mut page).unwrap();
+            pages.decrypt(Mode::Cbc, &layout, number as u32, &mut page).unwrap();
             assert_ne!(page, original);
             assert_eq!(layout.checksum(number as u32, &page), PageLayout::stored_checksum(&page));
-            pages.seal(PageMode::Cbc, &layout, number as u32, &mut page).unwrap();
+            pages.encrypt(Mode::Cbc, &layout, number as u32, &mut page).unwrap();
             assert_eq!(page, original, "page {number}, index: {of_index}");
             // The same in the mode that no sample has.
-            pages.open(PageMode::Ctr, &layout, number as u32, &mut page).unwrap();
-            pages.seal(PageMode::Ctr, &layout, number as u32, &mut page).unwrap();
+            pages.decrypt(Mode::Ctr, &layout, number as u32, &mut page).unwrap();
+            pages.encrypt(Mode::Ctr, &layout, number as u32, &mut page).unwrap();
             assert_eq!(page, original, "page {number}, index: {of_index}");
         }
     }
@@ -260,7 +263,7 @@ fn a_clear_page_in_an_encrypted_table_is_found() {
     let pages = AriaPages::new(&keys().mariadb(1, KeyVersion(1)).unwrap(), &record).unwrap();
     let page = &mut data[PAGE..2 * PAGE];
     let layout = PageLayout::data(page, true);
-    pages.open(PageMode::Cbc, &layout, 1, page).unwrap();
+    pages.decrypt(Mode::Cbc, &layout, 1, page).unwrap();
     page[12..16].fill(0);
     assert_found(&judge_data(&index, &data, &keys()), Verdict::Damaged, &[(Some(1), Check::ClearUnit)]);
 }

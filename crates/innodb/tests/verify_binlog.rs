@@ -125,12 +125,12 @@ fn a_log_that_ends_after_its_format_description_is_truncated_if_more_must_follow
         let bytes = head(name, |_| ());
         let report = verify(&bytes, &keys(name));
         assert_eq!((report.verdict, checks(&report)), (Verdict::Unverifiable, vec![(None, Check::LogEnd)]), "{name}");
-        assert_eq!(innodb::binlog::events(&bytes, u64::MAX, u64::MAX).unwrap().readable, Some(0));
+        assert_eq!(innodb::binlog_scan::events(&bytes, u64::MAX, u64::MAX).unwrap().readable, Some(0));
         let old = head(name, |event| event[21..27].copy_from_slice(b"5.6.24"));
         let relay = head(name, |event| event[17] |= 0x40);
         for bytes in if name == CLEAR { vec![old, relay] } else { vec![relay] } {
             assert_eq!(verify(&bytes, &keys(name)).verdict, Verdict::Clear, "{name}");
-            assert_eq!(innodb::binlog::events(&bytes, u64::MAX, u64::MAX).unwrap().readable, None, "{name}");
+            assert_eq!(innodb::binlog_scan::events(&bytes, u64::MAX, u64::MAX).unwrap().readable, None, "{name}");
         }
     }
 }
@@ -144,7 +144,7 @@ fn a_log_without_an_event_is_neither_clear_nor_sound() {
         assert_eq!((report.verdict, checks(&report)), (Verdict::Unverifiable, vec![(None, Check::LogEnd)]), "{name}");
         assert!(report.findings[0].detail.contains("no event follows the magic"), "{name}");
     }
-    assert_eq!(innodb::binlog::events(&cut(CLEAR, 4), u64::MAX, u64::MAX).unwrap().readable, Some(0));
+    assert_eq!(innodb::binlog_scan::events(&cut(CLEAR, 4), u64::MAX, u64::MAX).unwrap().readable, Some(0));
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn sealing_what_was_opened_gives_the_same_bytes() {
             let cipher = mariadb_events(name, &original, mode);
             for (at, length) in events(&original).into_iter().skip(2) {
                 let mut event = original[at..at + length].to_vec();
-                cipher.open(at as u64, &mut event).unwrap();
+                cipher.decrypt(at as u64, &mut event).unwrap();
                 let stored = u32::from_le_bytes(event[length - 4..].try_into().unwrap());
                 assert_eq!(crc32_iso_hdlc(&event[..length - 4]), stored, "{name} {at}");
-                cipher.seal(at as u64, &mut event).unwrap();
+                cipher.encrypt(at as u64, &mut event).unwrap();
                 assert_eq!(event, original[at..at + length], "{name} {at}");
             }
         } else if name != CLEAR {

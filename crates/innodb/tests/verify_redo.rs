@@ -14,11 +14,14 @@ use innodb::{
             LogCipher, LogKeyInfo,
             mariadb_blocks::{self, BlockLayout, block_lsn, number},
             mariadb_encrypted, mariadb_phys,
-            mysql::{MySqlBlockCipher, is_encrypted},
-            records::{Framing, contents, frame},
+            mysql::MySqlBlockCipher,
         },
     },
     keys::{KeySource, NoKeys},
+    redo::{
+        blocks::is_encrypted,
+        records::{Framing, contents, frame},
+    },
     verify::{
         Check, Units, Verdict,
         redo::{RedoKeyInfo, RedoReport, key_info, verify},
@@ -125,9 +128,9 @@ fn mysql_blocks_seal_to_the_same_bytes() {
     let mut sealed = 0;
     for block in bytes[2048..].chunks_exact(512).filter(|block| is_encrypted(block)) {
         let mut opened = block.to_vec();
-        cipher.open(&mut opened).expect("it opens");
+        cipher.decrypt(&mut opened).expect("it opens");
         assert_ne!(opened, block);
-        cipher.seal(&mut opened).expect("it seals");
+        cipher.encrypt(&mut opened).expect("it seals");
         assert_eq!(opened, block);
         sealed += 1;
     }
@@ -154,9 +157,9 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
         let Some(number) = number(block) else { continue };
         let lsn = block_lsn(number, Lsn(45_519));
         let mut opened = block.to_vec();
-        cipher.open(lsn, &mut opened).expect("it opens");
+        cipher.decrypt(lsn, &mut opened).expect("it opens");
         assert!(mariadb_blocks::is_plausible(&opened));
-        cipher.seal(lsn, &mut opened).expect("it seals");
+        cipher.encrypt(lsn, &mut opened).expect("it seals");
         assert_eq!(opened, block);
         sealed += 1;
     }
@@ -166,7 +169,7 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
 type Transform = fn(&LogCipher, [u8; 8], &mut [u8]) -> Result<(), CipherFault>;
 
 /// Encrypts all mini-transactions since the log was created: they follow each other from offset 12288 on.
-fn seal_all(name: &str, open: Transform, seal: Transform) -> (u32, u32) {
+fn encrypt_all(name: &str, decrypt: Transform, encrypt: Transform) -> (u32, u32) {
     let bytes = log(name);
     let info = LogKeyInfo::from_header(&bytes).expect("it is encrypted");
     let (cipher, mut at) = (mariadb_cipher(name, &info), 12288);
@@ -174,10 +177,10 @@ fn seal_all(name: &str, open: Transform, seal: Transform) -> (u32, u32) {
     while let Framing::Records(records) = frame(&bytes[at..]) {
         let nonce = bytes[at + records + 1..][..8].try_into().expect("8 bytes");
         let mut unit = bytes[at..at + records].to_vec();
-        open(&cipher, nonce, &mut unit).expect("it opens");
+        decrypt(&cipher, nonce, &mut unit).expect("it opens");
         let contents = contents(&unit).unwrap_or_else(|| panic!("{name} at {at} makes no sense"));
         checkpoints += u32::from(contents.checkpoint.is_some());
-        seal(&cipher, nonce, &mut unit).expect("it seals");
+        encrypt(&cipher, nonce, &mut unit).expect("it seals");
         assert_eq!(unit, bytes[at..at + records], "{name} at {at}");
         at += records + 13;
         sealed += 1;
@@ -188,8 +191,8 @@ fn seal_all(name: &str, open: Transform, seal: Transform) -> (u32, u32) {
 #[test]
 fn mini_transactions_seal_to_the_same_bytes() {
     let all = |name, phys| match phys {
-        true => seal_all(name, mariadb_phys::open, mariadb_phys::seal),
-        false => seal_all(name, mariadb_encrypted::open, mariadb_encrypted::seal),
+        true => encrypt_all(name, mariadb_phys::decrypt, mariadb_phys::encrypt),
+        false => encrypt_all(name, mariadb_encrypted::decrypt, mariadb_encrypted::encrypt),
     };
     assert_eq!(all(MARIADB_1011, false), (8527, 3));
     assert_eq!(all(MARIADB_114, true), (1100, 6));

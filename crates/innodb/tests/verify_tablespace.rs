@@ -11,7 +11,7 @@ use innodb::{
     verify::{
         Check, FileReport, RequiredKey, Verdict,
         tablespace::{
-            NoOwners, Options, Owner, Owners, PageBuffers, Part, TablespaceVerifier,
+            NoTablespaces, Options, Owner, PageBuffers, Part, TablespaceLookup, TablespaceVerifier,
             unreadable_page0::{self, FileState},
         },
     },
@@ -477,7 +477,7 @@ fn a_page_0_that_a_server_has_not_written_yet_is_no_damage() {
 /// The tablespaces whose pages a doublewrite file of the tests copies.
 struct OneOwner(Owner);
 
-impl Owners for OneOwner {
+impl TablespaceLookup for OneOwner {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
         (space == Page0::parse(&sample(MYSQL)).expect("a sample").space_id).then(|| self.0.clone())
     }
@@ -494,12 +494,13 @@ fn copies_in_a_doublewrite_file_are_opened_with_their_owners_keys() {
     let owners = OneOwner(verifier.owner());
     let slots = [&tablespace[4 * PAGE..6 * PAGE], &[0; PAGE], &sample(CLEAR)[4 * PAGE..5 * PAGE]].concat();
 
-    let verify =
-        |bytes: &[u8], owners: &dyn Owners| innodb::verify::doublewrite::verify(bytes, Some(16384), owners).unwrap();
+    let verify = |bytes: &[u8], owners: &dyn TablespaceLookup| {
+        innodb::verify::doublewrite::verify(bytes, Some(16384), owners).unwrap()
+    };
     let report = verify(&slots, &owners);
     assert_eq!((report.verdict, report.units.encrypted, report.units.clear), (Verdict::Ok, 2, 1), "{report:#?}");
 
-    let orphaned = verify(&slots, &NoOwners);
+    let orphaned = verify(&slots, &NoTablespaces);
     assert_eq!(orphaned.verdict, Verdict::Unverifiable, "no key opened them");
     assert_eq!(checks(&orphaned), [(Some(0), Check::Unknown), (Some(1), Check::Unknown)]);
     let dropped = [&slots[..PAGE], &sample("tablespace/mysql97-16k-encrypted-lz4.ibd")[4 * PAGE..5 * PAGE]].concat();

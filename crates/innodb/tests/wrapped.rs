@@ -8,9 +8,9 @@ use innodb::{
     crypt::{
         mysql::UnwrapFault,
         redo::{key_records::KeyRecords, mysql::MySqlBlockCipher},
-        wrapped::{HEAD_BYTES, MasterKey, RewrapFault, Secret, Wrapped, rewrap},
+        wrapped::{HEAD_BYTES, RewrapFault, Secret, Wrapped, rewrap},
     },
-    keys::KeySource,
+    keys::{KeySource, MasterKey},
     page::checksum::Checksum,
     tablespace::Page0,
     verify::redo::key_info,
@@ -144,7 +144,7 @@ fn wrapped_keys_that_recovery_would_write_are_found_in_the_log() {
     let info = key_info(&log[..2048]).unwrap();
     let key = info.key.unwrap(&keys_of("mysql97-mixed")).unwrap();
     let cipher = MySqlBlockCipher::new(&key).unwrap();
-    let start = innodb::verify::redo::mysql_start_lsn(&log[..2048]).unwrap();
+    let start = innodb::redo::mysql_start_lsn(&log[..2048]).unwrap();
     // Tables were encrypted while this file was written, so it holds their keys, in encrypted and in clear blocks.
     assert!(KeyRecords::new(start, Some(&cipher)).search(&log, &mut || ()).unwrap());
     // The last block holds none of it.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::config::COMPONENT_PREFIX;
+use crate::component_config::COMPONENT_PREFIX;
 
 /// Name of the component.
 pub const NAME: &str = "component_keyring_file";
@@ -44,7 +44,8 @@ pub fn manifest() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{ComponentConfig, Manifest, inspect_component, inspect_manifest};
+    use crate::component_config::{inspect_component, inspect_manifest};
+    use crate::summary::{ComponentConfig, Manifest};
 
     #[test]
     fn generated_files_are_parsed_back() {

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    config::{Text, json_damage},
     hex::Hex,
+    lenient_json::Text,
     record::{Material, Parsed, Record},
-    store::{Damage, StoreKind, StoreSummary},
+    summary::{Damage, StoreKind, StoreSummary},
 };
 
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
         Ok(parsed) => parsed.summary(StoreKind::ComponentFile),
         Err(error) => {
             let mut summary = StoreSummary::new(StoreKind::ComponentFile, true);
-            summary.damage.push(json_damage(&error));
+            summary.damage.push(Damage::from_json(&error));
             summary
         }
     }
@@ -75,7 +75,7 @@ fn digits(data: &RawValue) -> Option<Hex<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::InvalidReason;
+    use crate::summary::InvalidReason;
 
     #[test]
     fn invalid_and_duplicate_elements_are_reported() {

@@ -1,14 +1,16 @@
-//! Configuration files of keyring components (JSON), and lenient parsing of JSON.
+//! Finds the keyring that the configuration of a component names, and rewrites such files for another keyring.
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     component,
+    component_config::{
+        COMPONENT_MANIFEST, COMPONENT_PREFIX, COMPONENTS, CONFIG_ENDING, inspect_component, inspect_manifest,
+    },
     error::Error,
     file::read_file,
-    store::{Damage, StoreKind, StoreSummary, recognise},
+    store::recognise,
+    summary::{ComponentConfig, StoreKind},
     vault_source::is_percona_configuration,
 };
 
@@ -17,72 +19,10 @@ const VAULT_COMPONENT: &str = "component_keyring_vault";
 /// Components that read a configuration with their name.
 pub const CONFIGURED_COMPONENTS: [&str; 4] =
     [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];
-/// Prefix of the names of all keyring components.
-pub(crate) const COMPONENTS: &str = "component_keyring_";
-/// Prefix by which a manifest names a component in the plug-in directory.
-pub(crate) const COMPONENT_PREFIX: &str = "file://";
-/// Suffix of the name of a component's configuration.
-pub(crate) const CONFIG_ENDING: &str = ".cnf";
-/// Name of the manifest, which lists the components that a server loads first.
-pub const COMPONENT_MANIFEST: &str = "mysqld.my";
 /// File with the variables of `SET PERSIST`. Source: MySQL manual, "Persisted System Variables".
 pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const KEYRING_PREFIX: &str = "keyring_";
-
-/// Content of a component's configuration, `component_keyring_*.cnf`.
-///
-/// Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ComponentConfig {
-    /// Path of the keyring file.
-    pub path: Option<String>,
-    /// Whether the server must not write the keyring.
-    pub read_only: Option<bool>,
-    /// Whether the effective configuration is in the data directory instead.
-    pub read_local_config: bool,
-}
-
-/// Content of the manifest, `mysqld.my`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// The components to load, e.g. `file://component_keyring_file`.
-    pub components: Option<String>,
-    /// Whether the effective manifest is in the data directory instead.
-    pub read_local_manifest: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-struct Fields {
-    path: Text,
-    read_only: Flag,
-    read_local_config: Flag,
-    components: Text,
-    read_local_manifest: Flag,
-}
-
-pub(crate) fn inspect_component(bytes: &[u8]) -> StoreSummary {
-    let mut summary = StoreSummary::new(StoreKind::ComponentConfig, false);
-    let fields = fields(bytes, &mut summary);
-    summary.config = fields.map(|fields| ComponentConfig {
-        path: fields.path.0,
-        read_only: fields.read_only.0,
-        read_local_config: fields.read_local_config.0 == Some(true),
-    });
-    summary
-}
-
-pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
-    let mut summary = StoreSummary::new(StoreKind::Manifest, false);
-    let fields = fields(bytes, &mut summary);
-    summary.manifest = fields.map(|fields| Manifest {
-        components: fields.components.0,
-        read_local_manifest: fields.read_local_manifest.0 == Some(true),
-    });
-    summary
-}
 
 /// Finds the keyring file named by `component_keyring_file.cnf`, as the server does; for `component_keyring_vault.cnf`,
 /// and other configurations of a Vault, the configuration that says where the keys are. With `read_local_config` the
@@ -181,11 +121,6 @@ fn remove_keyring_variables(value: &mut serde_json::Value) -> bool {
     object.values_mut().fold(gone, |gone, below| remove_keyring_variables(below) || gone)
 }
 
-/// Whether a configuration makes the keyring read-only.
-pub(crate) fn is_read_only(bytes: &[u8]) -> bool {
-    inspect_component(bytes).config.and_then(|config| config.read_only) == Some(true)
-}
-
 fn keyring_of(config: ComponentConfig) -> Result<PathBuf, Error> {
     config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(Error::NoPath)
 }
@@ -218,98 +153,6 @@ fn manifest_error(bytes: &[u8]) -> Error {
     match names.find(|name| name.contains("keyring") && !name.ends_with(component::NAME)) {
         Some(component) => Error::OtherComponent { component: component.to_owned() },
         None => Error::ManifestNotConfig,
-    }
-}
-
-fn fields(bytes: &[u8], summary: &mut StoreSummary) -> Option<Fields> {
-    serde_json::from_slice(bytes).map_err(|error| summary.damage.push(json_damage(&error))).ok()
-}
-
-pub(crate) fn json_damage(error: &serde_json::Error) -> Damage {
-    if error.is_eof() {
-        Damage::Truncated
-    } else {
-        Damage::Malformed { at: u64::try_from(error.line()).unwrap_or(u64::MAX) }
-    }
-}
-
-/// Visitor methods that yield `$value` for everything except strings.
-macro_rules! anything_else {
-    ($value:expr) => {
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            Ok($value)
-        }
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            Ok($value)
-        }
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-            Ok($value)
-        }
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            Ok($value)
-        }
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok($value)
-        }
-        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-            Ok($value)
-        }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
-            Ok($value)
-        }
-    };
-}
-
-/// A string; a value of another type counts as missing and is not an error.
-#[derive(Default)]
-pub(crate) struct Text(pub(crate) Option<String>);
-
-impl Text {
-    pub(crate) fn as_deref(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
-
-    pub(crate) fn into_string(self) -> String {
-        self.0.unwrap_or_default()
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> serde::de::Visitor<'de> for TextVisitor {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-        Ok(Text(Some(text.to_owned())))
-    }
-
-    anything_else!(Text(None));
-}
-
-/// A boolean, or a boolean written as a string.
-#[derive(Default)]
-struct Flag(Option<bool>);
-
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = serde_json::Value::deserialize(deserializer)?;
-        Ok(Self(match value {
-            serde_json::Value::Bool(flag) => Some(flag),
-            serde_json::Value::String(text) => text.parse().ok(),
-            _ => None,
-        }))
     }
 }
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    openssl_enc::MAX_ROUNDS,
-    store::{InvalidReason, StoreKind},
+    limits::MAX_ROUNDS,
+    summary::{InvalidReason, StoreKind},
 };
 
 /// Why a key store cannot be read or written.

@@ -5,7 +5,8 @@ use aws_lc_rs::cipher::{AES_256, DecryptingKey, DecryptionContext, UnboundCipher
 use crate::{
     error::Error,
     key::{Arena, Key, Slot},
-    store::{StoreKind, kind_of},
+    store::kind_of,
+    summary::StoreKind,
 };
 
 /// Length of each of the three parts.

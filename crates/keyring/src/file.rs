@@ -11,7 +11,7 @@ use files::regular::{self, Links, NotRegular};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use zeroize::Zeroizing;
 
-use crate::{error::Error, store::MAX_STORE_BYTES};
+use crate::{error::Error, limits::MAX_STORE_BYTES};
 
 /// Size of the first buffer for a source of unknown length.
 const FIRST_BYTES: usize = 64 << 10;

@@ -15,6 +15,7 @@
 
 mod base64;
 pub mod component;
+mod component_config;
 mod component_file;
 mod config;
 mod error;
@@ -24,6 +25,8 @@ mod generate;
 mod hex;
 mod key;
 mod key_id;
+mod lenient_json;
+mod limits;
 #[allow(unsafe_code, reason = "no safe call locks memory or keeps it out of core dumps")]
 mod locked;
 mod mariadb;
@@ -36,14 +39,16 @@ mod plugin_file;
 mod record;
 mod service;
 mod store;
+mod summary;
 mod vault;
 mod vault_settings;
 mod vault_source;
 mod writable;
 
+pub use crate::component_config::COMPONENT_MANIFEST;
 pub use crate::config::{
-    COMPONENT_MANIFEST, CONFIGURED_COMPONENTS, ComponentConfig, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
-    keyring_path, manifest_of_file_component, persisted_without_keyrings,
+    CONFIGURED_COMPONENTS, KeyringConfigFile, PERSISTED_VARIABLES, keyring_path, manifest_of_file_component,
+    persisted_without_keyrings,
 };
 pub use crate::error::Error;
 pub use crate::export::ExportKey;
@@ -51,14 +56,17 @@ pub use crate::file::{read, read_file};
 pub use crate::generate::{new_key_file, new_password};
 pub use crate::key::Key;
 pub use crate::key_id::{KeyName, MasterKeys};
+pub use crate::limits::MAX_STORE_BYTES;
 pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
 pub use crate::opens::{WRAPPED_BYTES, opens};
 pub use crate::opens_page::{PageSample, opens_page};
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
 pub use crate::service::WithdrawnKey;
-pub use crate::store::{Damage, InvalidReason, KeyEntry, MAX_STORE_BYTES, StoreKind, StoreSummary, inspect, recognise};
-pub use crate::vault::{VaultConfig, VaultIssue};
+pub use crate::store::{inspect, recognise};
+pub use crate::summary::{
+    ComponentConfig, Damage, InvalidReason, KeyEntry, Manifest, StoreKind, StoreSummary, VaultConfig, VaultIssue,
+};
 pub use crate::vault_source::names_service;
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use innodb::keys::MARIADB_SYSTEM_KEY;
 use zeroize::Zeroizing;
 
 use crate::{
     error::Error,
     hex::Hex,
     key::{Arena, Key},
-    mariadb_file::{KeyLine, Line, SYSTEM_KEY, key_digits, lines},
+    mariadb_file::{KeyLine, Line, key_digits, lines},
     openssl_enc::{Derivation, OpensslFile},
     service::{self, WithdrawnKey},
-    store::{Damage, InvalidReason, StoreKind, kind_of},
+    store::kind_of,
+    summary::{Damage, InvalidReason, StoreKind},
     vault_source,
 };
 
@@ -120,7 +122,7 @@ impl MariaDbKeys {
                 damage.push(Damage::Duplicate { id: id.0.to_string() });
             }
         }
-        if !keys.keys().any(|(id, _)| *id == SYSTEM_KEY) {
+        if !keys.keys().any(|(id, _)| *id == MARIADB_SYSTEM_KEY) {
             damage.push(Damage::NoSystemKey);
         }
         Ok(Self { keys, damage, withdrawn: Vec::new(), derivation: None, locked: frozen.is_locked() })

@@ -6,17 +6,16 @@
 //! Source: docs/formats, "MariaDB key file"; confirmed on MariaDB 10.11. Lines with a version (Enterprise Server 11.8)
 //! are from its documentation, without a sample.
 
+use innodb::keys::MARIADB_SYSTEM_KEY;
+
 use crate::{
     hex::Hex,
     key_id::KeyName,
-    store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
+    summary::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
 };
 
 /// The version of keys on lines without one.
 pub(crate) const FIRST_VERSION: u32 = 1;
-
-/// The key that the server needs for its own files.
-pub(crate) const SYSTEM_KEY: u32 = 1;
 
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
     let mut summary = StoreSummary::new(StoreKind::MariaDbPlain, true);
@@ -26,7 +25,7 @@ pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
             Line::Blank => continue,
             Line::Other => InvalidReason::Id,
             Line::Key(key) => {
-                system_key |= key.id == SYSTEM_KEY;
+                system_key |= key.id == MARIADB_SYSTEM_KEY;
                 summary.entries.push(key.entry());
                 match key.hex() {
                     Ok(_) => continue,

@@ -10,7 +10,8 @@ use crate::{
     plugin_file,
     record::{Material, Parsed, Record},
     service::{self, WithdrawnKey},
-    store::{Damage, StoreKind, kind_of},
+    store::kind_of,
+    summary::{Damage, StoreKind},
     vault_source,
 };
 
@@ -168,7 +169,7 @@ const fn damage_error(damage: &Damage) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::InvalidReason;
+    use crate::summary::InvalidReason;
 
     #[test]
     fn name_and_user_together_are_the_identity() {

@@ -20,16 +20,12 @@ use aws_lc_rs::{
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::error::Error;
+use crate::{error::Error, limits::MAX_ROUNDS};
 
 /// Length of an AES block.
 const BLOCK: usize = 16;
 /// Length of key and initialisation vector.
 const MATERIAL_BYTES: usize = 48;
-/// Upper limit of the search for PBKDF2 rounds: twenty times OpenSSL's default. A wrong password then takes one to two
-/// seconds.
-pub(crate) const MAX_ROUNDS: u32 = 200_000;
-
 /// The digests of `file_key_management_digest`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

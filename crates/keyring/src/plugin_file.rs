@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     record::{Material, Parsed, Record},
-    store::{Damage, StoreKind, StoreSummary},
+    summary::{Damage, StoreKind, StoreSummary},
 };
 
 const HEADER_BYTES: usize = 24;

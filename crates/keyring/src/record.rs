@@ -4,7 +4,7 @@ use crate::{
     base64::Base64,
     hex::Hex,
     key_id::KeyName,
-    store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
+    summary::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
 };
 
 /// A key in the file.

@@ -3,42 +3,10 @@
 //! Source: documentation of Percona's `keyring_vault` plug-in (lines `name = value`) and component (JSON, same names);
 //! no sample file.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
-    config::json_damage,
-    store::{StoreKind, StoreSummary},
+    summary::{Damage, StoreKind, StoreSummary, VaultConfig, VaultIssue},
     vault_settings::Settings,
 };
-
-/// The configuration, without its token.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VaultConfig {
-    /// Scheme, host and port of the Vault; no credentials, no path.
-    pub address: Option<String>,
-    /// Mount point of the keys in the Vault.
-    pub mount_point: Option<String>,
-    /// File with the certificate authority.
-    pub ca_file: Option<String>,
-    /// Whether the file contains a token.
-    pub token_inline: bool,
-    /// Weaknesses of the configuration.
-    pub issues: Vec<VaultIssue>,
-}
-
-/// A weakness of a Vault configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VaultIssue {
-    /// Keys and token are sent in clear text.
-    PlainHttp,
-    /// The Vault's certificate is checked only against the system's authorities, if at all.
-    NoCa,
-    /// Anyone who can read the file can fetch the keys.
-    TokenInline,
-    /// The address is missing.
-    NoUrl,
-}
 
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
     let mut summary = StoreSummary::new(StoreKind::VaultConfig, false);
@@ -48,7 +16,7 @@ pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {
             summary.readable_without_password = config.token_inline;
             summary.vault = Some(config);
         }
-        Err(error) => summary.damage.push(json_damage(&error)),
+        Err(error) => summary.damage.push(Damage::from_json(&error)),
     }
     summary
 }

@@ -11,11 +11,7 @@ use std::{path::PathBuf, time::Duration};
 use keyservice::{Access, AppRole, DEFAULT_TIMEOUT, EngineVersion, Login};
 use zeroize::Zeroizing;
 
-use crate::{
-    error::Error,
-    store::{StoreKind, kind_of},
-    vault_settings::Settings,
-};
+use crate::{error::Error, store::kind_of, summary::StoreKind, vault_settings::Settings};
 
 const APPROLE: &str = "approle";
 

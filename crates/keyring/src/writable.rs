@@ -17,14 +17,16 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use crate::{
-    config::{is_read_only, keyring_path},
+    component_config::is_read_only,
+    config::keyring_path,
     error::Error,
     file::read_file,
     key::Key,
     key_id::KeyName,
     mysql::MysqlKeyring,
     plugin_file,
-    store::{StoreKind, kind_of, recognise},
+    store::{kind_of, recognise},
+    summary::StoreKind,
 };
 
 /// Length of a master key.

@@ -29,7 +29,7 @@ use bench::{
     Settings, Subject, arms,
 };
 use harness::Kind;
-use innodb::crypt::mysql::{OpenedPage, Sealed, WrappedKey};
+use innodb::crypt::mysql::{DecryptedPage, PageEncryption, WrappedKey};
 use report::{size, write_bench_json, write_bench_samples, write_bench_table};
 use verify::{Keys, Plan};
 
@@ -254,29 +254,29 @@ impl Bench {
         let info = bytes.windows(3).position(|magic| magic == b"lCC").expect("page 0 holds a key");
         let wrapped = WrappedKey::parse(&bytes[info..]).expect("a wrapped key");
         let key = wrapped.unwrap(&self.tables.keys()).expect("the keyring opens it");
-        let (cipher, sealer) = (key.cipher().expect("a key"), key.sealer().expect("a key"));
-        let mut pages: Vec<(Vec<u8>, Sealed)> = Vec::new();
+        let (cipher, encryptor) = (key.cipher().expect("a key"), key.encryptor().expect("a key"));
+        let mut pages: Vec<(Vec<u8>, PageEncryption)> = Vec::new();
         for page in bytes[PAGE..].chunks_exact(PAGE) {
             let mut page = page.to_vec();
-            pages.extend(cipher.open(&mut page).ok().map(|sealed| (page, sealed)));
+            pages.extend(cipher.decrypt(&mut page).ok().map(|sealed| (page, sealed)));
         }
         let total = (pages.len() * PAGE) as u64;
         // Both arms write to the same pages; their content does not affect the time.
         let pages = RefCell::new(pages);
         let one_by_one = Arm::new("one by one", || {
             for (page, sealed) in pages.borrow_mut().iter_mut() {
-                cipher.seal(page, *sealed).map_err(|e| fault("one by one", &e))?;
+                cipher.encrypt(page, *sealed).map_err(|e| fault("one by one", &e))?;
             }
             Ok(total)
         });
         let lockstep = |lanes: usize| {
             let name = format!("{lanes} in lockstep");
-            let (pages, sealer) = (&pages, &sealer);
+            let (pages, encryptor) = (&pages, &encryptor);
             Arm::new(name.clone(), move || {
                 for pages in pages.borrow_mut().chunks_mut(lanes) {
-                    let mut opened: Vec<OpenedPage<'_>> =
-                        pages.iter_mut().map(|(page, sealed)| OpenedPage { page, sealed: *sealed }).collect();
-                    sealer.seal(&mut opened).map_err(|e| fault(&name, &e))?;
+                    let mut opened: Vec<DecryptedPage<'_>> =
+                        pages.iter_mut().map(|(page, sealed)| DecryptedPage { page, encryption: *sealed }).collect();
+                    encryptor.encrypt(&mut opened).map_err(|e| fault(&name, &e))?;
                 }
                 Ok(total)
             })

@@ -14,14 +14,14 @@ use innodb::{
         mariadb::Mode,
         redo::{
             LogKey, LogKeyInfo,
-            records::{Framing, frame},
             run::{self, RunLayout},
         },
     },
     keys::KeySource,
+    redo::records::{Framing, frame},
 };
 use transfer::{
-    codec::page::{HEAD_BYTES, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys},
+    codec::page::{DecryptedChunk, HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
     hash::CHUNK_BYTES,
 };
 use verify::Keys;
@@ -54,19 +54,19 @@ fn measure(name: &str, file: &[u8], keys: &dyn KeySource) -> Result<(), Failure>
     let joiner = SpaceCipher::decode(&cipher.encode())?;
     let (mut payload, mut check) = (Vec::new(), Vec::new());
     let donor = rate(|number| {
-        cipher.open(0, (number * CHUNK_BYTES) as u64, chunk(number), &mut payload, &mut check);
+        cipher.decrypt(0, (number * CHUNK_BYTES) as u64, chunk(number), &mut payload, &mut check);
     });
     let mut payloads = Vec::new();
     for number in 1..FILE_BYTES / CHUNK_BYTES {
-        cipher.open(0, (number * CHUNK_BYTES) as u64, chunk(number), &mut payload, &mut check);
+        cipher.decrypt(0, (number * CHUNK_BYTES) as u64, chunk(number), &mut payload, &mut check);
         payloads.push(payload.clone());
     }
     let same: usize = payloads.iter().map(|payload| same_bytes(payload, file)).sum();
     let opened = 100 - 100 * same / (payloads.len() * CHUNK_BYTES);
     let mut sealed = vec![0; CHUNK_BYTES];
     let receiver = rate(|number| {
-        let opened = payloads.get(number - 1).and_then(|payload| OpenedChunk::parse(payload).ok());
-        let opened = opened.map(|opened| opened.seal(&joiner, (number * CHUNK_BYTES) as u64, &mut sealed));
+        let opened = payloads.get(number - 1).and_then(|payload| DecryptedChunk::parse(payload).ok());
+        let opened = opened.map(|opened| opened.encrypt(&joiner, (number * CHUNK_BYTES) as u64, &mut sealed));
         assert!(opened == Some(Ok(())) && sealed == chunk(number), "{name}: other bytes");
     });
     println!("{name:<44} {donor:>12.0} {receiver:>12.0} {opened:>7}%");
@@ -175,11 +175,11 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
         let key = keys.mariadb(info.key_id, info.key_version).ok_or("no such key")?;
         let key = LogKey::derive(&key, &info.message)?;
         let mut clear = body.to_vec();
-        let end = run::open(&key.cipher(Mode::Cbc)?, layout, &mut clear);
+        let end = run::decrypt(&key.cipher(Mode::Cbc)?, layout, &mut clear);
         clear.truncate(end);
         for mode in Mode::ALL {
             let mut sealed = clear.clone();
-            run::seal(&key.cipher(mode)?, layout, &mut sealed);
+            run::encrypt(&key.cipher(mode)?, layout, &mut sealed);
             all.push((format!("{name}, {mode:?}"), tiled(head, &reframed(sealed)), mariadb(keys_of(name))?));
         }
     }
@@ -245,7 +245,7 @@ fn binary_logs() -> Result<Vec<Case>, Failure> {
             }
             let key = EventsKey::from_log(head, &keys).ok_or("no key")?;
             let (_, events) = file.split_at_mut(head.len());
-            key.events(mode)?.seal_run(head.len() as u64, events);
+            key.events(mode)?.encrypt_run(head.len() as u64, events);
             file.resize(FILE_BYTES, 0);
             all.push((format!("mariadb1011 binary log, {mode:?}, events of {event_bytes}"), file, keys));
         }

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
-use crate::{manifest::ManifestFault, pairing::CodeFault, plan::STAGING, wire::Malformed};
+use codec::Malformed;
+use files::STAGING;
+
+use crate::fault::{CodeFault, ManifestFault};
 
 /// Why a transfer ended without a commit.
 #[derive(Debug, thiserror::Error)]

@@ -20,10 +20,13 @@
 pub mod check;
 pub mod codec;
 mod error;
+mod fault;
 mod hash_collector;
 mod journal;
+pub mod key_files;
 mod limit;
 pub mod manifest;
+mod outgoing;
 pub mod pairing;
 pub mod plan;
 pub mod progress;
@@ -31,6 +34,7 @@ mod range_set;
 pub mod receiver;
 pub mod rekey;
 pub mod sender;
+mod source;
 mod stop;
 pub mod summary;
 pub mod tls;
@@ -38,4 +42,4 @@ pub mod wire;
 
 pub use ::codec::{hash, path};
 
-pub use crate::error::Error;
+pub use crate::{error::Error, outgoing::Outgoing};

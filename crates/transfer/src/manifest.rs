@@ -14,6 +14,7 @@ use ::codec::entry::EntryLine;
 use files::regular::{self, Links};
 use serde::{Deserialize, Serialize};
 
+pub use crate::fault::ManifestFault;
 use crate::{
     Error,
     hash::Hash,
@@ -32,21 +33,6 @@ const MAX_LINE_BYTES: u64 = 64 << 10;
 pub struct Manifest {
     /// Entries; files have a hash.
     pub entries: Vec<(Entry, Option<Hash>)>,
-}
-
-/// What is wrong with a manifest.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ManifestFault {
-    /// The manifest cannot be read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// This line does not have the format of a manifest.
-    #[error("line {0} is not that of a manifest")]
-    Line(usize),
-    /// The list does not match the hash in the head.
-    #[error("the list does not match its own hash: lines were changed or lost")]
-    Tree,
 }
 
 #[derive(Serialize, Deserialize)]

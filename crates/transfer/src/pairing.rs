@@ -28,16 +28,13 @@ use aws_lc_rs::{
 };
 use zeroize::Zeroizing;
 
-use crate::error::Error;
+pub use crate::fault::{CodeFault, PREFIX};
+use crate::{error::Error, wire::PROOF_BYTES};
 
-/// Prefix of every code; the number is the version of the code.
-pub const PREFIX: &str = "sealant1-";
 /// Maximum number of addresses in a code.
 pub const MAX_ADDRESSES: usize = 4;
 /// Bytes of a fingerprint.
 pub const PIN_BYTES: usize = 20;
-/// Bytes of a proof.
-pub const PROOF_BYTES: usize = 32;
 /// Bytes of the TLS exporter output that a proof covers.
 pub const EXPORTER_BYTES: usize = 32;
 const SECRET_BYTES: usize = 16;
@@ -129,24 +126,6 @@ pub struct PairingCode {
     pub pin: Pin,
     /// Known to both sides, never sent; proves that the peer has the code.
     pub secret: Secret,
-}
-
-/// What is wrong with a text that is not a pairing code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CodeFault {
-    /// It does not start with the prefix.
-    #[error("not a pairing code: it does not begin with {PREFIX}")]
-    Prefix,
-    /// It has a character that does not occur in codes.
-    #[error("the pairing code has the character {0:?}, which no code has: check that it was copied whole")]
-    Character(char),
-    /// The checksum does not match: a typing error, or part of the code is missing.
-    #[error("the pairing code is mistyped or cut short: its checksum does not match")]
-    Checksum,
-    /// The checksum matches, but the format is of another version.
-    #[error("the pairing code was made by another version of sealant")]
-    Version,
 }
 
 impl PairingCode {

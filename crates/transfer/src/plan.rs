@@ -1,7 +1,7 @@
 //! The plan of a transfer: every file, directory and link of the source, as found by one scan.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     ffi::OsStr,
     fs::{self, Metadata},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
@@ -14,9 +14,11 @@ use glob::Pattern;
 use crate::{
     error::Error,
     path::RelativePath,
-    sender::file_stream::Chunks,
     wire::{Entry, Kind, Root},
 };
+
+/// Chunks of one file by number; all are full, except the last of a complete file.
+pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 
 /// Message for a path that now leads to another file.
 pub(crate) const OTHER_FILE: &str = "another file took its place";

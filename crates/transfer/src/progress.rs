@@ -10,13 +10,8 @@ use std::{
 use files::quantity::clock;
 use verify::size;
 
-use crate::summary::{Event, ratio};
-
 /// Interval at which watchers of a transfer are called.
 const TICK: Duration = Duration::from_millis(50);
-/// Interval of the events about progress.
-const EVENT_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Counters shared by all threads of one side.
 #[derive(Debug)]
 pub struct Progress {
@@ -168,22 +163,11 @@ pub fn watched<T>(mut tick: impl FnMut() + Send, work: impl FnOnce() -> T) -> T 
     })
 }
 
-/// Runs `work`, and meanwhile shows the status line often, and reports the progress as an event every second.
-pub fn followed<T>(
-    progress: &Progress,
-    show: &(dyn Fn(&str) + Sync),
-    report: &(dyn Fn(&Event<'_>) + Sync),
-    work: impl FnOnce() -> T,
-) -> T {
-    let mut last = Instant::now();
-    let tick = || {
-        show(&progress.to_string());
-        if last.elapsed() >= EVENT_INTERVAL {
-            last = Instant::now();
-            report(&Event::progress(progress));
-        }
-    };
-    watched(tick, work)
+/// How much smaller the bytes were on the wire, if the difference is notable.
+pub(crate) fn ratio(bytes: u64, wire_bytes: u64) -> String {
+    #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
+    let ratio = bytes as f64 / wire_bytes.max(1) as f64;
+    if wire_bytes > 0 && ratio >= 1.05 { format!(", ×{ratio:.1} compressed") } else { String::new() }
 }
 
 /// Value of a counter.
@@ -208,18 +192,6 @@ mod tests {
         assert!(progress.to_string().starts_with("0 B of 100.0 MiB") && !progress.to_string().contains("ETA"));
         progress.bytes.store(50 << 20, Ordering::Relaxed);
         assert!(progress.to_string().contains("limited by: starting  ETA "), "{progress}");
-    }
-
-    #[test]
-    fn progress_is_an_event_each_second_and_a_line_more_often() {
-        let (lines, events) = (AtomicUsize::default(), AtomicUsize::default());
-        let count = |counter: &AtomicUsize| {
-            counter.fetch_add(1, Ordering::Relaxed);
-        };
-        let work = || std::thread::sleep(EVENT_INTERVAL + TICK * 4);
-        followed(&Progress::default(), &|_| count(&lines), &|_| count(&events), work);
-        let [lines, events] = [lines, events].map(AtomicUsize::into_inner);
-        assert!(events >= 1 && lines > events, "{lines} lines, {events} events");
     }
 
     #[test]

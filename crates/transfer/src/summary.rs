@@ -1,19 +1,25 @@
 //! Reports of a transfer: events while it runs, and a summary at the end.
 
-use std::fmt;
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use serde::Serialize;
 use verify::size;
 
 use crate::{
     Error,
-    progress::{Progress, load},
+    progress::{Progress, load, ratio, watched},
     receiver::Received,
     sender::Sent,
 };
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.transfer/1";
+
+/// Interval of the events about progress.
+const EVENT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// An event.
 #[derive(Debug, Serialize)]
@@ -153,6 +159,24 @@ impl Summary {
     }
 }
 
+/// Runs `work`, and meanwhile shows the status line often, and reports the progress as an event every second.
+pub fn followed<T>(
+    progress: &Progress,
+    show: &(dyn Fn(&str) + Sync),
+    report: &(dyn Fn(&Event<'_>) + Sync),
+    work: impl FnOnce() -> T,
+) -> T {
+    let mut last = Instant::now();
+    let tick = || {
+        show(&progress.to_string());
+        if last.elapsed() >= EVENT_INTERVAL {
+            last = Instant::now();
+            report(&Event::progress(progress));
+        }
+    };
+    watched(tick, work)
+}
+
 /// The summary as one human-readable line.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,15 +196,10 @@ impl fmt::Display for Summary {
     }
 }
 
-/// How much smaller the bytes were on the wire, if the difference is notable.
-pub(crate) fn ratio(bytes: u64, wire_bytes: u64) -> String {
-    #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
-    let ratio = bytes as f64 / wire_bytes.max(1) as f64;
-    if wire_bytes > 0 && ratio >= 1.05 { format!(", ×{ratio:.1} compressed") } else { String::new() }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -197,5 +216,17 @@ mod tests {
     fn the_report_of_a_sender_omits_unknown_fields() {
         let json = serde_json::to_string(&Summary::of_progress(&Progress::default())).unwrap();
         assert!(json.contains(SCHEMA) && !json.contains("master_keys") && !json.contains("suite"), "{json}");
+    }
+
+    #[test]
+    fn progress_is_an_event_each_second_and_a_line_more_often() {
+        let (lines, events) = (AtomicUsize::default(), AtomicUsize::default());
+        let count = |counter: &AtomicUsize| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        };
+        let work = || std::thread::sleep(EVENT_INTERVAL + Duration::from_millis(200));
+        followed(&Progress::default(), &|_| count(&lines), &|_| count(&events), work);
+        let [lines, events] = [lines, events].map(AtomicUsize::into_inner);
+        assert!(events >= 1 && lines > events, "{lines} lines, {events} events");
     }
 }

@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::{
     Credentials, copier::Copier, credentials::Reloadable, far, greeting, link::Link, local_stream::LocalStream,
-    message, metrics::Counters, near::ClientSession, stream_socket::StreamSocket,
+    message, metrics::Counters, near::ClientSession, server_stream, stream_socket::StreamSocket,
 };
 
 /// Parses a server's first packet, and makes text of a peer printable.
@@ -30,12 +30,12 @@ pub fn greeting(bytes: &[u8]) {
 
 /// Passes a login, from either side, in pieces of `piece` bytes.
 pub fn login(bytes: &[u8], piece: usize) {
-    far::login_of(bytes, piece.max(1));
+    server_stream::login_of(bytes, piece.max(1));
 }
 
 /// Follows logins at a server's socket; the input interleaves the bytes of client and server.
 pub fn password(bytes: &[u8]) {
-    let _ = far::watch_of(bytes);
+    let _ = server_stream::watch_of(bytes);
 }
 
 /// A hostile peer that has a valid certificate.
@@ -123,7 +123,7 @@ impl MaliciousPeer {
                 heard
             };
             let served = async {
-                let Ok(mut server) = far::tls_stream_of(ours, Arc::clone(&config)).await else { return };
+                let Ok(mut server) = server_stream::tls_stream_of(ours, Arc::clone(&config)).await else { return };
                 let _ = server.write_all(client).await;
                 let _ = server.flush().await;
                 let mut shown = Vec::new();

@@ -28,6 +28,7 @@ mod near;
 mod proxy;
 mod rate_limited_log;
 mod runtime;
+mod server_stream;
 mod signals;
 mod socket;
 mod stream_socket;

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    far::{SocketServerStream, TlsServerStream},
+    server_stream::{SocketServerStream, TlsServerStream},
     stream_socket::StreamSocket,
 };
 

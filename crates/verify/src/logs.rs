@@ -11,14 +11,14 @@ use innodb::{
     file_kind::{self, FileKind},
     keys::NoKeys,
     randomness::looks_random,
-    redo::RedoFormat,
+    redo::{RedoFormat, checkpoint_lsn, mysql_start_lsn},
     server_file::{is_batch_doublewrite, is_redo_with_header, older_redo_number, redo_name, redo_number},
     tablespace::Page0,
     verify::{
         self, Check, FileReport, Tally, Verdict,
         aria::AriaHeader,
         redo::{self, RedoKeyInfo, RedoReport},
-        tablespace::Owners,
+        tablespace::TablespaceLookup,
     },
 };
 
@@ -84,15 +84,15 @@ impl Logs {
         if let Some(number) =
             older_redo_number(file_name(&file.path)).filter(|_| !is_of_another_kind(&reader, file.bytes))
         {
-            let checkpoint = redo::checkpoint_lsn(&head).is_some();
+            let checkpoint = checkpoint_lsn(&head).is_some();
             self.redo_file_sets.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
         }
-        match redo::mysql_start_lsn(&head) {
+        match mysql_start_lsn(&head) {
             _ if is_spare(&file.path) => {}
             Some(start) => self.starts.entry(directory.to_path_buf()).or_default().push(start),
             None => _ = self.without_start.insert(file.path.clone()),
         }
-        if let Some(lsn) = redo::checkpoint_lsn(&head) {
+        if let Some(lsn) = checkpoint_lsn(&head) {
             let newest = self.checkpoints.entry(directory.to_path_buf()).or_insert(lsn);
             *newest = (*newest).max(lsn);
         }
@@ -147,7 +147,7 @@ pub(crate) fn verify(
     reader: &Reader,
     keys: &Keys,
     logs: &Logs,
-    owners: &dyn Owners,
+    owners: &dyn TablespaceLookup,
     live: bool,
 ) -> Result<FileReport, ScanError> {
     let mut changed = false;
@@ -172,7 +172,7 @@ fn once(
     reader: &Reader,
     keys: &Keys,
     logs: &Logs,
-    owners: &dyn Owners,
+    owners: &dyn TablespaceLookup,
 ) -> Result<FileReport, ScanError> {
     match kind {
         FileKind::Redo => redo(file, reader, keys, logs),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use innodb::{
     SpaceId,
-    verify::tablespace::{Owner, Owners},
+    verify::tablespace::{Owner, TablespaceLookup},
 };
 
 /// Written by tablespaces, read by doublewrite areas.
@@ -32,7 +32,7 @@ impl VerifiedTablespaces {
     }
 }
 
-impl Owners for VerifiedTablespaces {
+impl TablespaceLookup for VerifiedTablespaces {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
         let owners = self.owners(space);
         owners.iter().find(|owner| owner.encrypted).or_else(|| owners.first()).cloned()

@@ -6,15 +6,17 @@ use crc_fast::{
 };
 use innodb::{
     KeyVersion, Lsn, SpaceId,
+    aria::layout::PageLayout,
     crypt::{
-        aria::{AriaPages, CryptRecord, PageLayout, PageMode},
+        aria::{AriaPages, CryptRecord},
         binlog::{EventMode, MariaDbEvents, MySqlHeader, NONCE_BYTES},
-        mariadb::{self, CryptData, Layout, Mode, PageKey},
-        mysql::{PageCipher, Sealed},
-        redo::{mysql::MySqlBlockCipher, records},
+        mariadb::{self, CryptData, Mode, PageKey},
+        mysql::{PageCipher, PageEncryption},
+        redo::mysql::MySqlBlockCipher,
     },
     keys::KeySource,
-    page::{checksum as sums, types::PageType},
+    page::{checksum as sums, mariadb::Layout, types::PageType},
+    redo::records,
     tablespace::{Family, Page0},
     verify::{
         redo,
@@ -108,7 +110,7 @@ pub fn tablespace(file: &mut [u8], keys: &dyn KeySource, pages: Pages) {
     let page_bytes = page0.physical_page_bytes as usize;
     let sums = PageSums::for_page0(&page0);
     first_page(file);
-    let sealer = Sealer::new(file, &page0, keys);
+    let encryptor = Sealer::new(file, &page0, keys);
     for page in file.chunks_exact_mut(page_bytes).skip(1) {
         if page.iter().all(|byte| *byte == 0) {
             continue;
@@ -117,7 +119,7 @@ pub fn tablespace(file: &mut [u8], keys: &dyn KeySource, pages: Pages) {
             clear_page(page, sums);
         }
         if pages.seal {
-            sealer.seal(page, &page0, pages.mode);
+            encryptor.encrypt(page, &page0, pages.mode);
         }
     }
 }
@@ -152,7 +154,7 @@ impl Sealer {
         }
     }
 
-    fn seal(&self, page: &mut [u8], page0: &Page0, mode: Mode) {
+    fn encrypt(&self, page: &mut [u8], page0: &Page0, mode: Mode) {
         match self {
             Self::MySql(cipher) => {
                 let _ = mysql_page(page, cipher);
@@ -164,28 +166,28 @@ impl Sealer {
 }
 
 /// Encrypts a clear page of MySQL as the server would.
-pub fn mysql_page(page: &mut [u8], cipher: &PageCipher) -> Option<Sealed> {
+pub fn mysql_page(page: &mut [u8], cipher: &PageCipher) -> Option<PageEncryption> {
     let sealed = match page_type(page) {
         PageType::COMPRESSED => {
             let stored = page.get(32..34)?.first_chunk().copied().map(u16::from_be_bytes)?;
             let end = usize::from(stored) + 38;
             let end = if page.get(26) == Some(&1) { end.next_multiple_of(4096) } else { end.max(70) };
-            Sealed { page_type: PageType::COMPRESSED_ENCRYPTED, end: end.min(page.len()) }
+            PageEncryption { page_type: PageType::COMPRESSED_ENCRYPTED, end: end.min(page.len()) }
         }
-        PageType::RTREE => Sealed { page_type: PageType::ENCRYPTED_RTREE, end: page.len() },
-        _ => Sealed { page_type: PageType::ENCRYPTED, end: page.len() },
+        PageType::RTREE => PageEncryption { page_type: PageType::ENCRYPTED_RTREE, end: page.len() },
+        _ => PageEncryption { page_type: PageType::ENCRYPTED, end: page.len() },
     };
-    cipher.seal(page, sealed).ok()?;
+    cipher.encrypt(page, sealed).ok()?;
     Some(sealed)
 }
 
 fn mariadb_page(page: &mut [u8], page0: &Page0, mode: Mode, key: &PageKey) {
-    let Some(layout) = Layout::from_page0(page0) else { return };
+    let Some(layout) = page0.mariadb_layout() else { return };
     match layout {
         Layout::FullCrc32 { .. } => put32(page, 0, 1),
         Layout::Legacy { .. } => put32(page, 26, 1),
     }
-    let _ = mariadb::seal(page, layout, mode, page0.space_id, key);
+    let _ = mariadb::encrypt(page, layout, mode, page0.space_id, key);
 }
 
 /// Bytes of a block of a redo log.
@@ -229,7 +231,7 @@ pub fn redo_blocks(log: &mut [u8], keys: &dyn KeySource) {
             Some(cipher) if marked => {
                 block.iter_mut().skip(4).take(1).for_each(|byte| *byte &= 0x7f);
                 block_sum(block);
-                let _ = cipher.seal(block);
+                let _ = cipher.encrypt(block);
             }
             _ => block_sum(block),
         }
@@ -273,15 +275,15 @@ fn event_bytes(log: &[u8], at: usize) -> Option<usize> {
 /// Corrects checksums of the events of a clear log, and encrypts those of MariaDB's after a start-encryption event.
 pub fn events(log: &mut [u8], keys: &dyn KeySource, mode: EventMode) {
     let mut at = 4;
-    let mut sealer: Option<MariaDbEvents> = None;
+    let mut encryptor: Option<MariaDbEvents> = None;
     while let Some(bytes) = event_bytes(log, at) {
         let Some(event) = log.get_mut(at..at + bytes) else { return };
         event_sum(event);
-        match &sealer {
-            Some(sealer) => {
-                let _ = sealer.seal(at as u64, event);
+        match &encryptor {
+            Some(encryptor) => {
+                let _ = encryptor.encrypt(at as u64, event);
             }
-            None => sealer = start_encryption(event, keys, mode),
+            None => encryptor = start_encryption(event, keys, mode),
         }
         at += bytes;
     }
@@ -318,7 +320,7 @@ pub fn mysql_log(log: &mut [u8], keys: &dyn KeySource) {
 }
 
 /// Corrects checksums of the pages of an Aria file, and encrypts those of an encrypted table.
-pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: PageMode, layout: &AriaLayout<'_>) {
+pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: Mode, layout: &AriaLayout<'_>) {
     let page_bytes = layout.table.block_bytes as usize;
     for (number, page) in (first..).zip(file.chunks_exact_mut(page_bytes)) {
         let Some(location) = layout.page(number, page) else { continue };
@@ -331,7 +333,7 @@ pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: PageM
         let version = location.key_version(page);
         let key = layout.record.filter(|_| version != KeyVersion(0)).zip(keys.mariadb(1, version));
         if let Some(pages) = key.and_then(|(record, key)| AriaPages::new(&key, record).ok()) {
-            let _ = pages.seal(mode, &location, number, page);
+            let _ = pages.encrypt(mode, &location, number, page);
         }
     }
 }

@@ -12,7 +12,7 @@ use fuzz::innodb::{
 };
 use innodb::{
     aria::{self, AriaTable},
-    crypt::aria::{CryptRecord, PageMode},
+    crypt::{aria::CryptRecord, mariadb::Mode},
     keys::{KeySource, NoKeys},
     verify::{
         FileReport, MAX_FINDINGS, Verdict,
@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
     if is_set(control, 0)
         && let Some(table) = aria::recognise_table(&index)
     {
-        let mode = if is_set(control, 1) { PageMode::Ctr } else { PageMode::Cbc };
+        let mode = if is_set(control, 1) { Mode::Ctr } else { Mode::Cbc };
         repair(&table, &mut index, &mut data, keys, mode);
     }
     let Ok(header) = AriaHeader::read(&index) else { return };
@@ -42,7 +42,7 @@ fuzz_target!(|input: &[u8]| {
     check(&verify_data(&data, &header, keys).expect("memory can be read"));
 });
 
-fn repair(table: &AriaTable, index: &mut [u8], data: &mut [u8], keys: &dyn KeySource, mode: PageMode) {
+fn repair(table: &AriaTable, index: &mut [u8], data: &mut [u8], keys: &dyn KeySource, mode: Mode) {
     let header_bytes = table.header_bytes as usize;
     let record = header_bytes.checked_sub(CryptRecord::BYTES).and_then(|at| index.get(at..header_bytes));
     let record = record.and_then(CryptRecord::parse);

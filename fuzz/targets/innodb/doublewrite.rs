@@ -16,7 +16,7 @@ use innodb::{
     crypt::mysql::TablespaceKey,
     verify::{
         doublewrite,
-        tablespace::{Owner, Owners},
+        tablespace::{Owner, TablespaceLookup},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +27,7 @@ struct Known {
     owner: Owner,
 }
 
-impl Owners for Known {
+impl TablespaceLookup for Known {
     /// Every other tablespace is known.
     fn owner(&self, space: SpaceId) -> Option<Owner> {
         (space.0 & 1 == 0).then(|| self.owner.clone())

@@ -1,7 +1,7 @@
-//! Single pages: a page that opens is sealed to the identical bytes.
+//! Single pages: a page that is decrypted encrypts to the identical bytes.
 //!
 //! Control byte: bits 0 to 2 are the number of a compression algorithm; with bit 3 the input is a clear
-//! page, which is sealed first; bits 4 and 5 choose the format (MySQL, full_crc32, older, older with
+//! page, which is encrypted first; bits 4 and 5 choose the format (MySQL, full_crc32, older, older with
 //! compressed rows); bit 6 is the mode of MariaDB.
 #![no_main]
 
@@ -11,18 +11,21 @@ use fuzz::innodb::{control, is_set, repair};
 use innodb::{
     SpaceId,
     crypt::{
-        mariadb::{self, Layout, Mode, PageKey},
-        mysql::{OpenedPage, PageCipher, PageSealer, TablespaceKey},
+        mariadb::{self, Mode, PageKey},
+        mysql::{DecryptedPage, PageCipher, PageEncryptor, TablespaceKey},
     },
-    page::compressed,
+    page::{
+        compressed,
+        mariadb::{self as stored, Layout},
+    },
 };
 use libfuzzer_sys::fuzz_target;
 
 /// Key and vector of `mysql97-16k-encrypted`.
-static MYSQL: LazyLock<(PageCipher, PageSealer)> = LazyLock::new(|| {
+static MYSQL: LazyLock<(PageCipher, PageEncryptor)> = LazyLock::new(|| {
     let file = include_bytes!("../../../testdata/export/mysql97-16k-encrypted.cfp");
     let key: TablespaceKey = innodb::crypt::mysql::export_key(file).expect("the sample is whole");
-    (key.cipher().expect("a key of 32 bytes"), key.sealer().expect("a key of 32 bytes"))
+    (key.cipher().expect("a key of 32 bytes"), key.encryptor().expect("a key of 32 bytes"))
 });
 
 /// The page key of `mariadb1011-16k-encrypted`.
@@ -53,51 +56,51 @@ fn mode(control: u8) -> Mode {
 }
 
 fn mysql(mut page: Vec<u8>, clear: bool) {
-    let (cipher, sealer) = &*MYSQL;
+    let (cipher, encryptor) = &*MYSQL;
     let mut rebuilt = vec![0; page.len()];
     let _ = compressed::rebuild_mysql(&page, &mut rebuilt);
     if clear {
         repair::mysql_page(&mut page, cipher);
     }
     let before = page.clone();
-    let Ok(sealed) = cipher.open(&mut page) else {
+    let Ok(encryption) = cipher.decrypt(&mut page) else {
         assert!(page == before, "refused, but changed");
         return;
     };
     let _ = compressed::rebuild_mysql(&page, &mut rebuilt);
     let mut together = page.clone();
-    cipher.seal(&mut page, sealed).expect("as long as it was");
-    assert!(page == before, "not sealed to the same bytes");
-    sealer.seal(&mut [OpenedPage { page: &mut together, sealed }]).expect("as long as it was");
-    assert!(together == before, "not sealed to the same bytes in lockstep");
+    cipher.encrypt(&mut page, encryption).expect("as long as it was");
+    assert!(page == before, "not encrypted to the same bytes");
+    encryptor.encrypt(&mut [DecryptedPage { page: &mut together, encryption }]).expect("as long as it was");
+    assert!(together == before, "not encrypted to the same bytes in lockstep");
 }
 
 fn mariadb(mut page: Vec<u8>, clear: bool, layout: Layout, mode: Mode) {
     let mut image = Vec::new();
     let space = if clear { repair::space_of(&page) } else { SPACE };
-    let _ = mariadb::test_clear(&page, layout, space, &mut image);
+    let _ = stored::check_plaintext(&page, layout, space, &mut image);
     if clear {
-        let _ = mariadb::seal(&mut page, layout, mode, space, &MARIADB);
+        let _ = mariadb::encrypt(&mut page, layout, mode, space, &MARIADB);
     } else {
-        mariadb::seal_finish(&mut page, layout);
+        mariadb::finish_encryption(&mut page, layout);
     }
     let before = page.clone();
-    if mariadb::open(&mut page, layout, mode, space, &MARIADB, &mut image).is_err() {
+    if mariadb::decrypt(&mut page, layout, mode, space, &MARIADB, &mut image).is_err() {
         assert!(page == before, "refused, but changed");
         return;
     }
-    // Compressed pages of the older format have a constant in place of the checksum; sealing keeps any value.
-    let constant = matches!(layout, Layout::Legacy { .. }) && mariadb::is_page_compressed(&before, layout);
+    // Compressed pages of the older format have a constant in place of the checksum; encrypting keeps any value.
+    let constant = matches!(layout, Layout::Legacy { .. }) && stored::is_page_compressed(&before, layout);
     if !constant || before.starts_with(&[0xde, 0xad, 0xbe, 0xef]) {
-        assert!(mariadb::ciphertext_holds(&before, layout), "the checksum over the ciphertext was just written");
+        assert!(stored::ciphertext_holds(&before, layout), "the checksum over the ciphertext was just written");
     }
     let mut together = page.clone();
-    mariadb::seal(&mut page, layout, mode, space, &MARIADB).expect("it was open");
-    assert!(page == before, "not sealed to the same bytes");
+    mariadb::encrypt(&mut page, layout, mode, space, &MARIADB).expect("it was decrypted");
+    assert!(page == before, "not encrypted to the same bytes");
     if mode == Mode::Cbc {
-        let run = mariadb::seal_prepare(&mut together, layout, space, &MARIADB).expect("it was open");
-        MARIADB.lockstep().expect("a key of 16 bytes").cbc_seal(&mut [run]);
-        mariadb::seal_finish(&mut together, layout);
-        assert!(together == before, "not sealed to the same bytes in lockstep");
+        let run = mariadb::prepare_encryption(&mut together, layout, space, &MARIADB).expect("it was decrypted");
+        MARIADB.lockstep().expect("a key of 16 bytes").cbc_encrypt(&mut [run]);
+        mariadb::finish_encryption(&mut together, layout);
+        assert!(together == before, "not encrypted to the same bytes in lockstep");
     }
 }

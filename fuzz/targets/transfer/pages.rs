@@ -4,20 +4,20 @@
 
 use libfuzzer_sys::fuzz_target;
 use transfer::{
-    codec::page::{OpenedChunk, SpaceCipher},
+    codec::page::{DecryptedChunk, SpaceCipher},
     hash::CHUNK_BYTES,
 };
 
 fuzz_target!(|input: &[u8]| {
     let Some((count, rest)) = input.split_first() else { return };
     let Some((material, payload)) = rest.split_at_checked(usize::from(*count)) else { return };
-    let opened = OpenedChunk::parse(payload);
+    let opened = DecryptedChunk::parse(payload);
     let Ok(cipher) = SpaceCipher::decode(material) else { return };
     assert_eq!(cipher.encode().as_slice(), material);
     let Ok(opened) = opened else { return };
     let pages = payload.len().saturating_sub(4);
     for length in [pages, payload.len(), pages - pages % 1024, pages / 2] {
-        let _ = opened.seal(&cipher, 0, &mut vec![0; length]);
+        let _ = opened.encrypt(&cipher, 0, &mut vec![0; length]);
     }
     // The matching length, if there is one: everything after the description, whose marks take five bytes each, or
     // eight, or a bit.
@@ -27,14 +27,14 @@ fuzz_target!(|input: &[u8]| {
         [(5 * units, 0), (units.div_ceil(8), 0), (units.div_ceil(8), second), (8 * units, 0), (8 * units, second)];
     for (marks, offset) in marks {
         let mut chunk = vec![0; pages.saturating_sub(marks)];
-        if opened.seal(&cipher, offset, &mut chunk).is_err() {
+        if opened.encrypt(&cipher, offset, &mut chunk).is_err() {
             continue;
         }
         let (mut again, mut check) = (Vec::new(), Vec::new());
-        cipher.open(opened.slot, offset, &chunk, &mut again, &mut check);
+        cipher.decrypt(opened.slot, offset, &chunk, &mut again, &mut check);
         let mut back = vec![0; chunk.len()];
-        let reopened = OpenedChunk::parse(&again).expect("our own description");
-        reopened.seal(&cipher, offset, &mut back).expect("our own units");
+        let reopened = DecryptedChunk::parse(&again).expect("our own description");
+        reopened.encrypt(&cipher, offset, &mut back).expect("our own units");
         assert_eq!(back, chunk);
     }
 });

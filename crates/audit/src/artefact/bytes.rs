@@ -1,6 +1,7 @@
 //! Interprets the bytes of files, and quotes them as evidence.
 
-use innodb::binlog::{BinlogEncryption, BinlogHead, EventScan};
+use innodb::binlog::{BinlogEncryption, BinlogHead};
+use innodb::binlog_scan::EventScan;
 use innodb::doublewrite::DoublewriteScan;
 use innodb::galera::CacheScan;
 use innodb::page::checksum::Checksum;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use innodb::aria::{AriaScan, AriaTable};
-use innodb::binlog::{BinlogHead, EventScan};
+use innodb::binlog::BinlogHead;
+use innodb::binlog_scan::EventScan;
 use innodb::doublewrite::DoublewriteScan;
 use innodb::galera::CacheScan;
 use innodb::redo::RedoScan;

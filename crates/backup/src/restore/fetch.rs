@@ -253,7 +253,7 @@ impl<'w> Writer<'w> {
         if !self.ciphers.contains_key(&which) {
             let space = self.fetch.spaces.get(number).and_then(Option::as_ref).ok_or_else(failed)?;
             let version = KeyVersion(opened.key_version);
-            let cipher = space.sealer(version, opened.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
+            let cipher = space.encryptor(version, opened.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
             // Frames arrive in file order, so few files are open at a time.
             self.ciphers.clear();
             self.ciphers.insert(which, cipher);
@@ -263,7 +263,7 @@ impl<'w> Writer<'w> {
         if cipher.kind() != opened.kind {
             return Err(failed());
         }
-        cipher.seal(at, &opened.marks, data).map_err(|_| failed())
+        cipher.encrypt(at, &opened.marks, data).map_err(|_| failed())
     }
 
     fn write(&mut self, number: usize, run: &Run, data: &[u8]) -> Result<(), Error> {

@@ -28,8 +28,8 @@ use innodb::{binlog::CopyPosition, server_file::ARIA_CONTROL};
 use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
-    receiver::{CommitMarker, Owner, Staging},
-    rekey::{RekeyFault, Rekeyed, check_committed, check_location, rekey_staged},
+    receiver::{CommitMarker, Owner, Staging, check_committed, rekey_staged},
+    rekey::{RekeyFault, Rekeyed, check_location},
     wire::Root,
 };
 use verify::Keys;

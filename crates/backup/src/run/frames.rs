@@ -110,7 +110,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         let (hash, path) = (Hash::compute(bytes), planned.entry.path.clone());
         let opened = self.open(file, extents.first().map_or(0, |first| first.at), bytes);
         let description = Description { path, extents, hash, opened };
-        let data = if description.opened.is_some() { self.memory.opened() } else { bytes };
+        let data = if description.opened.is_some() { self.memory.decrypted() } else { bytes };
         let pack = match &mut self.pack {
             Some(pack) => pack,
             none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.inputs.config.recipients)?),

@@ -53,12 +53,12 @@ impl Scheme for BinlogStream {
         out.extend(self.key.expose());
     }
 
-    fn open(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
-        vec![if self.apply(offset, chunk) { Mark::Opened } else { Mark::Unchanged }]
+    fn decrypt(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
+        vec![if self.apply(offset, chunk) { Mark::Decrypted } else { Mark::Unchanged }]
     }
 
-    fn seal(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
-        if marks.contains(&Mark::Opened) {
+    fn encrypt(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
+        if marks.contains(&Mark::Decrypted) {
             self.apply(offset, chunk);
         }
     }
@@ -70,8 +70,8 @@ mod tests {
 
     use super::*;
     use crate::page::{
-        InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-        samples::{WrongKeys, keys, open_and_seal, sample},
+        DecryptedChunk, InvalidPayload, KeyFileKeys, SpaceCipher, SpaceKeys,
+        samples::{WrongKeys, decrypt_and_encrypt, keys, sample},
     };
 
     const LOGS: [&str; 3] = ["83", "13", "7"];
@@ -94,8 +94,8 @@ mod tests {
             for chunk_bytes in [700, 4096, 1 << 20] {
                 let mut clear = Vec::new();
                 for (number, chunk) in log.chunks(chunk_bytes).enumerate() {
-                    let (opened, payload) = open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk);
-                    assert_eq!(opened, 1);
+                    let (decrypted, payload) = decrypt_and_encrypt(&cipher, (number * chunk_bytes) as u64, chunk);
+                    assert_eq!(decrypted, 1);
                     clear.extend(&payload[5..]);
                 }
                 assert_eq!(clear[..MYSQL_HEADER_BYTES], log[..MYSQL_HEADER_BYTES]);
@@ -122,17 +122,17 @@ mod tests {
         let log = log("7");
         let cipher = cipher_of(&log);
         let payload = |head: [u8; 5]| [&head[..], &log].concat();
-        let seal = |payload: &[u8], chunk_bytes: usize| {
-            OpenedChunk::parse(payload).unwrap().seal(&cipher, 0, &mut vec![0; chunk_bytes])
+        let encrypt = |payload: &[u8], chunk_bytes: usize| {
+            DecryptedChunk::parse(payload).unwrap().encrypt(&cipher, 0, &mut vec![0; chunk_bytes])
         };
         let sound = payload([0, 7, 0, 1, 0x80]);
-        assert_eq!(seal(&sound, log.len()), Ok(()));
-        assert_eq!(seal(&payload([0, 7, 0, 1, 0]), log.len()), Ok(()));
+        assert_eq!(encrypt(&sound, log.len()), Ok(()));
+        assert_eq!(encrypt(&payload([0, 7, 0, 1, 0]), log.len()), Ok(()));
         for odd in [[0, 7, 0, 0, 0x80], [0, 7, 0, 2, 0x80], [0, 7, 0, 1, 0xc0], [0, 7, 0xff, 0xff, 0xff]] {
-            assert_eq!(seal(&payload(odd), log.len()), Err(InvalidPayload), "{odd:?}");
+            assert_eq!(encrypt(&payload(odd), log.len()), Err(InvalidPayload), "{odd:?}");
         }
         for length in [0, 1, log.len() - 1, log.len() + 1] {
-            assert_eq!(seal(&sound, length), Err(InvalidPayload), "{length}");
+            assert_eq!(encrypt(&sound, length), Err(InvalidPayload), "{length}");
         }
         let key = cipher.encode();
         for length in 0..key.len() {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_end_of_the_longest_file_does_not_panic() {
         let cipher = cipher_of(&log("7"));
-        open_and_seal(&cipher, u64::MAX - 10, &[1; 100]);
-        open_and_seal(&cipher, 0, &[]);
+        decrypt_and_encrypt(&cipher, u64::MAX - 10, &[1; 100]);
+        decrypt_and_encrypt(&cipher, 0, &[]);
     }
 }

@@ -70,19 +70,19 @@ impl Scheme for LogEvents {
         out.extend(self.key.expose());
     }
 
-    fn open(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
+    fn decrypt(&self, offset: u64, chunk: &mut [u8]) -> Vec<Mark> {
         let part = first_event(&self.events, offset, chunk).and_then(|from| {
             let run = chunk.get_mut(from..)?;
-            Part::new(from, from + self.events.open_run(offset.saturating_add(from as u64), run))
+            Part::new(from, from + self.events.decrypt_run(offset.saturating_add(from as u64), run))
         });
         vec![part.map_or(Mark::Unchanged, Mark::Part)]
     }
 
-    fn seal(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
+    fn encrypt(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
         if let [Mark::Part(part)] = marks
             && let Some(run) = part.slice_mut(chunk)
         {
-            self.events.seal_run(offset.saturating_add(part.from() as u64), run);
+            self.events.encrypt_run(offset.saturating_add(part.from() as u64), run);
         }
     }
 }
@@ -97,8 +97,8 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+            DecryptedChunk, InvalidPayload, KeyFileKeys, SpaceCipher, SpaceKeys,
+            samples::{WrongKeys, decrypt_and_encrypt, mariadb_keys, sample},
         },
     };
 
@@ -127,14 +127,15 @@ mod tests {
         at + u32::from_le_bytes(*log[at + 9..].first_chunk().unwrap()) as usize
     }
 
-    fn sealed_from(log: &[u8]) -> usize {
+    fn encrypted_from(log: &[u8]) -> usize {
         end_of(log, end_of(log, 4))
     }
 
     /// Start and end of each encrypted event.
     fn events_of(log: &[u8]) -> Vec<(usize, usize)> {
-        let begins =
-            std::iter::successors(Some(sealed_from(log)), |at| Some(end_of(log, *at)).filter(|end| *end < log.len()));
+        let begins = std::iter::successors(Some(encrypted_from(log)), |at| {
+            Some(end_of(log, *at)).filter(|end| *end < log.len())
+        });
         begins.map(|at| (at, end_of(log, at))).collect()
     }
 
@@ -148,8 +149,8 @@ mod tests {
     fn a_whole_log_is_opened_from_its_first_sealed_event_on() {
         for (log, keys, mode) in logs() {
             let cipher = cipher_of(&log, &keys);
-            let (opened, payload) = open_and_seal(&cipher, 0, &log);
-            assert_eq!((opened, part_of(&payload)), (1, (sealed_from(&log), log.len())), "{mode:?}");
+            let (decrypted, payload) = decrypt_and_encrypt(&cipher, 0, &log);
+            assert_eq!((decrypted, part_of(&payload)), (1, (encrypted_from(&log), log.len())), "{mode:?}");
             for (at, end) in events_of(&log) {
                 let header = &payload[DESCRIPTION_BYTES + at..];
                 assert_eq!(header[13..17], (end as u32).to_le_bytes(), "{mode:?} at {at}: its end");
@@ -170,8 +171,8 @@ mod tests {
                     let whole: Vec<_> = whole.collect();
                     let expected =
                         whole.first().map(|(at, _)| at - begin).zip(whole.last().map(|(_, end)| end - begin));
-                    let (opened, payload) = open_and_seal(&cipher, begin as u64, chunk);
-                    assert_eq!(opened, usize::from(expected.is_some()), "{begin}");
+                    let (decrypted, payload) = decrypt_and_encrypt(&cipher, begin as u64, chunk);
+                    assert_eq!(decrypted, usize::from(expected.is_some()), "{begin}");
                     assert_eq!(part_of(&payload), expected.unwrap_or_default(), "{begin}");
                 }
             }
@@ -183,14 +184,14 @@ mod tests {
     fn events_that_do_not_state_their_end_are_found() {
         for (mut log, keys, mode) in logs() {
             let key = EventsKey::from_log(&log, &keys).unwrap();
-            let (from, events) = (sealed_from(&log), key.events(mode).unwrap());
+            let (from, events) = (encrypted_from(&log), key.events(mode).unwrap());
             let locations = events_of(&log);
-            assert_eq!(events.open_run(from as u64, &mut log[from..]), locations.last().unwrap().1 - from);
+            assert_eq!(events.decrypt_run(from as u64, &mut log[from..]), locations.last().unwrap().1 - from);
             locations.iter().for_each(|(at, _)| log[at + 13..at + 17].fill(0));
-            events.seal_run(from as u64, &mut log[from..]);
+            events.encrypt_run(from as u64, &mut log[from..]);
             let cut = from + 30;
-            let (opened, payload) = open_and_seal(&cipher_of(&log, &keys), cut as u64, &log[cut..]);
-            assert_eq!((opened, part_of(&payload).1), (1, log.len() - cut), "{mode:?}");
+            let (decrypted, payload) = decrypt_and_encrypt(&cipher_of(&log, &keys), cut as u64, &log[cut..]);
+            assert_eq!((decrypted, part_of(&payload).1), (1, log.len() - cut), "{mode:?}");
         }
     }
 
@@ -198,20 +199,20 @@ mod tests {
     fn the_search_for_forged_lengths_is_bounded() {
         for (log, keys, mode) in logs() {
             let cipher = cipher_of(&log, &keys);
-            let (from, offset) = (sealed_from(&log), 1 << 20);
+            let (from, offset) = (encrypted_from(&log), 1 << 20);
             for (decoys, expected) in [(1 << 10, 1), (CHUNK_BYTES - log.len(), 0)] {
                 let key = EventsKey::from_log(&log, &keys).unwrap().events(mode).unwrap();
                 let mut chunk: Vec<u8> = [0, 0, 1].into_iter().cycle().take(decoys).collect();
                 let mut run = log[from..].to_vec();
-                key.open_run(from as u64, &mut run);
+                key.decrypt_run(from as u64, &mut run);
                 // Correct the end in the header of events that have one.
                 for (at, end) in events_of(&log) {
                     let end = (offset + decoys + end - from) as u32;
                     run[at - from + 13..at - from + 17].copy_from_slice(&end.to_le_bytes());
                 }
-                key.seal_run((offset + decoys) as u64, &mut run);
+                key.encrypt_run((offset + decoys) as u64, &mut run);
                 chunk.extend(run);
-                assert_eq!(open_and_seal(&cipher, offset as u64, &chunk).0, expected, "{mode:?} after {decoys}");
+                assert_eq!(decrypt_and_encrypt(&cipher, offset as u64, &chunk).0, expected, "{mode:?} after {decoys}");
             }
         }
     }
@@ -223,7 +224,7 @@ mod tests {
         assert!(SpaceKeys::from_head(&log, &keys, KeyFileKeys::Keep, || None).is_none());
         let wrong = WrongKeys(keys);
         assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none());
-        let from = sealed_from(&log);
+        let from = encrypted_from(&log);
         for length in [0, 4, 23, from - 50, from - 25] {
             assert!(space(&log[..length], &wrong).is_none(), "{length}");
         }
@@ -235,18 +236,18 @@ mod tests {
     fn a_log_whose_end_is_damaged_or_missing_is_restored_exactly() {
         for (log, keys, _) in logs() {
             let cipher = cipher_of(&log, &keys);
-            for end in [log.len() - 1, log.len() - 20, sealed_from(&log) + 10] {
-                open_and_seal(&cipher, 0, &log[..end]);
+            for end in [log.len() - 1, log.len() - 20, encrypted_from(&log) + 10] {
+                decrypt_and_encrypt(&cipher, 0, &log[..end]);
             }
             let mut broken = log.clone();
-            let (at, bytes) = (sealed_from(&log), [0, 1, 18, 19, 0xff]);
+            let (at, bytes) = (encrypted_from(&log), [0, 1, 18, 19, 0xff]);
             for byte in bytes {
                 broken[at + 9..at + 13].fill(byte);
-                open_and_seal(&cipher, 0, &broken);
+                decrypt_and_encrypt(&cipher, 0, &broken);
             }
-            open_and_seal(&cipher, 0, &[]);
-            open_and_seal(&cipher, u64::MAX - 10, &log);
-            open_and_seal(&cipher, 1 << 33, &log);
+            decrypt_and_encrypt(&cipher, 0, &[]);
+            decrypt_and_encrypt(&cipher, u64::MAX - 10, &log);
+            decrypt_and_encrypt(&cipher, 1 << 33, &log);
         }
     }
 
@@ -254,19 +255,19 @@ mod tests {
     fn invalid_descriptions_and_keys_are_refused() {
         let [(log, keys, _), ..] = logs();
         let cipher = cipher_of(&log, &keys);
-        let seal = |units: u16, from: usize, end: usize, chunk_bytes: usize| {
+        let encrypt = |units: u16, from: usize, end: usize, chunk_bytes: usize| {
             let part = [from as u32, end as u32].map(u32::to_be_bytes).concat();
             let payload = [&[0, 7][..], &units.to_be_bytes(), &part, &log].concat();
-            OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut vec![0; chunk_bytes])
+            DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, 0, &mut vec![0; chunk_bytes])
         };
         let all = log.len();
-        assert_eq!(seal(1, sealed_from(&log), all, all), Ok(()));
-        assert_eq!(seal(1, 0, 0, all), Ok(()));
+        assert_eq!(encrypt(1, encrypted_from(&log), all, all), Ok(()));
+        assert_eq!(encrypt(1, 0, 0, all), Ok(()));
         for (units, from, end) in [(0, 0, 0), (2, 0, 0), (1, 5, 5), (1, 6, 5), (1, 0, all + 1), (1, all, usize::MAX)] {
-            assert_eq!(seal(units, from, end, all), Err(InvalidPayload), "{units}, {from} to {end}");
+            assert_eq!(encrypt(units, from, end, all), Err(InvalidPayload), "{units}, {from} to {end}");
         }
         for length in [0, 1, all - 1, all + 1] {
-            assert_eq!(seal(1, 0, 0, length), Err(InvalidPayload), "{length}");
+            assert_eq!(encrypt(1, 0, 0, length), Err(InvalidPayload), "{length}");
         }
         let key = cipher.encode();
         for length in (0..key.len()).filter(|length| ![30, 38].contains(length)) {
@@ -296,10 +297,10 @@ mod tests {
             let key = EventsKey::new([7; 12], &vec![3; key_bytes]).unwrap();
             let events = key.events(mode).unwrap();
             let mut copy = bytes.clone();
-            let end = events.open_run(offset, &mut copy);
-            prop_assert_eq!(events.seal_run(offset, &mut copy[..end]), end);
+            let end = events.decrypt_run(offset, &mut copy);
+            prop_assert_eq!(events.encrypt_run(offset, &mut copy[..end]), end);
             prop_assert_eq!(&copy, &bytes);
-            open_and_seal(&SpaceCipher::new(LogEvents::new(key, mode).unwrap()), offset, &bytes);
+            decrypt_and_encrypt(&SpaceCipher::new(LogEvents::new(key, mode).unwrap()), offset, &bytes);
         }
     }
 }

@@ -4,8 +4,9 @@ use std::{fs, path::PathBuf};
 
 use innodb::{
     KeyVersion, MasterKeyId,
-    crypt::mariadb::{self, CryptData, Layout, Mode, PageKey, Plain},
+    crypt::mariadb::{self, CryptData, Mode, PageKey},
     keys::KeySource,
+    page::mariadb::PlaintextCheck,
     tablespace::Page0,
 };
 use proptest::prelude::*;
@@ -13,8 +14,8 @@ use verify::Keys;
 use zeroize::Zeroizing;
 
 use super::{
-    HEAD_BYTES, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-    samples::{keys, mariadb_keys, open_and_seal, sample},
+    DecryptedChunk, HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys,
+    samples::{decrypt_and_encrypt, keys, mariadb_keys, sample},
 };
 
 /// Kind of a key, optional fields, and bytes of the key itself.
@@ -67,7 +68,7 @@ proptest! {
         prop_assert!(cipher.encode().as_slice() == material);
         let payload = [&[0, 7][..], &number.to_be_bytes(), &marks, &units].concat();
         for length in [units.len(), marks.len() + units.len(), 0, 1, 1 << 20] {
-            let _ = OpenedChunk::parse(&payload).unwrap().seal(&cipher, offset, &mut vec![0; length]);
+            let _ = DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, offset, &mut vec![0; length]);
         }
         // The actual number of units, each of them marked, in every form.
         for (unit_bytes, mark) in [(1024, &[1, 0, 0, 4, 0][..]), (4096, &[2, 0, 0, 0, 9]), (65536, &[4, 0, 0, 0, 0]), (512, &[0xff])] {
@@ -77,12 +78,12 @@ proptest! {
                 *last <<= 8 - over;
             }
             let payload = [&[0, 7][..], &(count as u16).to_be_bytes(), &marks, &units].concat();
-            let _ = OpenedChunk::parse(&payload).unwrap().seal(&cipher, offset, &mut vec![0; units.len()]);
+            let _ = DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, offset, &mut vec![0; units.len()]);
         }
         let part = [0_u32, units.len() as u32].map(u32::to_be_bytes).concat();
         let payload = [&[0, 7, 0, 1][..], &part, &units].concat();
-        let _ = OpenedChunk::parse(&payload).unwrap().seal(&cipher, offset, &mut vec![0; units.len()]);
-        open_and_seal(&cipher, offset, &units);
+        let _ = DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, offset, &mut vec![0; units.len()]);
+        decrypt_and_encrypt(&cipher, offset, &units);
     }
 }
 
@@ -95,11 +96,11 @@ fn all_keys() -> Vec<Keys> {
 
 /// Decrypts chunks of a file in some order, as connections take them, with the cipher of the first
 /// chunk that has one. Returns the number of decrypted units.
-fn count_opened(file: &[u8], keys: &dyn KeySource, chunk_bytes: usize) -> usize {
+fn count_decrypted(file: &[u8], keys: &dyn KeySource, chunk_bytes: usize) -> usize {
     let head = &file[..file.len().min(HEAD_BYTES)];
     let Some(space) = SpaceKeys::from_head(head, keys, KeyFileKeys::Send, || None) else { return 0 };
     let mut cipher = None;
-    let mut opened = 0;
+    let mut decrypted = 0;
     for (number, chunk) in file.chunks(chunk_bytes).enumerate().collect::<Vec<_>>().into_iter().rev() {
         let (offset, version) = ((number * chunk_bytes) as u64, space.version_of(chunk));
         if cipher.as_ref().is_none_or(|(known, _)| *known != version) {
@@ -107,9 +108,9 @@ fn count_opened(file: &[u8], keys: &dyn KeySource, chunk_bytes: usize) -> usize 
             cipher = Some((version, made));
         }
         let Some((_, cipher)) = &cipher else { continue };
-        opened += open_and_seal(cipher, offset, chunk).0;
+        decrypted += decrypt_and_encrypt(cipher, offset, chunk).0;
     }
-    opened
+    decrypted
 }
 
 fn all_samples() -> Vec<(String, Vec<u8>)> {
@@ -133,14 +134,14 @@ fn damaged_and_foreign_files_are_restored_exactly() {
     let all_keys = all_keys();
     let mut opening = 0;
     for (name, bytes) in all_samples() {
-        let Some(keys) = all_keys.iter().max_by_key(|keys| count_opened(&bytes, *keys, 1 << 20)) else { continue };
-        if count_opened(&bytes, keys, 1 << 20) == 0 {
+        let Some(keys) = all_keys.iter().max_by_key(|keys| count_decrypted(&bytes, *keys, 1 << 20)) else { continue };
+        if count_decrypted(&bytes, keys, 1 << 20) == 0 {
             continue;
         }
         opening += 1;
         // Empty, shorter than a header, and truncated at many lengths.
         for length in [0, 1, 3, 4, 18, 19, 38, 511, 512, 513, 2047, 2048, 4095, 12287, 12289, bytes.len() - 1] {
-            count_opened(&bytes[..length.min(bytes.len())], keys, 1 << 20);
+            count_decrypted(&bytes[..length.min(bytes.len())], keys, 1 << 20);
         }
         let mut random = blake3::Hasher::new().update(name.as_bytes()).finalize_xof();
         for round in 0..24 {
@@ -152,12 +153,12 @@ fn damaged_and_foreign_files_are_restored_exactly() {
                 let end = (at + usize::from(number[7] % 40)).min(damaged.len());
                 damaged[at..end].fill(number[6] & [0, 0xff, 0x13][usize::from(number[5] % 3)]);
             }
-            count_opened(&damaged, keys, [1 << 20, 64 << 10, 4096][round % 3]);
+            count_decrypted(&damaged, keys, [1 << 20, 64 << 10, 4096][round % 3]);
         }
         // Content of another file after the head.
         let (middle, shift) = (bytes.len() / 2, bytes.len() / 3);
         let foreign: Vec<u8> = bytes[..middle].iter().chain(&bytes[shift..]).copied().collect();
-        count_opened(&foreign, keys, 1 << 20);
+        count_decrypted(&foreign, keys, 1 << 20);
     }
     assert!(opening > 40, "{opening}");
 }
@@ -209,18 +210,18 @@ fn pages_of_several_key_versions_are_restored_exactly() {
         let keys = Rotated(mariadb_keys("mariadb1011-keyfile"));
         let mut space = sample("tablespace/mariadb1011-16k-encrypted.ibd");
         let page0 = Page0::parse(&space).unwrap();
-        let (crypt, layout) = (CryptData::from_page0(&space, &page0).unwrap(), Layout::from_page0(&page0).unwrap());
+        let (crypt, layout) = (CryptData::from_page0(&space, &page0).unwrap(), page0.mariadb_layout().unwrap());
         let key = |version| PageKey::derive(&keys.mariadb(1, KeyVersion(version)).unwrap(), &crypt.iv).unwrap();
         let (mut versions, mut image) = ([0; 3], Vec::new());
         for (number, page) in space.chunks_exact_mut(PAGE_BYTES).enumerate().skip(1) {
-            let Ok(opened) = mariadb::open(page, layout, Mode::Cbc, page0.space_id, &key(1), &mut image) else {
+            let Ok(decrypted) = mariadb::decrypt(page, layout, Mode::Cbc, page0.space_id, &key(1), &mut image) else {
                 continue;
             };
-            assert_eq!(opened.plain, Plain::Holds);
+            assert_eq!(decrypted.plain, PlaintextCheck::Holds);
             // Every other page was written after the rotation.
             let version = 1 + number as u32 % 2;
             page[..4].copy_from_slice(&version.to_be_bytes());
-            mariadb::seal(page, layout, mode, page0.space_id, &key(version)).unwrap();
+            mariadb::encrypt(page, layout, mode, page0.space_id, &key(version)).unwrap();
             versions[version as usize] += 1;
         }
         let [_, old, new] = versions;
@@ -228,8 +229,8 @@ fn pages_of_several_key_versions_are_restored_exactly() {
         // In chunks of one page each has its own key. In longer ones only pages of the newest
         // version decrypt, and all pages are restored to identical bytes.
         for (chunk_bytes, least) in [(PAGE_BYTES, old + new), (4 * PAGE_BYTES, new), (1 << 20, new)] {
-            let opened = count_opened(&space, &keys, chunk_bytes);
-            assert!(opened >= least, "{mode:?}, {chunk_bytes}: {opened} of {versions:?}");
+            let decrypted = count_decrypted(&space, &keys, chunk_bytes);
+            assert!(decrypted >= least, "{mode:?}, {chunk_bytes}: {decrypted} of {versions:?}");
         }
     }
 }

@@ -4,12 +4,12 @@ use innodb::{
     KeyVersion,
     crypt::{
         binlog::{EventMode, EventsKey, StreamKey},
-        mariadb::{self, CryptData, Layout, Mode, PageKey},
+        mariadb::{CryptData, Mode, PageKey},
         mysql::{TablespaceKey, WrappedKey},
         redo::{LogKey, LogKeyInfo, run::RunLayout},
     },
     keys::KeySource,
-    page::layout::MAX_PAGE_BYTES,
+    page::{layout::MAX_PAGE_BYTES, mariadb::key_version},
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, Page0},
     verify::redo::{RedoKeyInfo, blocks_key_info, key_info},
@@ -87,7 +87,7 @@ impl SpaceKeys {
     #[must_use]
     pub fn version_of(&self, chunk: &[u8]) -> KeyVersion {
         let Keys::MariaDb { pages, .. } = &self.0 else { return KeyVersion(0) };
-        let versions = chunk.chunks_exact(pages.bytes).map(|page| mariadb::key_version(page, pages.layout));
+        let versions = chunk.chunks_exact(pages.bytes).map(|page| key_version(page, pages.layout));
         versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
     }
 
@@ -117,7 +117,7 @@ impl SpaceKeys {
     /// The cipher that encrypts units which a cipher of the same kind has decrypted, without encrypted units to
     /// examine. `counter_mode` is the value of [`SpaceCipher::counter_mode`]. `None` if the key is not available.
     #[must_use]
-    pub fn sealer(&self, version: KeyVersion, counter_mode: bool, keys: &dyn KeySource) -> Option<SpaceCipher> {
+    pub fn encryptor(&self, version: KeyVersion, counter_mode: bool, keys: &dyn KeySource) -> Option<SpaceCipher> {
         let mode = if counter_mode { Mode::Ctr } else { Mode::Cbc };
         match &self.0 {
             Keys::MySql { page_bytes, key } => MySqlPages::new(*page_bytes, key.clone()).map(SpaceCipher::new),
@@ -148,8 +148,8 @@ impl SpaceKeys {
             context.extend(crypt.iv);
             // Not secret, and all that determines how pages are encrypted.
             context.extend(format!("{pages:?}").bytes());
-        } else if let Some(sealer) = self.sealer(KeyVersion(0), false, keys) {
-            context.extend(sealer.encode().iter());
+        } else if let Some(encryptor) = self.encryptor(KeyVersion(0), false, keys) {
+            context.extend(encryptor.encode().iter());
         }
         context
     }
@@ -174,7 +174,7 @@ impl Keys {
                 Some(Self::MySql { page_bytes, key })
             }
             Encryption::MariaDb { .. } => {
-                let (layout, space_id) = (Layout::from_page0(&page0)?, page0.space_id);
+                let (layout, space_id) = (page0.mariadb_layout()?, page0.space_id);
                 let pages = Pages { bytes: page_bytes, layout, space_id };
                 Some(Self::MariaDb { crypt: CryptData::from_page0(head, &page0)?, pages })
             }

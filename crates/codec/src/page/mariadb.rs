@@ -4,8 +4,9 @@ use innodb::{
     KeyVersion, SpaceId,
     crypt::{
         lockstep::{Lockstep, Run},
-        mariadb::{self, Layout, Mode, PageKey, Plain},
+        mariadb::{self, Mode, PageKey},
     },
+    page::mariadb::{Layout, PlaintextCheck, key_version},
 };
 use zeroize::Zeroizing;
 
@@ -88,44 +89,44 @@ impl Scheme for MariaDbPages {
         out.extend(self.pages.space_id.0.to_be_bytes());
     }
 
-    fn open(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
+    fn decrypt(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
         let Pages { bytes, layout, space_id } = self.pages;
-        let open = |page: &mut [u8]| {
-            let opened = mariadb::open_untested(page, layout, self.mode, space_id, &self.key);
-            if opened.is_ok() { Mark::Opened } else { Mark::Unchanged }
+        let decrypt = |page: &mut [u8]| {
+            let decrypted = mariadb::decrypt_unchecked(page, layout, self.mode, space_id, &self.key);
+            if decrypted.is_ok() { Mark::Decrypted } else { Mark::Unchanged }
         };
-        pages.chunks_exact_mut(bytes).map(open).collect()
+        pages.chunks_exact_mut(bytes).map(decrypt).collect()
     }
 
-    fn seal(&self, _: u64, marks: &[Mark], pages: &mut [u8]) {
+    fn encrypt(&self, _: u64, marks: &[Mark], pages: &mut [u8]) {
         let Pages { bytes, layout, space_id } = self.pages;
         let pages = pages.chunks_exact_mut(bytes).zip(marks);
         let mut pages: Vec<&mut [u8]> =
-            pages.filter(|(_, mark)| **mark == Mark::Opened).map(|(page, _)| page).collect();
+            pages.filter(|(_, mark)| **mark == Mark::Decrypted).map(|(page, _)| page).collect();
         if self.mode == Mode::Ctr {
             for page in pages {
-                let _ = mariadb::seal(page, layout, self.mode, space_id, &self.key);
+                let _ = mariadb::encrypt(page, layout, self.mode, space_id, &self.key);
             }
             return;
         }
-        let prepared = pages.iter_mut().map(|page| mariadb::seal_prepare(page, layout, space_id, &self.key));
+        let prepared = pages.iter_mut().map(|page| mariadb::prepare_encryption(page, layout, space_id, &self.key));
         let mut runs: Vec<Run<'_>> = prepared.filter_map(Result::ok).collect();
-        self.lockstep.cbc_seal(&mut runs);
+        self.lockstep.cbc_encrypt(&mut runs);
         drop(runs);
-        pages.iter_mut().for_each(|page| mariadb::seal_finish(page, layout));
+        pages.iter_mut().for_each(|page| mariadb::finish_encryption(page, layout));
     }
 }
 
 fn mode_of(chunk: &[u8], pages: Pages, key: &PageKey, version: KeyVersion) -> Option<Mode> {
     let Pages { bytes, layout, space_id } = pages;
     let pages = chunk.chunks_exact(bytes);
-    let mut pages = pages.filter(|page| mariadb::key_version(page, layout) == version).take(8);
+    let mut pages = pages.filter(|page| key_version(page, layout) == version).take(8);
     let mut image = Vec::new();
     pages.find_map(|page| {
         Mode::ALL.into_iter().find(|mode| {
             let mut copy = page.to_vec();
-            let opened = mariadb::open(&mut copy, layout, *mode, space_id, key, &mut image);
-            opened.is_ok_and(|opened| opened.plain == Plain::Holds)
+            let decrypted = mariadb::decrypt(&mut copy, layout, *mode, space_id, key, &mut image);
+            decrypted.is_ok_and(|decrypted| decrypted.plain == PlaintextCheck::Holds)
         })
     })
 }

@@ -56,17 +56,17 @@ impl LogBlocks {
 
     /// The cipher for a chunk of the log; `None` if the key decrypts no block in it.
     pub(super) fn for_chunk(log: &BlockLog, chunk: &[u8]) -> Option<Self> {
-        let sealed = |block: &&[u8]| block_holds(block, false) && number(block).is_some();
-        let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(sealed).take(SAMPLE_BLOCKS).collect();
-        let opens = |this: &Self| tried.iter().filter(|block| this.open_block(&mut block.to_vec())).count();
+        let encrypted = |block: &&[u8]| block_holds(block, false) && number(block).is_some();
+        let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(encrypted).take(SAMPLE_BLOCKS).collect();
+        let opens = |this: &Self| tried.iter().filter(|block| this.decrypt_block(&mut block.to_vec())).count();
         let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(log.clone(), mode));
         let counted = ciphers.map(|this| (opens(&this), this));
-        counted.filter(|(opened, _)| *opened > 0).max_by_key(|(opened, _)| *opened).map(|(_, this)| this)
+        counted.filter(|(decrypted, _)| *decrypted > 0).max_by_key(|(decrypted, _)| *decrypted).map(|(_, this)| this)
     }
 
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
         let layout = match fields.u8()? {
-            0 => BlockLayout::Plain,
+            0 => BlockLayout::PlaintextCheck,
             1 => BlockLayout::KeyVersion,
             _ => return Err(Malformed),
         };
@@ -82,10 +82,10 @@ impl LogBlocks {
 
     /// Decrypts a block if the result has a valid block header. A block with another key stays
     /// unchanged.
-    fn open_block(&self, block: &mut [u8]) -> bool {
+    fn decrypt_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
         let Some(lsn) = self.lsn(&copy) else { return false };
-        let opens = self.cipher.open(lsn, &mut copy).is_ok() && is_plausible(&copy);
+        let opens = self.cipher.decrypt(lsn, &mut copy).is_ok() && is_plausible(&copy);
         if opens {
             block.copy_from_slice(&copy);
         }
@@ -117,17 +117,17 @@ impl Scheme for LogBlocks {
         out.extend(self.log.near.0.to_be_bytes());
     }
 
-    fn open(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
-        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::Unchanged };
-        blocks.chunks_exact_mut(BLOCK_BYTES).map(open).collect()
+    fn decrypt(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
+        let decrypt = |block: &mut [u8]| if self.decrypt_block(block) { Mark::Decrypted } else { Mark::Unchanged };
+        blocks.chunks_exact_mut(BLOCK_BYTES).map(decrypt).collect()
     }
 
-    fn seal(&self, _: u64, marks: &[Mark], blocks: &mut [u8]) {
+    fn encrypt(&self, _: u64, marks: &[Mark], blocks: &mut [u8]) {
         for (block, mark) in blocks.chunks_exact_mut(BLOCK_BYTES).zip(marks) {
-            if *mark == Mark::Opened
+            if *mark == Mark::Decrypted
                 && let Some(lsn) = self.lsn(block)
             {
-                let _ = self.cipher.seal(lsn, block);
+                let _ = self.cipher.encrypt(lsn, block);
             }
         }
     }
@@ -141,8 +141,8 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+            DecryptedChunk, InvalidPayload, KeyFileKeys, SpaceCipher, SpaceKeys,
+            samples::{WrongKeys, decrypt_and_encrypt, mariadb_keys, sample},
         },
     };
 
@@ -167,8 +167,9 @@ mod tests {
         let cipher = cipher_of(&log, &keys);
         for chunk_bytes in [4096, CHUNK_BYTES] {
             let chunks = log.chunks(chunk_bytes).enumerate();
-            let opened = chunks.map(|(number, chunk)| open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk).0);
-            assert_eq!(opened.sum::<usize>(), ENCRYPTED);
+            let decrypted =
+                chunks.map(|(number, chunk)| decrypt_and_encrypt(&cipher, (number * chunk_bytes) as u64, chunk).0);
+            assert_eq!(decrypted.sum::<usize>(), ENCRYPTED);
         }
     }
 
@@ -176,8 +177,8 @@ mod tests {
     fn a_log_that_the_key_does_not_decrypt_is_sent_unchanged() {
         let (mut log, keys) = log();
         assert!(space(&log, &NoKeys).is_none());
-        let sealed = space(&log, &keys).unwrap();
-        assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
+        let encrypted = space(&log, &keys).unwrap();
+        assert!(encrypted.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
         let wrong = WrongKeys(keys);
         assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none());
         // No valid checkpoint with the key information.
@@ -198,7 +199,7 @@ mod tests {
             assert!(SpaceCipher::decode(&[&odd, &key[3..]].concat()).is_err(), "{odd:?}");
         }
         let payload = [&[0, 7, 0, 2, 0b0110_0000][..], &log[..1024]].concat();
-        let sealed = OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut [0; 1024]);
-        assert_eq!(sealed, Err(InvalidPayload));
+        let encrypted = DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, 0, &mut [0; 1024]);
+        assert_eq!(encrypted, Err(InvalidPayload));
     }
 }

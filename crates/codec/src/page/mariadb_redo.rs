@@ -77,19 +77,19 @@ impl Scheme for MiniTransactions {
         out.extend(self.key.expose());
     }
 
-    fn open(&self, _: u64, chunk: &mut [u8]) -> Vec<Mark> {
+    fn decrypt(&self, _: u64, chunk: &mut [u8]) -> Vec<Mark> {
         let part = run::first(chunk).and_then(|from| {
-            let end = from + run::open(&self.cipher, self.layout, chunk.get_mut(from..)?);
+            let end = from + run::decrypt(&self.cipher, self.layout, chunk.get_mut(from..)?);
             Part::new(from, end)
         });
         vec![part.map_or(Mark::Unchanged, Mark::Part)]
     }
 
-    fn seal(&self, _: u64, marks: &[Mark], chunk: &mut [u8]) {
+    fn encrypt(&self, _: u64, marks: &[Mark], chunk: &mut [u8]) {
         if let [Mark::Part(part)] = marks
             && let Some(run) = part.slice_mut(chunk)
         {
-            run::seal(&self.cipher, self.layout, run);
+            run::encrypt(&self.cipher, self.layout, run);
         }
     }
 }
@@ -104,8 +104,8 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            InvalidPayload, KeyFileKeys, OpenedChunk, SpaceCipher, SpaceKeys,
-            samples::{WrongKeys, mariadb_keys, open_and_seal, sample},
+            DecryptedChunk, InvalidPayload, KeyFileKeys, SpaceCipher, SpaceKeys,
+            samples::{WrongKeys, decrypt_and_encrypt, mariadb_keys, sample},
         },
     };
 
@@ -150,9 +150,9 @@ mod tests {
     fn a_log_is_opened_from_its_first_mini_transaction_to_its_last() {
         for (log, keys, layout) in logs() {
             let log = &log[..end_of(&log)];
-            let (opened, payload) = open_and_seal(&cipher_of(log, &keys), 0, log);
+            let (decrypted, payload) = decrypt_and_encrypt(&cipher_of(log, &keys), 0, log);
             let (from, end) = part_of(&payload);
-            assert_eq!((opened, from), (1, HEADER_BYTES), "{layout:?}");
+            assert_eq!((decrypted, from), (1, HEADER_BYTES), "{layout:?}");
             // After the newest mini-transaction, its last block still has the previous content.
             assert!(end + 8192 > log.len(), "{layout:?}: {end} of {}", log.len());
             let bytes = [log, &payload].map(zstd_bytes);
@@ -169,13 +169,13 @@ mod tests {
             // The smaller chunks do not contain the longest ones as a whole.
             for (chunk_bytes, percent) in [(70_001, 50), (CHUNK_BYTES, 90)] {
                 let end = end_of(&log);
-                let (all, mut opened_bytes) = (end - HEADER_BYTES, 0);
+                let (all, mut decrypted_bytes) = (end - HEADER_BYTES, 0);
                 for (number, chunk) in log[..end].chunks(chunk_bytes).enumerate() {
-                    let (_, payload) = open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk);
+                    let (_, payload) = decrypt_and_encrypt(&cipher, (number * chunk_bytes) as u64, chunk);
                     let (from, end) = part_of(&payload);
-                    opened_bytes += end - from;
+                    decrypted_bytes += end - from;
                 }
-                assert!(opened_bytes * 100 > all * percent, "{layout:?}: {opened_bytes} of {all}");
+                assert!(decrypted_bytes * 100 > all * percent, "{layout:?}: {decrypted_bytes} of {all}");
             }
         }
     }
@@ -186,13 +186,13 @@ mod tests {
             let cipher = cipher_of(&log, &keys);
             let broken = HEADER_BYTES + (end_of(&log) - HEADER_BYTES) / 2;
             log[broken] ^= 0x40;
-            let (opened, payload) = open_and_seal(&cipher, 0, &log[..end_of(&log)]);
+            let (decrypted, payload) = decrypt_and_encrypt(&cipher, 0, &log[..end_of(&log)]);
             let (from, end) = part_of(&payload);
-            assert_eq!((opened, from), (1, HEADER_BYTES));
+            assert_eq!((decrypted, from), (1, HEADER_BYTES));
             assert!((from..=broken).contains(&end));
-            open_and_seal(&cipher, 0, &log[..HEADER_BYTES]);
-            open_and_seal(&cipher, 0, &[]);
-            assert_eq!(open_and_seal(&cipher, 0, &[0xff; 70_000]).0, 0);
+            decrypt_and_encrypt(&cipher, 0, &log[..HEADER_BYTES]);
+            decrypt_and_encrypt(&cipher, 0, &[]);
+            assert_eq!(decrypt_and_encrypt(&cipher, 0, &[0xff; 70_000]).0, 0);
         }
     }
 
@@ -204,8 +204,8 @@ mod tests {
             assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none(), "{layout:?}");
             assert!(space(&log[..70], &wrong).is_none());
             let keys = wrong.0;
-            let sealed = space(&log, &keys).unwrap();
-            assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
+            let encrypted = space(&log, &keys).unwrap();
+            assert!(encrypted.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
             // A header that says that the log is not encrypted.
             log[..4].copy_from_slice(b"Phys");
             log[48..52].fill(0);
@@ -217,17 +217,17 @@ mod tests {
     fn invalid_descriptions_and_keys_are_refused() {
         let [(log, keys, _), ..] = logs();
         let (log, cipher) = (&log[..20_000], cipher_of(&log, &keys));
-        let seal = |units: u16, from: usize, end: usize| {
+        let encrypt = |units: u16, from: usize, end: usize| {
             let part = [from as u32, end as u32].map(u32::to_be_bytes).concat();
             let payload = [&[0, 7][..], &units.to_be_bytes(), &part, log].concat();
-            OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut vec![0; log.len()])
+            DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, 0, &mut vec![0; log.len()])
         };
         // For any range: the hash reveals a wrong result.
         for (from, end) in [(0, 0), (HEADER_BYTES, 20_000), (0, 20_000), (19_999, 20_000)] {
-            assert_eq!(seal(1, from, end), Ok(()));
+            assert_eq!(encrypt(1, from, end), Ok(()));
         }
         for (units, from, end) in [(0, 0, 0), (2, 0, 0), (1, 6, 5), (1, 0, 20_001)] {
-            assert_eq!(seal(units, from, end), Err(InvalidPayload), "{units}, {from} to {end}");
+            assert_eq!(encrypt(units, from, end), Err(InvalidPayload), "{units}, {from} to {end}");
         }
         let key = cipher.encode();
         for length in 0..key.len() {
@@ -236,8 +236,8 @@ mod tests {
         for odd in [[6, 2, 0], [6, 0, 2]] {
             assert!(SpaceCipher::decode(&[&odd, &key[3..]].concat()).is_err(), "{odd:?}");
         }
-        let (opened, payload) = open_and_seal(&cipher, 0, log);
-        assert!(opened == 1 && payload.len() == DESCRIPTION_BYTES + log.len());
+        let (decrypted, payload) = decrypt_and_encrypt(&cipher, 0, log);
+        assert!(decrypted == 1 && payload.len() == DESCRIPTION_BYTES + log.len());
     }
 
     proptest! {
@@ -258,19 +258,19 @@ mod tests {
                 log[at] = 1;
             }
             for (records, nonce) in units {
-                let mut sealed = Vec::new();
+                let mut encrypted = Vec::new();
                 for (first, payload) in records {
-                    sealed.push(first | u8::from(first & 0x0f == 0));
-                    sealed.extend(&payload[..usize::from(sealed[sealed.len() - 1] & 0x0f)]);
+                    encrypted.push(first | u8::from(first & 0x0f == 0));
+                    encrypted.extend(&payload[..usize::from(encrypted[encrypted.len() - 1] & 0x0f)]);
                 }
-                let sum = crc_of(&[&sealed[..], &nonce].concat());
-                log.extend([&sealed[..], &[1], &nonce, &sum.to_be_bytes()].concat());
+                let sum = crc_of(&[&encrypted[..], &nonce].concat());
+                log.extend([&encrypted[..], &[1], &nonce, &sum.to_be_bytes()].concat());
             }
             let layout = if page_records { RunLayout::PageRecords } else { RunLayout::OneStream };
             let mode = if ctr { Mode::Ctr } else { Mode::Cbc };
             let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), layout, mode).unwrap();
-            let (opened, payload) = open_and_seal(&SpaceCipher::new(scheme), 0, &log);
-            prop_assert_eq!(opened, 1);
+            let (decrypted, payload) = decrypt_and_encrypt(&SpaceCipher::new(scheme), 0, &log);
+            prop_assert_eq!(decrypted, 1);
             prop_assert_eq!(part_of(&payload).1, log.len());
         }
     }
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn the_first_whole_mini_transaction_after_a_cut_one_is_found() {
         let mut random = blake3::Hasher::new().update(b"records").finalize_xof();
-        let mut sealed = |records: usize| {
+        let mut encrypted = |records: usize| {
             let mut unit = vec![0; 16 * records];
             random.fill(&mut unit);
             unit.chunks_mut(16).for_each(|record| record[0] |= 0x3f);
@@ -286,12 +286,12 @@ mod tests {
             let sum = crc_of(&[&unit[..], &nonce].concat());
             [&unit[..], &[1], &nonce, &sum.to_be_bytes()].concat()
         };
-        let (long, short) = (sealed(4000), sealed(40));
+        let (long, short) = (encrypted(4000), encrypted(40));
         let cut = 100;
         let chunk = [&long[cut..], &short[..], &short[..]].concat();
         let scheme = MiniTransactions::new(LogKey::from_bytes(&[5; 16]), RunLayout::OneStream, Mode::Cbc).unwrap();
-        let (opened, payload) = open_and_seal(&SpaceCipher::new(scheme), 0, &chunk);
-        assert_eq!((opened, part_of(&payload)), (1, (long.len() - cut, chunk.len())));
+        let (decrypted, payload) = decrypt_and_encrypt(&SpaceCipher::new(scheme), 0, &chunk);
+        assert_eq!((decrypted, part_of(&payload)), (1, (long.len() - cut, chunk.len())));
     }
 
     /// CRC-32C, bit by bit.

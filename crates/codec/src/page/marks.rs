@@ -1,6 +1,6 @@
 //! Marks: how each unit of a chunk is sent, and their encoding.
 
-use innodb::{crypt::mysql::Sealed, page::types::PageType};
+use innodb::{crypt::mysql::PageEncryption, page::types::PageType};
 use serde::{Deserialize, Serialize};
 
 use crate::{Fields, Malformed};
@@ -11,9 +11,9 @@ pub(super) enum Mark {
     /// As stored in the file.
     Unchanged,
     /// Decrypted.
-    Opened,
+    Decrypted,
     /// Decrypted; the page was encrypted with these parameters.
-    MySql(Sealed),
+    MySql(PageEncryption),
     /// Only a part of the unit is decrypted.
     Part(Part),
 }
@@ -24,7 +24,7 @@ impl Mark {
         match self {
             Self::Unchanged => true,
             Self::Part(part) => part.end as usize <= unit_bytes,
-            Self::Opened | Self::MySql(_) => false,
+            Self::Decrypted | Self::MySql(_) => false,
         }
     }
 }
@@ -66,7 +66,7 @@ pub enum Form {
 }
 
 const UNCHANGED: u8 = 0;
-const OPENED: u8 = 4;
+const DECRYPTED: u8 = 4;
 /// MySQL page types in the order of their numbers, from 1.
 const MYSQL_TYPES: [PageType; 3] = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
 
@@ -125,7 +125,7 @@ impl Form {
                 if (units..8 * bytes.len()).any(is_set) {
                     return Err(Malformed);
                 }
-                Ok((0..units).map(|unit| if is_set(unit) { Mark::Opened } else { Mark::Unchanged }).collect())
+                Ok((0..units).map(|unit| if is_set(unit) { Mark::Decrypted } else { Mark::Unchanged }).collect())
             }
             Self::Parts => {
                 let mut fields = Fields(bytes);
@@ -142,10 +142,10 @@ const fn bit(set: bool, location: usize) -> u8 {
 fn fields_of(mark: Mark) -> (u8, u32) {
     match mark {
         Mark::Unchanged => (UNCHANGED, 0),
-        Mark::Opened | Mark::Part(_) => (OPENED, 0),
-        Mark::MySql(sealed) => {
-            let location = MYSQL_TYPES.iter().position(|kind| *kind == sealed.page_type).unwrap_or_default();
-            (u8::try_from(location + 1).unwrap_or_default(), u32::try_from(sealed.end).unwrap_or_default())
+        Mark::Decrypted | Mark::Part(_) => (DECRYPTED, 0),
+        Mark::MySql(encrypted) => {
+            let location = MYSQL_TYPES.iter().position(|kind| *kind == encrypted.page_type).unwrap_or_default();
+            (u8::try_from(location + 1).unwrap_or_default(), u32::try_from(encrypted.end).unwrap_or_default())
         }
     }
 }
@@ -153,11 +153,11 @@ fn fields_of(mark: Mark) -> (u8, u32) {
 fn mark_of(kind: u8, end: u32) -> Result<Mark, Malformed> {
     match kind {
         UNCHANGED => Ok(Mark::Unchanged),
-        OPENED => Ok(Mark::Opened),
+        DECRYPTED => Ok(Mark::Decrypted),
         kind => {
             let location = usize::from(kind).checked_sub(1).ok_or(Malformed)?;
             let page_type = *MYSQL_TYPES.get(location).ok_or(Malformed)?;
-            Ok(Mark::MySql(Sealed { page_type, end: usize::try_from(end).map_err(|_| Malformed)? }))
+            Ok(Mark::MySql(PageEncryption { page_type, end: usize::try_from(end).map_err(|_| Malformed)? }))
         }
     }
 }
@@ -176,10 +176,11 @@ mod tests {
 
     #[test]
     fn marks_read_back() {
-        let sealed = |page_type, end| Mark::MySql(Sealed { page_type, end });
-        let types = MYSQL_TYPES.into_iter().enumerate().map(|(at, page_type)| sealed(page_type, 70 + at));
-        let pages: Vec<Mark> = types.chain([Mark::Unchanged, Mark::Opened]).collect();
-        let bits: Vec<Mark> = (0..19).map(|unit| if unit % 3 == 0 { Mark::Opened } else { Mark::Unchanged }).collect();
+        let encrypted = |page_type, end| Mark::MySql(PageEncryption { page_type, end });
+        let types = MYSQL_TYPES.into_iter().enumerate().map(|(at, page_type)| encrypted(page_type, 70 + at));
+        let pages: Vec<Mark> = types.chain([Mark::Unchanged, Mark::Decrypted]).collect();
+        let bits: Vec<Mark> =
+            (0..19).map(|unit| if unit % 3 == 0 { Mark::Decrypted } else { Mark::Unchanged }).collect();
         let parts =
             vec![Mark::Part(Part { from: 0, end: 7 }), Mark::Unchanged, Mark::Part(Part { from: 9, end: 1 << 20 })];
         for (form, marks) in [(Form::Pages, pages), (Form::Bits, bits), (Form::Parts, parts)] {
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_first_unit_is_the_highest_bit() {
-        let marks = [Mark::Opened, Mark::Unchanged, Mark::Opened];
+        let marks = [Mark::Decrypted, Mark::Unchanged, Mark::Decrypted];
         let mut out = [0];
         Form::Bits.write(&marks, &mut out);
         assert_eq!(out, [0b1010_0000]);

@@ -89,7 +89,7 @@ trait Scheme: fmt::Debug + Send + Sync {
     fn accepts(&self, mark: Mark, unit_bytes: usize) -> bool {
         match self.form() {
             Form::Parts => mark.is_part_of(unit_bytes),
-            Form::Pages | Form::Bits => matches!(mark, Mark::Unchanged | Mark::Opened),
+            Form::Pages | Form::Bits => matches!(mark, Mark::Unchanged | Mark::Decrypted),
         }
     }
 
@@ -99,10 +99,10 @@ trait Scheme: fmt::Debug + Send + Sync {
     /// Decrypts units in place as far as possible, and returns a mark for each. There is at least one; the first starts
     /// at `offset` of the file. A wrong result does no harm: the comparison detects it, or encrypting it restores the
     /// right bytes.
-    fn open(&self, offset: u64, units: &mut [u8]) -> Vec<Mark>;
+    fn decrypt(&self, offset: u64, units: &mut [u8]) -> Vec<Mark>;
 
     /// Encrypts marked units in place, to their original bytes.
-    fn seal(&self, offset: u64, marks: &[Mark], units: &mut [u8]);
+    fn encrypt(&self, offset: u64, marks: &[Mark], units: &mut [u8]);
 }
 
 /// Decodes one kind of key; [`Malformed`] if the fields are invalid.
@@ -191,25 +191,25 @@ impl SpaceCipher {
         self.scheme.unit_bytes(chunk_bytes)
     }
 
-    /// As [`open`](Self::open), but with marks and bytes separate in `memory`. Returns the number
+    /// As [`decrypt`](Self::decrypt), but with marks and bytes separate in `memory`. Returns the number
     /// of decrypted units.
     pub fn decrypt_marked(&self, offset: u64, chunk: &[u8], memory: &mut DecryptBuffers, marks: &mut Vec<u8>) -> usize {
         let DecryptBuffers { out, check } = memory;
         out.clear();
         out.extend(chunk);
-        let units = self.open_in_place(offset, chunk, out, check);
+        let units = self.decrypt_in_place(offset, chunk, out, check);
         let form = self.scheme.form();
         marks.clear();
         marks.resize(form.bytes(units.len()), 0);
         form.write(&units, marks);
-        count_opened(&units)
+        count_decrypted(&units)
     }
 
     /// Encrypts the units of a chunk in place, each as its mark says.
     ///
     /// # Errors
     /// [`InvalidPayload`] if the marks do not fit the cipher or the chunk; nothing is changed then.
-    pub fn seal(&self, offset: u64, marks: &[u8], chunk: &mut [u8]) -> Result<(), InvalidPayload> {
+    pub fn encrypt(&self, offset: u64, marks: &[u8], chunk: &mut [u8]) -> Result<(), InvalidPayload> {
         let unit_bytes = self.scheme.unit_bytes(chunk.len());
         let mut fields = Fields(marks);
         let marks = self.scheme.form().read(&mut fields, chunk.len() / unit_bytes).map_err(|_| InvalidPayload)?;
@@ -217,14 +217,14 @@ impl SpaceCipher {
         if !marks.iter().all(|mark| self.scheme.accepts(*mark, unit_bytes)) {
             return Err(InvalidPayload);
         }
-        self.scheme.seal(offset, &marks, chunk);
+        self.scheme.encrypt(offset, &marks, chunk);
         Ok(())
     }
 
     /// Decrypts a chunk that starts at `offset` of its file: `out` becomes description and bytes,
     /// ready for compression. `check` is a buffer for encrypting them again. Returns the number of
     /// decrypted units.
-    pub fn open(&self, slot: u16, offset: u64, chunk: &[u8], out: &mut Vec<u8>, check: &mut Vec<u8>) -> usize {
+    pub fn decrypt(&self, slot: u16, offset: u64, chunk: &[u8], out: &mut Vec<u8>, check: &mut Vec<u8>) -> usize {
         let (unit_bytes, form) = (self.scheme.unit_bytes(chunk.len()), self.scheme.form());
         let units = chunk.len() / unit_bytes;
         let description_bytes = COUNT_BYTES + form.bytes(units);
@@ -232,26 +232,26 @@ impl SpaceCipher {
         out.reserve(description_bytes + chunk.len());
         out.resize(description_bytes, 0);
         out.extend(chunk);
-        let (description, opened) = out.split_at_mut(description_bytes);
-        let marks = self.open_in_place(offset, chunk, opened, check);
+        let (description, decrypted) = out.split_at_mut(description_bytes);
+        let marks = self.decrypt_in_place(offset, chunk, decrypted, check);
         let (count, described) = description.split_at_mut(COUNT_BYTES);
         let units = u16::try_from(units).unwrap_or_default();
         count.copy_from_slice(&((u32::from(slot) << 16) | u32::from(units)).to_be_bytes());
         form.write(&marks, described);
-        count_opened(&marks)
+        count_decrypted(&marks)
     }
 
-    /// Decrypts the units of `opened`, a copy of `chunk`. Restores the units that encryption would not reproduce.
-    fn open_in_place(&self, offset: u64, chunk: &[u8], opened: &mut [u8], check: &mut Vec<u8>) -> Vec<Mark> {
+    /// Decrypts the units of `decrypted`, a copy of `chunk`. Restores the units that encryption would not reproduce.
+    fn decrypt_in_place(&self, offset: u64, chunk: &[u8], decrypted: &mut [u8], check: &mut Vec<u8>) -> Vec<Mark> {
         let unit_bytes = self.scheme.unit_bytes(chunk.len());
-        let mut marks = if chunk.len() < unit_bytes { Vec::new() } else { self.scheme.open(offset, opened) };
+        let mut marks = if chunk.len() < unit_bytes { Vec::new() } else { self.scheme.decrypt(offset, decrypted) };
         check.clear();
-        check.extend(&*opened);
-        self.scheme.seal(offset, &marks, check);
+        check.extend(&*decrypted);
+        self.scheme.encrypt(offset, &marks, check);
         let originals = chunk.chunks_exact(unit_bytes);
-        let copies = opened.chunks_exact_mut(unit_bytes).zip(check.chunks_exact(unit_bytes));
-        for ((mark, original), (unit, sealed)) in marks.iter_mut().zip(originals).zip(copies) {
-            if sealed != original {
+        let copies = decrypted.chunks_exact_mut(unit_bytes).zip(check.chunks_exact(unit_bytes));
+        for ((mark, original), (unit, encrypted)) in marks.iter_mut().zip(originals).zip(copies) {
+            if encrypted != original {
                 *mark = Mark::Unchanged;
                 unit.copy_from_slice(original);
             }
@@ -270,32 +270,32 @@ pub struct DecryptBuffers {
 impl DecryptBuffers {
     /// The bytes that were decrypted last.
     #[must_use]
-    pub fn opened(&self) -> &[u8] {
+    pub fn decrypted(&self) -> &[u8] {
         &self.out
     }
 }
 
 impl fmt::Debug for DecryptBuffers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OpenMemory")
+        f.write_str("DecryptBuffers")
     }
 }
 
 /// A received chunk of decrypted units.
-pub struct OpenedChunk<'p> {
+pub struct DecryptedChunk<'p> {
     /// Slot of the key to encrypt the units with.
     pub slot: u16,
     units: u16,
     rest: &'p [u8],
 }
 
-impl fmt::Debug for OpenedChunk<'_> {
+impl fmt::Debug for DecryptedChunk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenedChunk").field("slot", &self.slot).field("units", &self.units).finish_non_exhaustive()
+        f.debug_struct("DecryptedChunk").field("slot", &self.slot).field("units", &self.units).finish_non_exhaustive()
     }
 }
 
-impl<'p> OpenedChunk<'p> {
+impl<'p> DecryptedChunk<'p> {
     /// Parses the description of a decompressed payload.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ impl<'p> OpenedChunk<'p> {
     ///
     /// # Errors
     /// [`InvalidPayload`] if the description does not fit the cipher or the chunk.
-    pub fn seal(&self, cipher: &SpaceCipher, offset: u64, chunk: &mut [u8]) -> Result<(), InvalidPayload> {
+    pub fn encrypt(&self, cipher: &SpaceCipher, offset: u64, chunk: &mut [u8]) -> Result<(), InvalidPayload> {
         let scheme = &cipher.scheme;
         let units = chunk.len() / scheme.unit_bytes(chunk.len());
         if usize::from(self.units) != units {
@@ -317,18 +317,18 @@ impl<'p> OpenedChunk<'p> {
         }
         let mut fields = Fields(self.rest);
         let marks = scheme.form().read(&mut fields, units).map_err(|_| InvalidPayload)?;
-        let opened = fields.rest();
+        let decrypted = fields.rest();
         let unit_bytes = scheme.unit_bytes(chunk.len());
-        if opened.len() != chunk.len() || !marks.iter().all(|mark| scheme.accepts(*mark, unit_bytes)) {
+        if decrypted.len() != chunk.len() || !marks.iter().all(|mark| scheme.accepts(*mark, unit_bytes)) {
             return Err(InvalidPayload);
         }
-        chunk.copy_from_slice(opened);
-        scheme.seal(offset, &marks, chunk);
+        chunk.copy_from_slice(decrypted);
+        scheme.encrypt(offset, &marks, chunk);
         Ok(())
     }
 }
 
-fn count_opened(marks: &[Mark]) -> usize {
+fn count_decrypted(marks: &[Mark]) -> usize {
     marks.iter().filter(|mark| **mark != Mark::Unchanged).count()
 }
 

@@ -1,6 +1,9 @@
 //! Pages of MySQL's tablespaces: one key for all of them; several pages are encrypted in lockstep.
 
-use innodb::crypt::mysql::{OpenedPage, PageCipher, PageSealer, TablespaceKey, is_encrypted};
+use innodb::{
+    crypt::mysql::{DecryptedPage, PageCipher, PageEncryptor, TablespaceKey},
+    page::mysql::is_encrypted,
+};
 use zeroize::Zeroizing;
 
 use super::{
@@ -15,15 +18,15 @@ pub(super) struct MySqlPages {
     page_bytes: usize,
     key: TablespaceKey,
     cipher: PageCipher,
-    sealer: PageSealer,
+    encryptor: PageEncryptor,
 }
 
 impl MySqlPages {
     pub(super) const KIND: u8 = 1;
 
     pub(super) fn new(page_bytes: usize, key: TablespaceKey) -> Option<Self> {
-        let (cipher, sealer) = (key.cipher().ok()?, key.sealer().ok()?);
-        Some(Self { page_bytes, key, cipher, sealer })
+        let (cipher, encryptor) = (key.cipher().ok()?, key.encryptor().ok()?);
+        Some(Self { page_bytes, key, cipher, encryptor })
     }
 
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
@@ -60,8 +63,8 @@ impl Scheme for MySqlPages {
     fn accepts(&self, mark: Mark, page_bytes: usize) -> bool {
         match mark {
             Mark::Unchanged => true,
-            Mark::Opened | Mark::Part(_) => false,
-            Mark::MySql(sealed) => sealed.end <= page_bytes,
+            Mark::Decrypted | Mark::Part(_) => false,
+            Mark::MySql(encrypted) => encrypted.end <= page_bytes,
         }
     }
 
@@ -70,25 +73,25 @@ impl Scheme for MySqlPages {
         put_key_and_iv(out, &self.key);
     }
 
-    fn open(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
-        let open = |page: &mut [u8]| {
+    fn decrypt(&self, _: u64, pages: &mut [u8]) -> Vec<Mark> {
+        let decrypt = |page: &mut [u8]| {
             if !is_encrypted(page) {
                 return Mark::Unchanged;
             }
-            self.cipher.open(page).map_or(Mark::Unchanged, Mark::MySql)
+            self.cipher.decrypt(page).map_or(Mark::Unchanged, Mark::MySql)
         };
-        pages.chunks_exact_mut(self.page_bytes).map(open).collect()
+        pages.chunks_exact_mut(self.page_bytes).map(decrypt).collect()
     }
 
-    fn seal(&self, _: u64, marks: &[Mark], pages: &mut [u8]) {
+    fn encrypt(&self, _: u64, marks: &[Mark], pages: &mut [u8]) {
         let pages = pages.chunks_exact_mut(self.page_bytes).zip(marks);
-        let mut opened: Vec<OpenedPage<'_>> = pages
+        let mut decrypted: Vec<DecryptedPage<'_>> = pages
             .filter_map(|(page, mark)| match mark {
-                Mark::MySql(sealed) => Some(OpenedPage { page, sealed: *sealed }),
+                Mark::MySql(encryption) => Some(DecryptedPage { page, encryption: *encryption }),
                 _ => None,
             })
             .collect();
         // Cannot fail: lengths were checked when the marks were made or decoded.
-        let _ = self.sealer.seal(&mut opened);
+        let _ = self.encryptor.encrypt(&mut decrypted);
     }
 }

@@ -1,11 +1,8 @@
 //! Blocks of MySQL's redo logs: one key and initialisation vector for the whole log.
 
 use innodb::{
-    crypt::{
-        mysql::TablespaceKey,
-        redo::mysql::{MySqlBlockCipher, is_encrypted},
-    },
-    redo::blocks::{BLOCK_BYTES, block_holds},
+    crypt::{mysql::TablespaceKey, redo::mysql::MySqlBlockCipher},
+    redo::blocks::{BLOCK_BYTES, block_holds, is_encrypted},
 };
 
 use super::{
@@ -33,13 +30,13 @@ impl RedoBlocks {
 
     /// The cipher for a chunk of the log; `None` if the key decrypts nothing in it.
     pub(super) fn for_chunk(key: &TablespaceKey, chunk: &[u8]) -> Option<Self> {
-        let mut sealed =
+        let mut encrypted =
             chunk.chunks_exact(BLOCK_BYTES).filter(|block| is_encrypted(block)).take(SAMPLE_BLOCKS).peekable();
         // Most chunks of a clear or new log have no encrypted block: do not expand the key for
         // them.
-        sealed.peek()?;
+        encrypted.peek()?;
         let this = Self::new(key.clone())?;
-        sealed.any(|block| this.open_block(&mut block.to_vec())).then_some(this)
+        encrypted.any(|block| this.decrypt_block(&mut block.to_vec())).then_some(this)
     }
 
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
@@ -48,9 +45,9 @@ impl RedoBlocks {
 
     /// Decrypts a block if the result is valid. A damaged block, one with another key, and a part of the file's header,
     /// in which the encryption bit has another meaning, stay unchanged.
-    fn open_block(&self, block: &mut [u8]) -> bool {
+    fn decrypt_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
-        let opens = is_encrypted(block) && self.cipher.open(&mut copy).is_ok() && block_holds(&copy, true);
+        let opens = is_encrypted(block) && self.cipher.decrypt(&mut copy).is_ok() && block_holds(&copy, true);
         if opens {
             block.copy_from_slice(&copy);
         }
@@ -75,15 +72,15 @@ impl Scheme for RedoBlocks {
         put_key_and_iv(out, &self.key);
     }
 
-    fn open(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
-        let open = |block: &mut [u8]| if self.open_block(block) { Mark::Opened } else { Mark::Unchanged };
-        blocks.chunks_exact_mut(BLOCK_BYTES).map(open).collect()
+    fn decrypt(&self, _: u64, blocks: &mut [u8]) -> Vec<Mark> {
+        let decrypt = |block: &mut [u8]| if self.decrypt_block(block) { Mark::Decrypted } else { Mark::Unchanged };
+        blocks.chunks_exact_mut(BLOCK_BYTES).map(decrypt).collect()
     }
 
-    fn seal(&self, _: u64, marks: &[Mark], blocks: &mut [u8]) {
+    fn encrypt(&self, _: u64, marks: &[Mark], blocks: &mut [u8]) {
         for (block, mark) in blocks.chunks_exact_mut(BLOCK_BYTES).zip(marks) {
-            if *mark == Mark::Opened {
-                let _ = self.cipher.seal(block);
+            if *mark == Mark::Decrypted {
+                let _ = self.cipher.encrypt(block);
             }
         }
     }
@@ -97,8 +94,8 @@ mod tests {
     use crate::{
         hash::CHUNK_BYTES,
         page::{
-            InvalidPayload, KeyFileKeys, MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher, SpaceKeys,
-            samples::{WrongKeys, keys, open_and_seal, sample},
+            DecryptedChunk, InvalidPayload, KeyFileKeys, MAX_DESCRIPTION_BYTES, SpaceCipher, SpaceKeys,
+            samples::{WrongKeys, decrypt_and_encrypt, keys, sample},
         },
     };
 
@@ -128,8 +125,9 @@ mod tests {
         let cipher = cipher_of(&log);
         for chunk_bytes in [BLOCK_BYTES, 4096, 5000 * BLOCK_BYTES, 1 << 20] {
             let chunks = log.chunks(chunk_bytes).enumerate();
-            let opened = chunks.map(|(number, chunk)| open_and_seal(&cipher, (number * chunk_bytes) as u64, chunk).0);
-            assert_eq!(opened.sum::<usize>(), ENCRYPTED, "{chunk_bytes}");
+            let decrypted =
+                chunks.map(|(number, chunk)| decrypt_and_encrypt(&cipher, (number * chunk_bytes) as u64, chunk).0);
+            assert_eq!(decrypted.sum::<usize>(), ENCRYPTED, "{chunk_bytes}");
         }
     }
 
@@ -137,8 +135,8 @@ mod tests {
     fn the_description_of_a_whole_chunk_is_short() {
         let mut chunk = log();
         chunk.resize(CHUNK_BYTES, 0);
-        let (opened, payload) = open_and_seal(&cipher_of(&chunk), 0, &chunk);
-        assert_eq!((opened, payload.len() - CHUNK_BYTES), (ENCRYPTED, 4 + 256));
+        let (decrypted, payload) = decrypt_and_encrypt(&cipher_of(&chunk), 0, &chunk);
+        assert_eq!((decrypted, payload.len() - CHUNK_BYTES), (ENCRYPTED, 4 + 256));
         assert!(payload.len() - CHUNK_BYTES <= MAX_DESCRIPTION_BYTES);
     }
 
@@ -147,8 +145,8 @@ mod tests {
         let log = log();
         let last = *offsets(&log).last().unwrap();
         let cipher = cipher_of(&log);
-        assert_eq!(open_and_seal(&cipher, 0, &log[..last + 511]).0, ENCRYPTED - 1);
-        assert_eq!(open_and_seal(&cipher, 0, &[]).0, 0);
+        assert_eq!(decrypt_and_encrypt(&cipher, 0, &log[..last + 511]).0, ENCRYPTED - 1);
+        assert_eq!(decrypt_and_encrypt(&cipher, 0, &[]).0, 0);
     }
 
     #[test]
@@ -159,13 +157,13 @@ mod tests {
         let cipher = cipher_of(&log);
         for (at, damaged) in [(offsets[0] + 100, 1), (offsets[20] + 511, 2), (offsets[69], 3)] {
             log[at] ^= 1;
-            assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - damaged);
+            assert_eq!(decrypt_and_encrypt(&cipher, 0, &log).0, ENCRYPTED - damaged);
         }
         // Sets the encryption bit of a clear block, and of the header.
         log[4] |= 0x80;
         let clear = log.chunks(BLOCK_BYTES).skip(4).position(|block| !is_encrypted(block)).unwrap() + 4;
         log[clear * BLOCK_BYTES + 4] |= 0x80;
-        assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - 3);
+        assert_eq!(decrypt_and_encrypt(&cipher, 0, &log).0, ENCRYPTED - 3);
     }
 
     #[test]
@@ -177,15 +175,15 @@ mod tests {
         assert!(SpaceKeys::from_head(&bare, &keys(), KeyFileKeys::Keep, || None).is_none());
         let borrowed = SpaceKeys::from_head(&bare, &keys(), KeyFileKeys::Keep, || info.clone()).unwrap();
         let cipher = borrowed.cipher(KeyVersion(0), 0, &bare, &keys()).unwrap();
-        assert_eq!(open_and_seal(&cipher, 0, &bare).0, ENCRYPTED);
+        assert_eq!(decrypt_and_encrypt(&cipher, 0, &bare).0, ENCRYPTED);
         assert!(SpaceKeys::from_head(&bare, &WrongKeys(keys()), KeyFileKeys::Keep, || info.clone()).is_none());
     }
 
     #[test]
     fn a_key_that_decrypts_nothing_gives_no_cipher() {
         let log = log();
-        let sealed = SpaceKeys::from_head(&log, &keys(), KeyFileKeys::Keep, || None).unwrap();
-        assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys()).is_none());
+        let encrypted = SpaceKeys::from_head(&log, &keys(), KeyFileKeys::Keep, || None).unwrap();
+        assert!(encrypted.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys()).is_none());
         let other = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
         assert!(RedoBlocks::for_chunk(&other, &log).is_none());
     }
@@ -194,16 +192,16 @@ mod tests {
     fn invalid_descriptions_and_keys_are_refused() {
         let log = &log()[..10 * BLOCK_BYTES];
         let cipher = SpaceCipher::new(RedoBlocks::new(TablespaceKey::from_parts(&[1; 32], &[2; 32])).unwrap());
-        let seal = |description: [u8; 6], bytes: usize| {
+        let encrypt = |description: [u8; 6], bytes: usize| {
             let payload = [&description, log].concat();
-            OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut vec![0; bytes])
+            DecryptedChunk::parse(&payload).unwrap().encrypt(&cipher, 0, &mut vec![0; bytes])
         };
-        assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], log.len()), Ok(()));
+        assert_eq!(encrypt([0, 7, 0, 10, 0xff, 0xc0], log.len()), Ok(()));
         for odd in [[0, 7, 0, 10, 0xff, 0xe0], [0, 7, 0, 9, 0xff, 0x80], [0, 7, 0xff, 0xff, 0xff, 0xff]] {
-            assert_eq!(seal(odd, log.len()), Err(InvalidPayload), "{odd:?}");
+            assert_eq!(encrypt(odd, log.len()), Err(InvalidPayload), "{odd:?}");
         }
         for bytes in [0, log.len() - 1, log.len() + 1, log.len() - BLOCK_BYTES] {
-            assert_eq!(seal([0, 7, 0, 10, 0xff, 0xc0], bytes), Err(InvalidPayload), "{bytes}");
+            assert_eq!(encrypt([0, 7, 0, 10, 0xff, 0xc0], bytes), Err(InvalidPayload), "{bytes}");
         }
         let key = cipher.encode();
         for length in 0..key.len() {

@@ -9,7 +9,7 @@ use innodb::{
 use verify::Keys;
 use zeroize::Zeroizing;
 
-use super::{OpenedChunk, SpaceCipher};
+use super::{DecryptedChunk, SpaceCipher};
 
 fn sample_path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
@@ -71,14 +71,14 @@ impl KeySource for WrongKeys {
 /// Decrypts a chunk, encrypts it as a receiver with the key would, and compares it with the
 /// original. Returns the number of decrypted units, and the payload.
 #[track_caller]
-pub(super) fn open_and_seal(cipher: &SpaceCipher, offset: u64, chunk: &[u8]) -> (usize, Vec<u8>) {
+pub(super) fn decrypt_and_encrypt(cipher: &SpaceCipher, offset: u64, chunk: &[u8]) -> (usize, Vec<u8>) {
     let (mut payload, mut check) = (Vec::new(), Vec::new());
-    let units = cipher.open(7, offset, chunk, &mut payload, &mut check);
+    let units = cipher.decrypt(7, offset, chunk, &mut payload, &mut check);
     let receiver = SpaceCipher::decode(&cipher.encode()).unwrap();
-    let opened = OpenedChunk::parse(&payload).unwrap();
-    assert_eq!(opened.slot, 7);
-    let mut sealed = vec![0x55; chunk.len()];
-    opened.seal(&receiver, offset, &mut sealed).unwrap();
-    assert!(sealed == chunk, "the chunk at {offset} differs");
+    let decrypted = DecryptedChunk::parse(&payload).unwrap();
+    assert_eq!(decrypted.slot, 7);
+    let mut encrypted = vec![0x55; chunk.len()];
+    decrypted.encrypt(&receiver, offset, &mut encrypted).unwrap();
+    assert!(encrypted == chunk, "the chunk at {offset} differs");
     (units, payload)
 }

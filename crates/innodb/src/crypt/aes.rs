@@ -21,11 +21,11 @@ pub const BLOCK: usize = 16;
 ///
 /// Key material is wiped on drop; `Debug` shows nothing of it.
 pub struct Aes {
-    cbc_open: DecryptingKey,
-    cbc_seal: EncryptingKey,
+    cbc_decrypt: DecryptingKey,
+    cbc_encrypt: EncryptingKey,
     ctr: EncryptingKey,
-    ecb_open: DecryptingKey,
-    ecb_seal: EncryptingKey,
+    ecb_decrypt: DecryptingKey,
+    ecb_encrypt: EncryptingKey,
 }
 
 /// The key does not have one of the three lengths AES takes.
@@ -39,7 +39,7 @@ pub struct KeyLength;
 /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
 pub(crate) fn derive(key: &[u8], stored: &Block) -> Result<Zeroizing<Block>, KeyLength> {
     let mut derived = Zeroizing::new(*stored);
-    Aes::new(key)?.ecb_seal(derived.as_mut_slice()).map_err(|_| KeyLength)?;
+    Aes::new(key)?.ecb_encrypt(derived.as_mut_slice()).map_err(|_| KeyLength)?;
     Ok(derived)
 }
 
@@ -57,11 +57,11 @@ impl Aes {
         };
         let unbound = || UnboundCipherKey::new(algorithm, key).map_err(|_| KeyLength);
         Ok(Self {
-            cbc_open: DecryptingKey::cbc(unbound()?).map_err(|_| KeyLength)?,
-            cbc_seal: EncryptingKey::cbc(unbound()?).map_err(|_| KeyLength)?,
+            cbc_decrypt: DecryptingKey::cbc(unbound()?).map_err(|_| KeyLength)?,
+            cbc_encrypt: EncryptingKey::cbc(unbound()?).map_err(|_| KeyLength)?,
             ctr: EncryptingKey::ctr(unbound()?).map_err(|_| KeyLength)?,
-            ecb_open: DecryptingKey::ecb(unbound()?).map_err(|_| KeyLength)?,
-            ecb_seal: EncryptingKey::ecb(unbound()?).map_err(|_| KeyLength)?,
+            ecb_decrypt: DecryptingKey::ecb(unbound()?).map_err(|_| KeyLength)?,
+            ecb_encrypt: EncryptingKey::ecb(unbound()?).map_err(|_| KeyLength)?,
         })
     }
 }
@@ -79,12 +79,12 @@ impl Aes {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn cbc_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn cbc_decrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         match whole_blocks(data) {
             [] => Ok(()),
             blocks => {
                 let context = DecryptionContext::Iv128(FixedLength::from(*iv));
-                self.cbc_open.decrypt(blocks, context).map(drop).map_err(|_| CipherFault)
+                self.cbc_decrypt.decrypt(blocks, context).map(drop).map_err(|_| CipherFault)
             }
         }
     }
@@ -93,12 +93,12 @@ impl Aes {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn cbc_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn cbc_encrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         match whole_blocks(data) {
             [] => Ok(()),
             blocks => {
                 let context = EncryptionContext::Iv128(FixedLength::from(*iv));
-                self.cbc_seal.less_safe_encrypt(blocks, context).map(drop).map_err(|_| CipherFault)
+                self.cbc_encrypt.less_safe_encrypt(blocks, context).map(drop).map_err(|_| CipherFault)
             }
         }
     }
@@ -116,16 +116,16 @@ impl Aes {
     ///
     /// # Errors
     /// [`CipherFault`] if the length of `data` is not a multiple of 16 bytes.
-    pub fn ecb_open(&self, data: &mut [u8]) -> Result<(), CipherFault> {
-        self.ecb_open.decrypt(data, DecryptionContext::None).map(drop).map_err(|_| CipherFault)
+    pub fn ecb_decrypt(&self, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.ecb_decrypt.decrypt(data, DecryptionContext::None).map(drop).map_err(|_| CipherFault)
     }
 
     /// Encrypts whole blocks in ECB mode.
     ///
     /// # Errors
     /// [`CipherFault`] if the length of `data` is not a multiple of 16 bytes.
-    pub fn ecb_seal(&self, data: &mut [u8]) -> Result<(), CipherFault> {
-        self.ecb_seal.encrypt(data).map(drop).map_err(|_| CipherFault)
+    pub fn ecb_encrypt(&self, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.ecb_encrypt.encrypt(data).map(drop).map_err(|_| CipherFault)
     }
 
     /// Decrypts `data` as MySQL does: whole blocks in CBC mode; if bytes are left over, the last 32
@@ -136,21 +136,21 @@ impl Aes {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn mysql_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn mysql_decrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         if let Some(tail) = overlapping_tail(data) {
-            self.cbc_open(iv, tail)?;
+            self.cbc_decrypt(iv, tail)?;
         }
-        self.cbc_open(iv, data)
+        self.cbc_decrypt(iv, data)
     }
 
-    /// Encrypts `data` as MySQL does, see [`Self::mysql_open`].
+    /// Encrypts `data` as MySQL does, see [`Self::mysql_decrypt`].
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn mysql_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
-        self.cbc_seal(iv, data)?;
+    pub fn mysql_encrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+        self.cbc_encrypt(iv, data)?;
         match overlapping_tail(data) {
-            Some(tail) => self.cbc_seal(iv, tail),
+            Some(tail) => self.cbc_encrypt(iv, tail),
             None => Ok(()),
         }
     }
@@ -162,18 +162,18 @@ impl Aes {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn mariadb_cbc_open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn mariadb_cbc_decrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         self.mask_rest(iv, data)?;
-        self.cbc_open(iv, data)
+        self.cbc_decrypt(iv, data)
     }
 
-    /// Encrypts `data` as MariaDB does in `aes_cbc`, see [`Self::mariadb_cbc_open`].
+    /// Encrypts `data` as MariaDB does in `aes_cbc`, see [`Self::mariadb_cbc_decrypt`].
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn mariadb_cbc_seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn mariadb_cbc_encrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         self.mask_rest(iv, data)?;
-        self.cbc_seal(iv, data)
+        self.cbc_encrypt(iv, data)
     }
 
     fn mask_rest(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
@@ -182,7 +182,7 @@ impl Aes {
             return Ok(());
         }
         let mut mask = *iv;
-        self.ecb_seal(&mut mask)?;
+        self.ecb_encrypt(&mut mask)?;
         rest.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
         Ok(())
     }

@@ -251,16 +251,16 @@ impl MariaDbEvents {
     ///
     /// # Errors
     /// [`CipherFault`] if `event` is shorter than the common header.
-    pub fn open(&self, offset: u64, event: &mut [u8]) -> Result<(), CipherFault> {
-        self.pieces(offset, as_u64(event.len())).open(event)
+    pub fn decrypt(&self, offset: u64, event: &mut [u8]) -> Result<(), CipherFault> {
+        self.pieces(offset, as_u64(event.len())).decrypt(event)
     }
 
     /// Encrypts the event at `offset` in place. Decrypting and encrypting gives identical bytes.
     ///
     /// # Errors
-    /// As [`Self::open`].
-    pub fn seal(&self, offset: u64, event: &mut [u8]) -> Result<(), CipherFault> {
-        self.pieces(offset, as_u64(event.len())).seal(event)
+    /// As [`Self::decrypt`].
+    pub fn encrypt(&self, offset: u64, event: &mut [u8]) -> Result<(), CipherFault> {
+        self.pieces(offset, as_u64(event.len())).encrypt(event)
     }
 
     /// Processes an event that is too long for memory in pieces, from its start.
@@ -272,7 +272,7 @@ impl MariaDbEvents {
         iv.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         if self.mode == EventMode::Percona {
             // Encrypting a single block cannot fail.
-            let _ = self.key.ecb_seal(&mut iv);
+            let _ = self.key.ecb_encrypt(&mut iv);
         }
         EventPieces { events: self, iv, chain: iv, done: 0, event_bytes }
     }
@@ -305,7 +305,7 @@ impl EventPieces<'_> {
     ///
     /// # Errors
     /// [`CipherFault`] if a piece ends at a position that is not allowed.
-    pub fn open(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn decrypt(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
         self.next(piece, |this, body, last| match this.events.mode {
             EventMode::Ctr => this.count(body),
             EventMode::Cbc | EventMode::Percona => {
@@ -313,7 +313,7 @@ impl EventPieces<'_> {
                 if last {
                     this.mask_rest(body)?;
                 }
-                this.events.key.cbc_open(&this.chain, body)?;
+                this.events.key.cbc_decrypt(&this.chain, body)?;
                 this.chain = after.unwrap_or(this.chain);
                 Ok(())
             }
@@ -323,15 +323,15 @@ impl EventPieces<'_> {
     /// Encrypts the next piece.
     ///
     /// # Errors
-    /// As [`Self::open`].
-    pub fn seal(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
+    /// As [`Self::decrypt`].
+    pub fn encrypt(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
         self.next(piece, |this, body, last| match this.events.mode {
             EventMode::Ctr => this.count(body),
             EventMode::Cbc | EventMode::Percona => {
                 if last {
                     this.mask_rest(body)?;
                 }
-                this.events.key.cbc_seal(&this.chain, body)?;
+                this.events.key.cbc_encrypt(&this.chain, body)?;
                 this.chain = last_block(body).unwrap_or(this.chain);
                 Ok(())
             }
@@ -362,7 +362,7 @@ impl EventPieces<'_> {
     fn mask_rest(&self, body: &mut [u8]) -> Result<(), CipherFault> {
         let (_, rest) = body.as_chunks_mut::<BLOCK>();
         let mut mask = Zeroizing::new(self.iv);
-        self.events.key.ecb_seal(mask.as_mut_slice())?;
+        self.events.key.ecb_encrypt(mask.as_mut_slice())?;
         rest.iter_mut().zip(mask.iter()).for_each(|(byte, mask)| *byte ^= mask);
         Ok(())
     }
@@ -413,18 +413,18 @@ mod tests {
             for bytes in [19, 20, 35, 36, 37, 1000, 4096] {
                 let clear = event(bytes);
                 let mut whole = clear.clone();
-                events.seal(300, &mut whole).unwrap();
+                events.encrypt(300, &mut whole).unwrap();
                 assert_eq!(whole[9..13], clear[9..13], "the length stays");
                 let mut pieced = clear.clone();
                 let mut pieces = events.pieces(300, bytes as u64);
                 let (first, rest) = pieced.split_at_mut(bytes.min(20));
-                pieces.seal(first).unwrap();
-                rest.chunks_mut(48).for_each(|piece| pieces.seal(piece).unwrap());
+                pieces.encrypt(first).unwrap();
+                rest.chunks_mut(48).for_each(|piece| pieces.encrypt(piece).unwrap());
                 assert_eq!(pieced, whole, "{mode:?} {bytes}");
                 let mut pieces = events.pieces(300, bytes as u64);
                 let (first, rest) = pieced.split_at_mut(bytes.min(20));
-                pieces.open(first).unwrap();
-                rest.chunks_mut(64).for_each(|piece| pieces.open(piece).unwrap());
+                pieces.decrypt(first).unwrap();
+                rest.chunks_mut(64).for_each(|piece| pieces.decrypt(piece).unwrap());
                 assert_eq!(pieced, clear, "{mode:?} {bytes}");
             }
         }
@@ -433,9 +433,9 @@ mod tests {
     #[test]
     fn pieces_that_do_not_fit_are_refused() {
         let events = MariaDbEvents::new(&[3; 16], [7; NONCE_BYTES], EventMode::Cbc).unwrap();
-        assert_eq!(events.open(4, &mut event(18)), Err(CipherFault));
-        assert_eq!(events.pieces(4, 100).open(&mut event(30)), Err(CipherFault));
-        assert_eq!(events.pieces(4, 30).open(&mut event(36)), Err(CipherFault));
+        assert_eq!(events.decrypt(4, &mut event(18)), Err(CipherFault));
+        assert_eq!(events.pieces(4, 100).decrypt(&mut event(30)), Err(CipherFault));
+        assert_eq!(events.pieces(4, 30).decrypt(&mut event(36)), Err(CipherFault));
         assert!(MariaDbEvents::new(&[3; 15], [7; NONCE_BYTES], EventMode::Ctr).is_err());
     }
 

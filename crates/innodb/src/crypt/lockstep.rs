@@ -59,18 +59,18 @@ impl Lockstep {
     }
 
     /// Encrypts every run in CBC mode. Runs of equal length are fastest.
-    pub fn cbc_seal(&self, runs: &mut [Run<'_>]) {
+    pub fn cbc_encrypt(&self, runs: &mut [Run<'_>]) {
         for lanes in runs.chunks_mut(LANES) {
             match &self.cipher {
-                Cipher::Aes128(cipher) => cipher.encrypt_with_backend(Seal { lanes }),
-                Cipher::Aes256(cipher) => cipher.encrypt_with_backend(Seal { lanes }),
+                Cipher::Aes128(cipher) => cipher.encrypt_with_backend(Encrypt { lanes }),
+                Cipher::Aes256(cipher) => cipher.encrypt_with_backend(Encrypt { lanes }),
             }
         }
     }
 }
 
 /// Runs inside the cipher's back end, which prepares its round keys once for all lanes.
-struct Seal<'l, 'd> {
+struct Encrypt<'l, 'd> {
     lanes: &'l mut [Run<'d>],
 }
 
@@ -81,11 +81,11 @@ const ROWS: usize = 16;
 /// One block of every lane.
 type Row = [CipherBlock; LANES];
 
-impl BlockSizeUser for Seal<'_, '_> {
+impl BlockSizeUser for Encrypt<'_, '_> {
     type BlockSize = U16;
 }
 
-impl BlockCipherEncClosure for Seal<'_, '_> {
+impl BlockCipherEncClosure for Encrypt<'_, '_> {
     /// Fetches some blocks of every lane, encrypts them row by row, and writes them back.
     #[inline(always)]
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
@@ -102,7 +102,7 @@ impl BlockCipherEncClosure for Seal<'_, '_> {
             let Some(rows) = open.last().map(|shortest| shortest.len().min(ROWS)) else { return };
             fetch(&open, &mut tile, rows);
             for row in tile.iter_mut().take(rows) {
-                seal_row(backend, row, &mut chains, open.len());
+                encrypt_row(backend, row, &mut chains, open.len());
             }
             put_back(&mut open, &tile, rows);
         }
@@ -135,7 +135,7 @@ fn put_back(open: &mut [&mut [Block]], tile: &[Row; ROWS], rows: usize) {
 
 /// Chains and encrypts one block of every unfinished lane.
 #[inline(always)]
-fn seal_row<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, row: &mut Row, chains: &mut Row, open: usize) {
+fn encrypt_row<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, row: &mut Row, chains: &mut Row, open: usize) {
     // Back ends are fastest with a full row, even if part of the result is discarded.
     let wanted = if open > LANES / 2 { LANES } else { open };
     let (blocks, _) = row.split_at_mut(wanted.min(LANES));

@@ -1,7 +1,7 @@
 //! Encryption of each format, exactly as its server does it.
 //!
-//! *Open* decrypts the bytes on disk, *seal* encrypts them again to identical bytes. Nothing here
-//! decides whether the content is sound: see [`verify`](crate::verify).
+//! What was decrypted encrypts to identical bytes again. Nothing here decides whether the content is valid: see
+//! [`verify`](crate::verify).
 
 pub mod aes;
 pub mod aria;
@@ -15,7 +15,7 @@ pub mod wrapped;
 /// Why a page cannot be decrypted or encrypted at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenFault {
+pub enum CryptFault {
     /// The page is not marked as encrypted: MySQL marks it by type, MariaDB by key version.
     #[error("not an encrypted page")]
     NotEncrypted,

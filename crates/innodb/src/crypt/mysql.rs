@@ -14,18 +14,16 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::{
     bytes::Bytes,
     crypt::{
-        OpenFault,
+        CryptFault,
         aes::{Aes, BLOCK, Block, CipherFault},
         lockstep::{Lockstep, Run},
-        wrapped::MasterKey,
     },
     ids::MasterKeyId,
-    keys::{KeySource, MASTER_KEY_BYTES, master_key_name},
+    keys::{KeySource, MASTER_KEY_BYTES, MasterKey, master_key_name},
     page::{
         checksum::crc32c,
         compressed::{self, compressed_bytes},
-        header::HEADER_BYTES,
-        layout::TYPE,
+        layout::{HEADER_BYTES, TYPE},
         types::PageType,
     },
     tablespace::{Encryption, MySqlMagic},
@@ -86,7 +84,7 @@ impl WrappedKey {
         let (magic, ..) = Encryption::mysql_names(info).ok_or(CipherFault)?;
         let at = wrapped_at(info, magic).ok_or(CipherFault)?;
         let mut wrapped = *key.key_and_iv;
-        Aes::new(master.key.as_slice()).map_err(|_| CipherFault)?.ecb_seal(&mut wrapped)?;
+        Aes::new(master.key.as_slice()).map_err(|_| CipherFault)?.ecb_encrypt(&mut wrapped)?;
         let uuid_at = at.checked_sub(UUID_BYTES).ok_or(CipherFault)?;
         let end = at.checked_add(KEY_AND_IV_BYTES).ok_or(CipherFault)?;
         let room = info.get_mut(MASTER_KEY_ID..end).ok_or(CipherFault)?;
@@ -160,7 +158,7 @@ impl WrappedKey {
         for master in candidates {
             match self.unwrap_with(&master) {
                 Err(error) => failure = error,
-                opened => return opened,
+                decrypted => return decrypted,
             }
         }
         Err(failure)
@@ -172,7 +170,7 @@ impl WrappedKey {
     /// [`UnwrapFault::Wrong`] if the checksum of the key does not match.
     pub fn unwrap_with(&self, master: &[u8; MASTER_KEY_BYTES]) -> Result<TablespaceKey, UnwrapFault> {
         let mut inside = Zeroizing::new(self.wrapped);
-        Aes::new(master).map_err(|_| CipherFault)?.ecb_open(inside.as_mut_slice())?;
+        Aes::new(master).map_err(|_| CipherFault)?.ecb_decrypt(inside.as_mut_slice())?;
         self.checked(inside)
     }
 
@@ -246,10 +244,10 @@ impl TablespaceKey {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn sealer(&self) -> Result<PageSealer, CipherFault> {
+    pub fn encryptor(&self) -> Result<PageEncryptor, CipherFault> {
         let (key, iv) = self.key_and_iv.split_at(MASTER_KEY_BYTES);
         let iv = *iv.first_chunk::<BLOCK>().ok_or(CipherFault)?;
-        Ok(PageSealer { cipher: Lockstep::new(key).map_err(|_| CipherFault)?, iv })
+        Ok(PageEncryptor { cipher: Lockstep::new(key).map_err(|_| CipherFault)?, iv })
     }
 
     /// Whether page 0 holds this key, wrapped.
@@ -283,9 +281,9 @@ impl fmt::Debug for PageCipher {
     }
 }
 
-/// How a page was encrypted: what [`PageCipher::seal`] needs to restore the same bytes.
+/// How a page was encrypted: what [`PageCipher::encrypt`] needs to restore the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealed {
+pub struct PageEncryption {
     /// Type of the page on disk: 15, 16 or 17.
     pub page_type: PageType,
     /// End of the encrypted bytes, from the start of the page.
@@ -295,27 +293,21 @@ pub struct Sealed {
 /// Offset of the page type before encryption.
 const ORIGINAL_TYPE: usize = 28;
 
-/// Whether a page's header says that it is encrypted.
-#[must_use]
-pub fn is_encrypted(page: &[u8]) -> bool {
-    page.be16(TYPE).is_some_and(|page_type| PageType(page_type).is_mysql_encrypted())
-}
-
 impl PageCipher {
     /// Decrypts a page in place. The checksum in it is that of the decrypted page (for page
     /// compression, of the decompressed page) and is not checked here.
     ///
     /// # Errors
-    /// [`OpenFault`]; the page is then unchanged.
-    pub fn open(&self, page: &mut [u8]) -> Result<Sealed, OpenFault> {
+    /// [`CryptFault`]; the page is then unchanged.
+    pub fn decrypt(&self, page: &mut [u8]) -> Result<PageEncryption, CryptFault> {
         let page_type = PageType(page.be16(TYPE).unwrap_or_default());
-        let sealed = match page_type {
-            PageType::ENCRYPTED | PageType::ENCRYPTED_RTREE => Sealed { page_type, end: page.len() },
-            PageType::COMPRESSED_ENCRYPTED => Sealed { page_type, end: self.compressed_end(page)? },
-            _ => return Err(OpenFault::NotEncrypted),
+        let encryption = match page_type {
+            PageType::ENCRYPTED | PageType::ENCRYPTED_RTREE => PageEncryption { page_type, end: page.len() },
+            PageType::COMPRESSED_ENCRYPTED => PageEncryption { page_type, end: self.compressed_end(page)? },
+            _ => return Err(CryptFault::NotEncrypted),
         };
-        let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenFault::Length)?;
-        self.aes.mysql_open(&self.iv, body)?;
+        let body = page.get_mut(HEADER_BYTES..encryption.end).ok_or(CryptFault::Length)?;
+        self.aes.mysql_decrypt(&self.iv, body)?;
         match page_type {
             PageType::ENCRYPTED => {
                 let original = page.be16(ORIGINAL_TYPE).unwrap_or_default();
@@ -325,17 +317,17 @@ impl PageCipher {
             PageType::ENCRYPTED_RTREE => put16(page, TYPE, PageType::RTREE.0),
             _ => put16(page, TYPE, PageType::COMPRESSED.0),
         }
-        Ok(sealed)
+        Ok(encryption)
     }
 
     /// Encrypts a decrypted page in place, to its original bytes.
     ///
     /// # Errors
-    /// [`OpenFault::Length`] if the page is shorter than it was; it is then unchanged.
-    pub fn seal(&self, page: &mut [u8], sealed: Sealed) -> Result<(), OpenFault> {
-        let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenFault::Length)?;
-        self.aes.mysql_seal(&self.iv, body)?;
-        mark_sealed(page, sealed);
+    /// [`CryptFault::Length`] if the page is shorter than it was; it is then unchanged.
+    pub fn encrypt(&self, page: &mut [u8], encryption: PageEncryption) -> Result<(), CryptFault> {
+        let body = page.get_mut(HEADER_BYTES..encryption.end).ok_or(CryptFault::Length)?;
+        self.aes.mysql_encrypt(&self.iv, body)?;
+        mark_encrypted(page, encryption);
         Ok(())
     }
 
@@ -344,84 +336,84 @@ impl PageCipher {
     /// Source: docs/formats, "Page compression". Version 2 stores the length. Version 1 rounded up to the block size of
     /// the file system without storing it, so the size that decompresses is taken. If several sizes do, encrypting with
     /// any of them gives the same bytes.
-    fn compressed_end(&self, page: &[u8]) -> Result<usize, OpenFault> {
+    fn compressed_end(&self, page: &[u8]) -> Result<usize, CryptFault> {
         const SMALLEST: usize = 70;
-        let payload = compressed_bytes(page).ok_or(OpenFault::Length)?;
-        let end = HEADER_BYTES.checked_add(payload).filter(|end| *end <= page.len()).ok_or(OpenFault::Length)?;
+        let payload = compressed_bytes(page).ok_or(CryptFault::Length)?;
+        let end = HEADER_BYTES.checked_add(payload).filter(|end| *end <= page.len()).ok_or(CryptFault::Length)?;
         if page.get(26) != Some(&1) {
             return Ok(end.max(SMALLEST).min(page.len()));
         }
-        let mut opened = vec![0; page.len()];
+        let mut decrypted = vec![0; page.len()];
         let mut rebuilt = vec![0; page.len()];
         for block in BLOCK_SIZES {
             let end = end.next_multiple_of(block).min(page.len());
-            opened.copy_from_slice(page);
-            let Some(body) = opened.get_mut(HEADER_BYTES..end) else { continue };
-            self.aes.mysql_open(&self.iv, body)?;
-            if compressed::rebuild_mysql(&opened, &mut rebuilt).is_ok() {
+            decrypted.copy_from_slice(page);
+            let Some(body) = decrypted.get_mut(HEADER_BYTES..end) else { continue };
+            self.aes.mysql_decrypt(&self.iv, body)?;
+            if compressed::rebuild_mysql(&decrypted, &mut rebuilt).is_ok() {
                 return Ok(end);
             }
         }
-        Err(OpenFault::NoLength)
+        Err(CryptFault::NoLength)
     }
 }
 
 /// A decrypted page, and how it was encrypted.
 #[derive(Debug)]
-pub struct OpenedPage<'p> {
+pub struct DecryptedPage<'p> {
     /// The page.
     pub page: &'p mut [u8],
-    /// The result of [`PageCipher::open`].
-    pub sealed: Sealed,
+    /// The result of [`PageCipher::decrypt`].
+    pub encryption: PageEncryption,
 }
 
 /// Encrypts many pages of one tablespace together, several times as fast as one by one.
-pub struct PageSealer {
+pub struct PageEncryptor {
     cipher: Lockstep,
     iv: Block,
 }
 
-impl Drop for PageSealer {
+impl Drop for PageEncryptor {
     fn drop(&mut self) {
         self.iv.zeroize();
     }
 }
 
-impl fmt::Debug for PageSealer {
+impl fmt::Debug for PageEncryptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PageSealer")
+        f.write_str("PageEncryptor")
     }
 }
 
-impl PageSealer {
+impl PageEncryptor {
     /// Encrypts the pages in place, each to its original bytes.
     ///
     /// # Errors
-    /// [`OpenFault::Length`] if a page is shorter than it was; then no page is changed.
-    pub fn seal(&self, pages: &mut [OpenedPage<'_>]) -> Result<(), OpenFault> {
-        if pages.iter().any(|opened| opened.page.len() < opened.sealed.end) {
-            return Err(OpenFault::Length);
+    /// [`CryptFault::Length`] if a page is shorter than it was; then no page is changed.
+    pub fn encrypt(&self, pages: &mut [DecryptedPage<'_>]) -> Result<(), CryptFault> {
+        if pages.iter().any(|decrypted| decrypted.page.len() < decrypted.encryption.end) {
+            return Err(CryptFault::Length);
         }
         self.pass(pages, HEADER_BYTES, |_| true);
         // If a body does not end with a whole block, its last 32 bytes are encrypted a second time.
         self.pass(pages, TAIL, |body| !body.is_multiple_of(BLOCK) && body >= TAIL);
-        for opened in pages {
-            mark_sealed(opened.page, opened.sealed);
+        for decrypted in pages {
+            mark_encrypted(decrypted.page, decrypted.encryption);
         }
         Ok(())
     }
 
-    fn pass(&self, pages: &mut [OpenedPage<'_>], from: usize, wanted: impl Fn(usize) -> bool) {
+    fn pass(&self, pages: &mut [DecryptedPage<'_>], from: usize, wanted: impl Fn(usize) -> bool) {
         let mut runs: Vec<Run<'_>> = pages
             .iter_mut()
-            .filter(|opened| wanted(opened.sealed.end.saturating_sub(HEADER_BYTES)))
-            .filter_map(|opened| {
-                let end = opened.sealed.end;
+            .filter(|decrypted| wanted(decrypted.encryption.end.saturating_sub(HEADER_BYTES)))
+            .filter_map(|decrypted| {
+                let end = decrypted.encryption.end;
                 let begin = if from == HEADER_BYTES { from } else { end.checked_sub(from)? };
-                Some(Run { iv: self.iv, data: opened.page.get_mut(begin..end)? })
+                Some(Run { iv: self.iv, data: decrypted.page.get_mut(begin..end)? })
             })
             .collect();
-        self.cipher.cbc_seal(&mut runs);
+        self.cipher.cbc_encrypt(&mut runs);
     }
 }
 
@@ -432,12 +424,12 @@ const TAIL: usize = 32;
 const BLOCK_SIZES: [usize; 8] = [4096, 512, 1024, 2048, 8192, 16384, 32768, 65536];
 
 /// Sets the header of a page whose body has been encrypted.
-pub(crate) fn mark_sealed(page: &mut [u8], sealed: Sealed) {
-    if sealed.page_type == PageType::ENCRYPTED {
+pub(crate) fn mark_encrypted(page: &mut [u8], encryption: PageEncryption) {
+    if encryption.page_type == PageType::ENCRYPTED {
         let original = page.be16(TYPE).unwrap_or_default();
         put16(page, ORIGINAL_TYPE, original);
     }
-    put16(page, TYPE, sealed.page_type.0);
+    put16(page, TYPE, encryption.page_type.0);
 }
 
 fn put16(page: &mut [u8], at: usize, value: u16) {
@@ -458,7 +450,7 @@ pub fn export_key(file: &[u8]) -> Option<TablespaceKey> {
     }
     let transfer = Zeroizing::new(file.array_at::<MASTER_KEY_BYTES>(TRANSFER_KEY)?);
     let mut key_and_iv = Zeroizing::new(file.array_at::<KEY_AND_IV_BYTES>(WRAPPED)?);
-    Aes::new(transfer.as_slice()).ok()?.ecb_open(key_and_iv.as_mut_slice()).ok()?;
+    Aes::new(transfer.as_slice()).ok()?.ecb_decrypt(key_and_iv.as_mut_slice()).ok()?;
     Some(TablespaceKey { key_and_iv })
 }
 

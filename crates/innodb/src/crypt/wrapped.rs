@@ -18,7 +18,7 @@ use crate::{
         binlog::{MySqlHeader, StreamKey},
         mysql::{TablespaceKey, UnwrapFault, WrappedKey},
     },
-    keys::{KeySource, MASTER_KEY_BYTES, binary_log_key_name},
+    keys::{KeySource, MASTER_KEY_BYTES, MasterKey, binary_log_key_name},
     page::{
         checksum::{Checksum, update_checksum},
         layout::MAX_PAGE_BYTES,
@@ -47,16 +47,6 @@ pub enum Secret {
     Space(TablespaceKey),
     /// The password of a binary log.
     Password(Zeroizing<[u8; MASTER_KEY_BYTES]>),
-}
-
-/// A master key and its name.
-pub struct MasterKey {
-    /// Uuid in its name.
-    pub server_uuid: String,
-    /// Number in its name.
-    pub number: u32,
-    /// The key.
-    pub key: Zeroizing<[u8; MASTER_KEY_BYTES]>,
 }
 
 /// Why a file's key cannot be wrapped again.
@@ -218,11 +208,5 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
-    }
-}
-
-impl fmt::Debug for MasterKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MasterKey")
     }
 }

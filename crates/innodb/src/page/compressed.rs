@@ -7,7 +7,7 @@ use crate::{
     bytes::{Bytes, as_usize},
     page::{
         decompress::{Algorithm, DecompressFault},
-        header::HEADER_BYTES,
+        layout::HEADER_BYTES,
     },
 };
 

@@ -7,13 +7,10 @@ use crate::{
     error::PageFault,
     ids::{Lsn, PageNo, SpaceId},
     page::{
-        layout::{LSN, PAGE_NO, SPACE_ID, TYPE},
+        layout::{HEADER_BYTES, LSN, PAGE_NO, SPACE_ID, TYPE},
         types::PageType,
     },
 };
-
-/// Bytes of the header.
-pub const HEADER_BYTES: usize = 38;
 
 /// Header of every InnoDB page: its first 38 bytes, all integers big-endian.
 ///

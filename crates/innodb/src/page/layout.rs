@@ -14,6 +14,8 @@ pub const ROW_COMPRESSED_PAGE_BYTES: [usize; 5] = [1024, 2048, 4096, 8192, 16384
 /// Sizes of all pages on disk, in bytes.
 pub const PAGE_BYTES: [usize; 7] = [1024, 2048, 4096, 8192, 16384, 32768, 65536];
 
+/// Bytes of the header of a page.
+pub const HEADER_BYTES: usize = 38;
 /// Offset of the page number, 4 bytes.
 pub const PAGE_NO: usize = 4;
 /// Offset of the LSN of the page's newest change, 8 bytes.

@@ -3,8 +3,13 @@
 pub mod checksum;
 pub mod compressed;
 pub mod decompress;
+mod family;
 pub mod flags;
 pub mod header;
 pub mod layout;
+pub mod mariadb;
+pub mod mysql;
 pub mod state;
 pub mod types;
+
+pub use family::Family;

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_usize},
-    crypt::mariadb::{self, Layout},
     ids::{KeyVersion, PageNo, SpaceId},
     page::{
+        Family,
         checksum::{self, Checksum, full_crc32},
         compressed,
-        header::{HEADER_BYTES, PageHeader},
-        layout::{MIN_PAGE_BYTES, ROW_COMPRESSED_PAGE_BYTES, SPACE_ID, TYPE},
+        header::PageHeader,
+        layout::{HEADER_BYTES, MIN_PAGE_BYTES, ROW_COMPRESSED_PAGE_BYTES, SPACE_ID, TYPE},
+        mariadb::{self, Layout},
         types::{ClearClass, PageType, clear_class, holds_remains, is_blank},
     },
     randomness::{MIN_BYTES, looks_random},
-    tablespace::Family,
 };
 
 /// State of a page on disk.

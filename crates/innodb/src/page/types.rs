@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero},
-    tablespace::Family,
+    page::{Family, layout::HEADER_BYTES},
 };
 
 /// Bytes 24..26 of a page.
@@ -202,7 +202,7 @@ pub fn is_change_buffer(page: &[u8], page_type: PageType) -> bool {
 
 /// Whether everything between header and trailer is zero: the page is allocated but unused.
 pub(crate) fn is_blank(page: &[u8]) -> bool {
-    all_zero(page.range(super::header::HEADER_BYTES, page.len().saturating_sub(8)))
+    all_zero(page.range(HEADER_BYTES, page.len().saturating_sub(8)))
 }
 
 fn has_records(page: &[u8]) -> bool {

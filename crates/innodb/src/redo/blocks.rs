@@ -63,6 +63,12 @@ pub(crate) fn number(block: &[u8]) -> Option<u32> {
     block.be32(0).map(|number| number & !FLUSH_BIT)
 }
 
+/// Whether a block of MySQL's log is marked as encrypted.
+#[must_use]
+pub fn is_encrypted(block: &[u8]) -> bool {
+    block.be16(DATA_LENGTH).is_some_and(|bytes| bytes & ENCRYPTED != 0)
+}
+
 /// Bytes of a block that are in use, including its header.
 pub(crate) fn data_bytes(block: &[u8]) -> Option<u16> {
     block.be16(DATA_LENGTH).map(|bytes| bytes & !ENCRYPTED)

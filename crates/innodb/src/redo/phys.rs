@@ -11,9 +11,9 @@ use files::{ReadAt, read_bytes};
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
-    crypt::redo::records::{self, Framing, frame},
     ids::Lsn,
     page::checksum::crc32c,
+    redo::records::{self, Framing, frame},
 };
 
 /// Bytes of the header.

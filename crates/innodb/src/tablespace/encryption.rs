@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     bytes::{Bytes, all_zero},
     ids::{KeyVersion, MasterKeyId},
-    page::flags::SpaceFlags,
-    tablespace::Family,
+    page::{Family, flags::SpaceFlags},
 };
 
 /// Encryption information on page 0, without the wrapped key.

@@ -7,32 +7,17 @@ use crate::{
     error::PageFault,
     ids::{PageNo, SpaceId},
     page::{
+        Family,
         checksum::{self, Checksum},
         flags::SpaceFlags,
         header::PageHeader,
         layout::{MIN_PAGE_BYTES, SPACE_ID},
+        mariadb::Layout,
         state::PageContext,
         types::PageType,
     },
     tablespace::encryption::{Disagreement, Encryption, has_mariadb_magic, has_mysql_magic},
 };
-
-/// Format family of a tablespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Family {
-    /// MySQL 8.0 and newer; also an older file that has MySQL's encryption information.
-    #[serde(rename = "mysql")]
-    MySql,
-    /// MariaDB's full_crc32 format (default since 10.5).
-    #[serde(rename = "mariadb-full-crc32")]
-    MariaDbFullCrc32,
-    /// MariaDB's older format, still used for ROW_FORMAT=COMPRESSED.
-    #[serde(rename = "mariadb-legacy")]
-    MariaDbLegacy,
-    /// Older than both: MySQL 5.7 and before, or old MariaDB; not encrypted.
-    Undetermined,
-}
 
 /// Kind of tablespace, derived from space id and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -168,6 +153,19 @@ impl Page0 {
     #[must_use]
     pub fn info_offset(&self) -> usize {
         info_offset(self.logical_page_bytes, self.physical_page_bytes)
+    }
+
+    /// How MariaDB stores the pages; `None` if the tablespace is not in one of its formats.
+    #[must_use]
+    pub const fn mariadb_layout(&self) -> Option<Layout> {
+        match self.family {
+            Family::MariaDbFullCrc32 => {
+                let [.., flags] = self.flags.0.to_be_bytes();
+                Some(Layout::FullCrc32 { compression: flags >> 5 })
+            }
+            Family::MariaDbLegacy => Some(Layout::Legacy { row_compressed: self.flags.is_row_compressed() }),
+            Family::MySql | Family::Undetermined => None,
+        }
     }
 
     /// Whether page 0 declares that the other pages are encrypted.

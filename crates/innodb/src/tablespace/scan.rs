@@ -6,23 +6,21 @@ use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::{Bytes, as_u64, as_usize, bump},
-    crypt::mariadb::{self, Layout},
+    bytes::{as_u64, as_usize, bump},
     error::ScanError,
     ids::{KeyVersion, PageNo, SpaceId},
     page::{
-        flags::SpaceFlags,
         header::PageHeader,
         layout::{MAX_PAGE_BYTES, TRX_SYS_PAGE},
+        mariadb::{self, Layout},
         state::{Judged, PageContext, PageState, has_blank_header, is_exempt, judge},
         types::{ClearClass, PageType, is_change_buffer},
     },
     read::{fill, length, spread},
     tablespace::{
         ClearPage, CopyCounter, DoublewriteCopies, Family, ForeignPage, KeyVersionPages, Page0, PageCounts,
-        TablespaceKind, TablespaceScan, Truncation,
+        TablespaceKind, TablespaceScan, Truncation, doublewrite_area_of, doubtful_encryption,
     },
-    verify::tablespace::doubtful_encryption,
 };
 
 /// How much of a file to read.
@@ -355,24 +353,6 @@ impl Scanner {
         found.doublewrite = self.copies.finish();
         self.found
     }
-}
-
-/// The doublewrite area that the TRX_SYS page (page 5 of the system tablespace) names: two extents
-/// as ranges of pages, empty if there is none.
-///
-/// Source: docs/formats, "Area in ibdata1"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`), confirmed on MySQL 9.7 and MariaDB
-/// 10.11 in testdata.
-pub(crate) fn doublewrite_area_of(trx_sys: &[u8], logical_page_bytes: u32) -> [(u64, u64); 2] {
-    const MAGIC: u32 = 536_853_855;
-    let fields = trx_sys.range(trx_sys.len().saturating_sub(200), trx_sys.len());
-    if fields.be32(10) != Some(MAGIC) {
-        return [(0, 0); 2];
-    }
-    let extent = u64::from(SpaceFlags::extent_pages(logical_page_bytes));
-    [14, 18].map(|at| match u64::from(fields.be32(at).unwrap_or(0)) {
-        first if first > TRX_SYS_PAGE => (first, first.saturating_add(extent)),
-        _ => (0, 0),
-    })
 }
 
 fn truncation(page0: &Page0, first_page: PageNo, file_bytes: u64, page_bytes: u64) -> Option<Truncation> {

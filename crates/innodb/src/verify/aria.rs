@@ -14,16 +14,16 @@ mod decryption;
 use files::ReadAt;
 
 use crate::{
-    aria::{AriaTable, RowFormat, bitmap_interval, recognise_table},
+    aria::{AriaTable, RowFormat, bitmap_interval, layout::PageLayout, recognise_table},
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
-    crypt::aria::{CryptRecord, PageLayout},
+    crypt::aria::CryptRecord,
     error::ScanError,
     ids::KeyVersion,
     keys::KeySource,
     read::{fill, length},
     verify::{
         Check, FileReport, RequiredKey, Tally, Verdict,
-        aria::decryption::{Decryption, SealedPage},
+        aria::decryption::{Decryption, EncryptedPage},
     },
 };
 
@@ -104,9 +104,9 @@ impl AriaHeader {
     #[must_use]
     pub fn with_other_file(self, other: &FileReport) -> Self {
         let doubted = other.findings.iter().any(|finding| matches!(finding.check, Check::Key | Check::KeyOpens));
-        let opened = other.units.encrypted > 0 && other.verdict != Verdict::Unverifiable && !doubted;
+        let decrypted = other.units.encrypted > 0 && other.verdict != Verdict::Unverifiable && !doubted;
         match &other.key {
-            Some(RequiredKey::MariaDb { versions, .. }) if opened => Self { proven: versions.clone(), ..self },
+            Some(RequiredKey::MariaDb { versions, .. }) if decrypted => Self { proven: versions.clone(), ..self },
             _ => self,
         }
     }
@@ -200,7 +200,7 @@ enum Judged {
     Empty,
     Clear,
     /// Encrypted; [`Decryption`] records what it says about the key.
-    Sealed,
+    Encrypted,
     Bad(Check, String),
 }
 
@@ -313,7 +313,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         match judged {
             Judged::Empty => bump(&mut units.empty),
             Judged::Clear => bump(&mut units.clear),
-            Judged::Sealed => bump(&mut units.encrypted),
+            Judged::Encrypted => bump(&mut units.encrypted),
             Judged::Bad(check, detail) => {
                 bump(&mut units.bad);
                 let offset = number.saturating_mul(as_u64(self.block_bytes()));
@@ -332,7 +332,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         };
         if self.header.table.encrypted && role != Role::Bitmap {
             let is_page = is_page(role, &layout, page);
-            return self.decryption.open(&SealedPage { number, page_no, layout: &layout, bytes: page, is_page });
+            return self.decryption.decrypt(&EncryptedPage { number, page_no, layout: &layout, bytes: page, is_page });
         }
         let judged = self.judge_clear(role, page_no, &layout, page);
         if role == Role::Bitmap {

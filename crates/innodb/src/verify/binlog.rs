@@ -17,6 +17,7 @@ mod first_event;
 pub(crate) mod format;
 mod log;
 mod resume;
+mod search_budget;
 
 use files::ReadAt;
 use zeroize::Zeroizing;
@@ -25,7 +26,7 @@ pub use self::first_event::first_event;
 use crate::{
     binlog::{
         EVENT_HEADER_BYTES, EventHeader, FIRST_EVENT, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED,
-        MYSQL_HEADER_BYTES,
+        MYSQL_HEADER_BYTES, known_type,
     },
     bytes::{Bytes, as_u64, as_usize},
     crypt::binlog::{
@@ -33,14 +34,13 @@ use crate::{
     },
     error::ScanError,
     ids::KeyVersion,
-    keys::{KeySource, percona_binary_log_key, percona_binary_log_key_name},
+    keys::{KeySource, MARIADB_SYSTEM_KEY, percona_binary_log_key, percona_binary_log_key_name},
     randomness::looks_random,
     read::{fill, length},
     verify::{
         Check, FileReport, RequiredKey, Tally,
         binlog::{
             chain::{Chain, START_BODY_BYTES, StartEncryption, Stop, low},
-            format::known_type,
             log::{Cipher, Log, Sum},
         },
     },
@@ -186,7 +186,7 @@ fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySo
             chain.expect_more(clear)?;
             Ok(chain.tally.finish(None))
         }
-        Stop::Sealed(start) => sealed(clear, chain, start, keys),
+        Stop::Encrypted(start) => sealed(clear, chain, start, keys),
     }
 }
 
@@ -205,7 +205,7 @@ fn sealed<R: ReadAt + ?Sized>(
     let offset = Some(start.at);
     if scheme != 1 {
         chain.tally.find(Some(1), offset, Check::Unknown, format!("encryption of scheme {scheme} is not known"));
-        walk_sealed(clear, &mut chain, start.next)?;
+        walk_encrypted(clear, &mut chain, start.next)?;
         return Ok(chain.tally.finish(None));
     }
     let LogKey { name, asked, key, store_given } = LogKey::find(chain.mysql, version, keys);
@@ -219,7 +219,7 @@ fn sealed<R: ReadAt + ?Sized>(
         chain.walk(&log, start.next)?;
         return Ok(chain.tally.finish(Some(asked)));
     }
-    walk_sealed(clear, &mut chain, start.next)?;
+    walk_encrypted(clear, &mut chain, start.next)?;
     let any = chain.tally.units.encrypted > 0;
     if !start.sound {
         chain.tally.bad_key_info(offset, "the start-encryption event fails its checksum");
@@ -249,7 +249,6 @@ impl LogKey {
     ///
     /// Source: `binlog_crypt_data.cc` of Percona Server 5.7; the name with a version confirmed on 5.7.22.
     fn find(percona: bool, version: KeyVersion, keys: &dyn KeySource) -> Self {
-        const KEY_ID: u32 = 1;
         if percona {
             let name = percona_binary_log_key_name(version);
             let key = percona_binary_log_key(keys, version);
@@ -257,9 +256,9 @@ impl LogKey {
             return Self { name: format!("key {name}"), asked, key, store_given: keys.has_mysql() };
         }
         Self {
-            name: format!("key {KEY_ID} version {version}"),
-            asked: RequiredKey::MariaDb { key_id: KEY_ID, versions: vec![version] },
-            key: keys.mariadb(KEY_ID, version),
+            name: format!("key {MARIADB_SYSTEM_KEY} version {version}"),
+            asked: RequiredKey::MariaDb { key_id: MARIADB_SYSTEM_KEY, versions: vec![version] },
+            key: keys.mariadb(MARIADB_SYSTEM_KEY, version),
             store_given: keys.has_mariadb(),
         }
     }
@@ -337,13 +336,13 @@ const fn has_known_flags(event: EventHeader) -> bool {
 }
 
 /// Follows the readable lengths of encrypted events and counts them.
-fn walk_sealed<R: ReadAt + ?Sized>(clear: &Log<'_, R>, chain: &mut Chain, mut at: u64) -> Result<(), ScanError> {
+fn walk_encrypted<R: ReadAt + ?Sized>(clear: &Log<'_, R>, chain: &mut Chain, mut at: u64) -> Result<(), ScanError> {
     while at < clear.end {
         let left = clear.end.saturating_sub(at);
         let event = clear.header(at)?;
         let bytes = event.map_or(0, |event| u64::from(event.bytes));
         if event.is_some() && bytes <= left {
-            chain.sealed();
+            chain.count_encrypted();
             at = at.saturating_add(bytes);
             continue;
         }

@@ -16,7 +16,7 @@ use crate::{
     read::{fill, length},
     verify::{
         Check, FileReport, Tally,
-        tablespace::{Owners, PageBuffers, Part, copy},
+        tablespace::{PageBuffers, Part, TablespaceLookup, copy},
     },
 };
 
@@ -27,7 +27,7 @@ use crate::{
 pub fn verify<R: ReadAt + ?Sized>(
     source: &R,
     page_bytes: Option<u32>,
-    owners: &dyn Owners,
+    owners: &dyn TablespaceLookup,
 ) -> Result<FileReport, ScanError> {
     let file_bytes = length(source)?;
     if file_bytes == 0 {

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
+use ::transfer::Outgoing;
 use ::transfer::codec::level::Compression;
 use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
-use ::transfer::sender::{Destination, Outgoing, SendSettings};
+use ::transfer::sender::{Destination, SendSettings};
 use ::transfer::summary::{Event, Summary};
 use ::transfer::tls::Suite;
 use clap::Args;

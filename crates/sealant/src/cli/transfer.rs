@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ::transfer::progress::{Progress, followed};
-use ::transfer::summary::{Event, Summary};
+use ::transfer::progress::Progress;
+use ::transfer::summary::{Event, Summary, followed};
 use ::transfer::tls::identity::{Authorities, Identity};
 use clap::Args;
 use report::{write_transfer_event, write_transfer_report};

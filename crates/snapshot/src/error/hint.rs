@@ -92,7 +92,7 @@ impl Error {
                 )
             }
             Self::Privilege { grant, .. } => grant,
-            Self::RedoEncrypted | Self::Redo { source: RedoCopyFault::Sealed(_), .. } => {
+            Self::RedoEncrypted | Self::Redo { source: RedoCopyFault::Encrypted(_), .. } => {
                 "give the keyring (--keyring or --keyring-config), or keep the data on btrfs, XFS, ZFS or LVM"
             }
             Self::RedoDisabled => "ALTER INSTANCE ENABLE INNODB REDO_LOG, when what was loaded without it is done",

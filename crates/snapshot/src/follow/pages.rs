@@ -3,10 +3,7 @@
 use files::all_zero;
 use innodb::{
     KeyVersion, SpaceId,
-    crypt::{
-        mariadb::{Layout, Plain, PlainFault, ciphertext_holds, key_version, test_clear},
-        mysql::{PageCipher, WrappedKey, is_encrypted},
-    },
+    crypt::mysql::{PageCipher, WrappedKey},
     keys::KeySource,
     page::{
         checksum::{Checksum, classic, zip},
@@ -14,6 +11,8 @@ use innodb::{
         flags::SpaceFlags,
         header::PageHeader,
         layout::{PAGE_NO, SPACE_ID},
+        mariadb::{Layout, PlaintextCheck, PlaintextFault, check_plaintext, ciphertext_holds, key_version},
+        mysql::is_encrypted,
         types::PageType,
     },
     tablespace::Page0,
@@ -48,7 +47,7 @@ impl PageFormat {
     /// Format and page size from page 0 of a MariaDB file; `None` if the file is of another server.
     pub(super) fn of_mariadb(head: &[u8], page_bytes: usize) -> Option<(Self, usize)> {
         let Ok(page0) = Page0::parse(head) else { return Some((Self::Undetermined, page_bytes)) };
-        let layout = Layout::from_page0(&page0)?;
+        let layout = page0.mariadb_layout()?;
         Some((Self::MariaDb(layout, page0.space_id), usize::try_from(page0.physical_page_bytes).ok()?))
     }
 
@@ -110,11 +109,11 @@ fn judge_mariadb(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8
     if matches!(layout, Layout::FullCrc32 { .. }) {
         return Page::Torn;
     }
-    match test_clear(page, layout, space, image) {
+    match check_plaintext(page, layout, space, image) {
         // The doublewrite area has copies of pages of other tablespaces.
-        Plain::Holds | Plain::Fails(PlainFault::SpaceId(_)) => Page::Whole,
-        Plain::NoChecksum => Page::Unproven,
-        Plain::Fails(_) => Page::Torn,
+        PlaintextCheck::Holds | PlaintextCheck::Fails(PlaintextFault::SpaceId(_)) => Page::Whole,
+        PlaintextCheck::NoChecksum => Page::Unproven,
+        PlaintextCheck::Fails(_) => Page::Torn,
     }
 }
 
@@ -125,7 +124,7 @@ fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, i
     let Some(cipher) = cipher else { return Page::Unproven };
     image.clear();
     image.extend_from_slice(page);
-    match cipher.open(image) {
+    match cipher.decrypt(image) {
         Ok(_) if all_zero(image) => Page::Whole,
         Ok(_) => judge_clear(image, row_compressed),
         Err(_) => Page::Torn,
@@ -182,8 +181,8 @@ mod tests {
         let key = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
         let mut sealed = page();
         assert_eq!((judged(&sealed, None), lsn_of(&sealed)), (Page::Whole, 900));
-        let how = innodb::crypt::mysql::Sealed { page_type: PageType::ENCRYPTED, end: 16384 };
-        key.cipher().unwrap().seal(&mut sealed, how).unwrap();
+        let how = innodb::crypt::mysql::PageEncryption { page_type: PageType::ENCRYPTED, end: 16384 };
+        key.cipher().unwrap().encrypt(&mut sealed, how).unwrap();
         assert_eq!(judged(&sealed, None), Page::Unproven);
         assert_eq!(judged(&sealed, key.cipher().ok()), Page::Whole);
         sealed[8000..8512].fill(3);

@@ -13,6 +13,7 @@ mod resume;
 mod round;
 mod serve;
 mod session;
+mod staged_keys;
 mod staging;
 mod stream;
 mod target;
@@ -26,7 +27,6 @@ use std::{
 
 use keyring::WritableKeyring;
 
-pub(crate) use self::keyring_config::write_configuration;
 use self::{
     bind::bind_listener,
     control::{TICK, explain},
@@ -37,6 +37,7 @@ pub use self::{
     commit_marker::CommitMarker,
     parent_cache::ParentCache,
     session::{ReceiverListener, SenderSession},
+    staged_keys::{check_committed, rekey_staged},
     staging::{Owner, Staging},
     target::TargetFile,
 };
@@ -48,7 +49,7 @@ use crate::{
     manifest::Manifest,
     pairing::{PairingCode, Secret},
     progress::Progress,
-    rekey::{Rekeyed, check_committed, check_location},
+    rekey::{Rekeyed, check_location},
     tls::identity::{Authorities, Identity},
     wire::{Control, Entry, Kind},
 };

@@ -8,7 +8,7 @@ use zeroize::Zeroize;
 use crate::{
     codec::{
         Decoder, holes_are_zero,
-        page::{MAX_DESCRIPTION_BYTES, OpenedChunk, SpaceCipher},
+        page::{DecryptedChunk, MAX_DESCRIPTION_BYTES, SpaceCipher},
     },
     error::Error,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
@@ -227,9 +227,9 @@ impl Worker {
                 let room = self.decoded.take(DECODED_BYTES);
                 let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, room).ok()?;
                 let decoded = room.get(..count)?;
-                let opened = OpenedChunk::parse(decoded).ok()?;
+                let opened = DecryptedChunk::parse(decoded).ok()?;
                 let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
-                opened.seal(self.ciphers.get(&opened.slot)?, offset, bytes).ok()?;
+                opened.encrypt(self.ciphers.get(&opened.slot)?, offset, bytes).ok()?;
                 // The hash covers all bytes, but only the segments are written.
                 if chunk.segments.as_ref().is_some_and(|segments| !holes_are_zero(segments, bytes)) {
                     return None;

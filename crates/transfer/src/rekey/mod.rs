@@ -1,7 +1,6 @@
 //! Rewraps the keys of a data directory with another master key, so that two servers never share one.
 
 mod rewrap;
-mod staged;
 mod unwrap;
 
 pub(crate) use self::{
@@ -10,6 +9,5 @@ pub(crate) use self::{
 };
 pub use self::{
     rewrap::{Rekeyed, check_location},
-    staged::{check_committed, rekey_staged},
     unwrap::RekeyFault,
 };

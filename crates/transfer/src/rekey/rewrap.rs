@@ -8,7 +8,8 @@ use std::{
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use innodb::file_suffix;
 use innodb::{
-    crypt::wrapped::{MasterKey, Secret, rewrap},
+    crypt::wrapped::{Secret, rewrap},
+    keys::MasterKey,
     server_file::DICTIONARY,
 };
 use keyring::{AddedKey, LoadedBy, Purpose, WritableKeyring};

@@ -7,7 +7,7 @@ use innodb::{
     Lsn,
     binlog::{self, BinlogEncryption},
     crypt::{
-        mysql::{self, UnwrapFault},
+        mysql::UnwrapFault,
         redo::{key_records::KeyRecords, mysql::MySqlBlockCipher},
         wrapped::{HEAD_BYTES, Secret, Wrapped},
     },
@@ -15,21 +15,16 @@ use innodb::{
     keys::KeySource,
     page::{
         checksum::Checksum,
-        header::HEADER_BYTES,
-        layout::{PAGE_BYTES, PAGE_NO},
+        layout::{HEADER_BYTES, PAGE_BYTES, PAGE_NO},
+        mysql,
     },
-    redo::{RedoFormat, recognise},
+    redo::{RedoFormat, checkpoint_lsn, mysql_start_lsn, recognise},
     tablespace::{Encryption, MySqlMagic, Page0},
-    verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info, mysql_start_lsn},
+    verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info},
 };
 use keyring::StoreKind;
 
-use crate::{
-    error::Error,
-    path::RelativePath,
-    plan::Plan,
-    sender::{SourceFile, key_files::store_kind},
-};
+use crate::{error::Error, key_files::store_kind, path::RelativePath, plan::Plan, source::SourceFile};
 
 /// Why the keys of a directory cannot be rewrapped.
 #[derive(Debug, thiserror::Error)]
@@ -212,7 +207,7 @@ impl RedoFiles {
             return;
         }
         self.files.push((mysql_start_lsn(head), number));
-        self.checkpoint = self.checkpoint.max(innodb::verify::redo::checkpoint_lsn(head));
+        self.checkpoint = self.checkpoint.max(checkpoint_lsn(head));
         if let Some(info) = head.get(..KEY_INFO_BYTES).and_then(key_info)
             && self.newest.as_ref().is_none_or(|newest| newest.checkpoint_lsn < info.checkpoint_lsn)
         {

@@ -3,26 +3,20 @@
 mod connect;
 mod encoders;
 pub mod file_stream;
-pub mod key_files;
 mod load;
-mod outgoing;
 mod peer_files;
 mod queue;
 mod redo;
 mod rekey;
 mod session;
-mod source;
 mod stream;
 
 use std::time::Duration;
 
 use innodb::keys::KeySource;
 
-pub use self::{
-    outgoing::Outgoing,
-    session::{SentRound, Session},
-    source::SourceFile,
-};
+pub use self::session::{SentRound, Session};
+pub use crate::source::SourceFile;
 use crate::{
     codec::{level::Compression, page::KeyFileKeys},
     error::Error,

@@ -13,7 +13,7 @@ use innodb::{
 
 use crate::{
     plan::{Plan, PlannedEntry},
-    sender::source::SourceFile,
+    source::SourceFile,
 };
 
 /// The newest key information of each directory, collected when the first redo log file is sent.

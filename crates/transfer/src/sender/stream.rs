@@ -18,7 +18,8 @@ use crate::{
     error::Error,
     hash::{CHUNK_BYTES, Hash, chunk_bytes},
     progress::Progress,
-    sender::{KEEPALIVE_INTERVAL, Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
+    sender::{KEEPALIVE_INTERVAL, Source, encoders::Encoding, queue::Part, session::Sending},
+    source::SourceFile,
     tls::DataChannel,
     wire::{
         Chunk, Codec, Data, Material, Segment,
@@ -257,7 +258,7 @@ impl<'s> ChunkSender<'s> {
             *cipher = Some((version, slot, made));
         }
         let Some((_, slot, cipher)) = cipher else { return Ok(false) };
-        Ok(cipher.open(*slot, offset, bytes, pages, check) > 0)
+        Ok(cipher.decrypt(*slot, offset, bytes, pages, check) > 0)
     }
 }
 

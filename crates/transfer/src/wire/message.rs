@@ -6,9 +6,11 @@ use ::codec::{entry::Entry, put_length_prefixed};
 
 use crate::{
     hash::{CHUNK_BYTES, HASH_BYTES, Hash},
-    pairing::PROOF_BYTES,
     wire::{Fields, Malformed},
 };
+
+/// Bytes of a proof.
+pub const PROOF_BYTES: usize = 32;
 
 /// Version of the protocol; both sides must have the same.
 pub const VERSION: u16 = 4;

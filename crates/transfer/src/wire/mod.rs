@@ -13,5 +13,5 @@ pub use ::codec::{
 
 pub use self::{
     frame::{HEADER_BYTES, MAX_BODY_BYTES},
-    message::{Chunk, Codec, Control, Data, Material, Root, SecretBytes, Segment},
+    message::{Chunk, Codec, Control, Data, Material, PROOF_BYTES, Root, SecretBytes, Segment},
 };

@@ -1,14 +1,8 @@
 //! The far end, which runs next to the server.
 
 mod admission;
-mod compressed;
-mod login;
-mod password;
 mod server_session;
 mod session;
-mod socket_server_stream;
-mod tls_server_stream;
-mod watcher;
 
 use std::os::unix::fs::MetadataExt;
 use std::{
@@ -25,18 +19,16 @@ use rustls::{ClientConfig, ServerConfig};
 use server::{TlsMode, TlsOptions};
 use tokio::{net::TcpListener, sync::watch};
 
-use self::{admission::Admission, password::PasswordKey};
+use self::admission::Admission;
 #[cfg(feature = "fuzzing")]
-pub(crate) use self::{
-    login::login_of, server_session::ServerSession, tls_server_stream::tls_stream_of, watcher::watch_of,
-};
-pub(crate) use self::{socket_server_stream::SocketServerStream, tls_server_stream::TlsServerStream};
+pub(crate) use self::server_session::ServerSession;
 use crate::{
     Credentials, Error, FIRST_CONNECT_TIMEOUT, Log, ProxyVersion,
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters, count},
     rate_limited_log::RateLimitedLog,
+    server_stream::PasswordKey,
     signals::{self, Signals, notify},
 };
 

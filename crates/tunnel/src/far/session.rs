@@ -23,13 +23,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    FarShared, ServerAddress,
-    admission::Admitted,
-    server_session::ServerSession,
-    socket_server_stream::SocketServerStream,
-    tls_server_stream::{self, Security, TlsServerStream},
-};
+use super::{FarShared, ServerAddress, admission::Admitted, server_session::ServerSession};
 use crate::{
     Error,
     copier::Copier,
@@ -38,6 +32,10 @@ use crate::{
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
     proxy,
+    server_stream::{
+        SocketServerStream, TlsServerStream,
+        tls::{self, Security},
+    },
     socket::enable_keepalive,
     stream_socket::StreamSocket,
 };
@@ -320,7 +318,7 @@ fn security(shared: &FarShared, address: &str) -> Option<Security> {
 /// Tests whether the server can be reached, including TLS. A plaintext server is not connected to:
 /// it would count an aborted connection, and there is no certificate to check.
 pub(super) async fn try_server(shared: &FarShared) -> Result<(), String> {
-    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, tls_server_stream::describe(error));
+    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, tls::describe(error));
     if let ServerAddress::Socket(path) = &shared.options.server {
         return std::fs::metadata(path).map(drop).map_err(|error| failed(&error));
     }

@@ -3,7 +3,6 @@
 mod client_session;
 mod demand;
 mod pool;
-mod task;
 
 use std::{
     net::SocketAddr,
@@ -118,7 +117,7 @@ impl Near {
     pub async fn try_far_ends(&self) -> Vec<(FarAddress, Result<(), Error>)> {
         let options = &self.pool.shared().options;
         let limit = options.connect_timeout.min(FIRST_CONNECT_TIMEOUT);
-        let trying = |number| tokio::spawn(task::try_far_end(Arc::clone(&self.pool), number, limit));
+        let trying = |number| tokio::spawn(pool::try_far_end(Arc::clone(&self.pool), number, limit));
         let checks: Vec<_> = (0..options.fars.len()).map(trying).collect();
         let mut test_handshake = Vec::new();
         for (number, (far, check)) in options.fars.iter().zip(checks).enumerate() {

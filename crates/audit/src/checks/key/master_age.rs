@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use findings::{Remedy, Severity};
-use innodb::binlog::{Statement, StatementKind};
+use innodb::binlog_scan::{Statement, StatementKind};
 use jiff::Timestamp;
 use keyring::KeyName;
 
@@ -175,7 +175,7 @@ fn not_concerned(cx: &Context<'_>) -> Observed<Option<Verdict>> {
 }
 
 /// The server's binary logs whose events were read.
-fn logs<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a innodb::binlog::EventScan)> {
+fn logs<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a innodb::binlog_scan::EventScan)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     files.filter(|file| !matches!(file.role, Role::Backup | Role::RelayLog)).filter_map(|file| match &file.content {
         Content::BinaryLog { events: Some(events), .. } => Some((file, events)),
@@ -230,7 +230,8 @@ fn moment(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use innodb::binlog::{BinlogEncryption, BinlogHead, EventScan};
+    use innodb::binlog::{BinlogEncryption, BinlogHead};
+    use innodb::binlog_scan::EventScan;
 
     use std::collections::BTreeSet;
 

@@ -2,6 +2,7 @@
 
 use innodb::aria;
 use innodb::binlog::{self, BinlogEncryption};
+use innodb::binlog_scan;
 use innodb::file_kind::{self, FileKind};
 use innodb::file_suffix;
 use innodb::server_file::{self, ROCKSDB_DIRECTORIES, has_rocksdb_rows};
@@ -160,7 +161,7 @@ fn binary_log(file: &Candidate<'_>) -> Content {
         Err(error) => return Content::Unreadable { why: error.to_string() },
     };
     let open = !matches!(log.encryption, BinlogEncryption::MySql { .. });
-    let events = if open { binlog::events(file.source, limit, u64::MAX).ok() } else { None };
+    let events = if open { binlog_scan::events(file.source, limit, u64::MAX).ok() } else { None };
     Content::BinaryLog { log, events }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     bytes::{Bytes, as_usize},
     crypt::aes::KeyLength,
     ids::KeyVersion,
-    keys::KeySource,
+    keys::{KeySource, MARIADB_SYSTEM_KEY},
 };
 
 /// Key and nonce of one log. MariaDB derives no key per log, so this key decrypts everything the
@@ -22,9 +22,6 @@ pub struct EventsKey {
 }
 
 impl EventsKey {
-    /// Id of the key for logs in the key file.
-    const KEY_ID: u32 = 1;
-
     /// The key of an encrypted log, if `keys` has it. `log` is the start of the file. Whether the
     /// key is the right one shows only in the decrypted events.
     #[must_use]
@@ -40,7 +37,7 @@ impl EventsKey {
         if scheme != SCHEME {
             return None;
         }
-        Self::new(nonce, &keys.mariadb(Self::KEY_ID, version)?).ok()
+        Self::new(nonce, &keys.mariadb(MARIADB_SYSTEM_KEY, version)?).ok()
     }
 
     /// Restores a key from [`Self::nonce`] and [`Self::expose`].

@@ -10,13 +10,13 @@ impl MariaDbEvents {
     /// Decrypts every whole event of `run`, which starts with an event at `offset` of the file.
     /// Returns the end of the last whole event; the bytes after it stay. Encrypting up to there
     /// gives identical bytes for any content, because an event's length is not encrypted.
-    pub fn open_run(&self, offset: u64, run: &mut [u8]) -> usize {
-        each(run, |at, event| self.open(offset.saturating_add(at), event))
+    pub fn decrypt_run(&self, offset: u64, run: &mut [u8]) -> usize {
+        each(run, |at, event| self.decrypt(offset.saturating_add(at), event))
     }
 
-    /// Encrypts every whole event of `run`, see [`Self::open_run`].
-    pub fn seal_run(&self, offset: u64, run: &mut [u8]) -> usize {
-        each(run, |at, event| self.seal(offset.saturating_add(at), event))
+    /// Encrypts every whole event of `run`, see [`Self::decrypt_run`].
+    pub fn encrypt_run(&self, offset: u64, run: &mut [u8]) -> usize {
+        each(run, |at, event| self.encrypt(offset.saturating_add(at), event))
     }
 }
 

@@ -17,7 +17,7 @@ impl MySqlHeader {
         master_key: &[u8; MASTER_KEY_BYTES],
     ) -> Result<Zeroizing<[u8; PASSWORD_BYTES]>, CipherFault> {
         let mut password = Zeroizing::new(self.password);
-        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_open(&self.iv, password.as_mut_slice())?;
+        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_decrypt(&self.iv, password.as_mut_slice())?;
         Ok(password)
     }
 
@@ -42,7 +42,7 @@ impl MySqlHeader {
         master_key: &[u8; MASTER_KEY_BYTES],
     ) -> Result<Self, CipherFault> {
         let mut password = *password;
-        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_seal(&iv, &mut password)?;
+        Aes::new(master_key).map_err(|_| CipherFault)?.cbc_encrypt(&iv, &mut password)?;
         Ok(Self { key_name, padded_with_zeros: true, password, iv })
     }
 

@@ -11,16 +11,18 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
-    crypt::redo::mysql::{MySqlBlockCipher, is_encrypted},
+    crypt::redo::mysql::MySqlBlockCipher,
     error::ScanError,
     ids::Lsn,
     read::{fill, length},
-    redo::blocks::{
-        BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, DATA_LENGTH, HEADER_BYTES, block_holds, number,
-        number_at,
+    redo::{
+        blocks::{
+            BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, DATA_LENGTH, HEADER_BYTES, block_holds,
+            is_encrypted, number, number_at,
+        },
+        mysql_start_lsn,
     },
     tablespace::{Encryption, MySqlMagic},
-    verify::redo::mysql_start_lsn,
 };
 
 /// Searches the files of one log, in the order of their first LSNs.
@@ -85,7 +87,7 @@ impl<'c> KeyRecords<'c> {
         }
         if is_encrypted(&block) {
             match self.cipher {
-                Some(cipher) if cipher.open(&mut block).is_ok() => {}
+                Some(cipher) if cipher.decrypt(&mut block).is_ok() => {}
                 _ => return Found::Key,
             }
             if all_zero(&block) {

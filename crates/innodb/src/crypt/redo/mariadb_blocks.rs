@@ -25,7 +25,7 @@ const COUNT: u64 = 0x4000_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockLayout {
     /// 10.2 and 10.3: encrypted up to the checksum; the checkpoint names the key version.
-    Plain,
+    PlaintextCheck,
     /// 10.4 to 10.7: each block names its key version.
     KeyVersion,
 }
@@ -34,7 +34,7 @@ impl BlockLayout {
     /// End of the encrypted bytes.
     const fn end(self) -> usize {
         match self {
-            Self::Plain => CHECKSUM,
+            Self::PlaintextCheck => CHECKSUM,
             Self::KeyVersion => KEY_VERSION,
         }
     }
@@ -43,7 +43,7 @@ impl BlockLayout {
     #[must_use]
     pub fn key_version(self, block: &[u8]) -> Option<KeyVersion> {
         match self {
-            Self::Plain => None,
+            Self::PlaintextCheck => None,
             Self::KeyVersion => block.be32(KEY_VERSION).map(KeyVersion),
         }
     }
@@ -90,20 +90,20 @@ impl MariaDbBlockCipher {
     ///
     /// # Errors
     /// [`CipherFault`] if it is shorter than a block.
-    pub fn open(&self, lsn: Lsn, block: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn decrypt(&self, lsn: Lsn, block: &mut [u8]) -> Result<(), CipherFault> {
         let iv = self.iv(lsn, block);
         let body = block.get_mut(BODY..self.layout.end()).ok_or(CipherFault)?;
-        self.cipher.open(&iv, body)
+        self.cipher.decrypt(&iv, body)
     }
 
     /// Encrypts a decrypted block in place, to its original bytes.
     ///
     /// # Errors
     /// [`CipherFault`] if it is shorter than a block.
-    pub fn seal(&self, lsn: Lsn, block: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn encrypt(&self, lsn: Lsn, block: &mut [u8]) -> Result<(), CipherFault> {
         let iv = self.iv(lsn, block);
         let body = block.get_mut(BODY..self.layout.end()).ok_or(CipherFault)?;
-        self.cipher.seal(&iv, body)
+        self.cipher.encrypt(&iv, body)
     }
 
     fn iv(&self, lsn: Lsn, block: &[u8]) -> Block {

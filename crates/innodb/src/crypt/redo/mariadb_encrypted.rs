@@ -9,27 +9,25 @@ use crate::{
     bytes::{Bytes, put},
     crypt::{
         aes::{Block, CipherFault},
-        redo::{
-            LogCipher,
-            records::{Records, record_at},
-        },
+        redo::LogCipher,
     },
+    redo::records::{Records, record_at},
 };
 
 /// Decrypts the records of a mini-transaction in place.
 ///
 /// # Errors
 /// [`CipherFault`], never in practice.
-pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    open_in(cipher, nonce, records, &mut ScratchBuffer::default())
+pub fn decrypt(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
+    decrypt_in(cipher, nonce, records, &mut ScratchBuffer::default())
 }
 
 /// Encrypts decrypted records in place, to their original bytes.
 ///
 /// # Errors
 /// [`CipherFault`], never in practice.
-pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    seal_in(cipher, nonce, records, &mut ScratchBuffer::default())
+pub fn encrypt(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
+    encrypt_in(cipher, nonce, records, &mut ScratchBuffer::default())
 }
 
 /// Reusable buffer for the ciphertext of a mini-transaction; most are short. Wiped on drop.
@@ -47,22 +45,22 @@ impl ScratchBuffer {
     }
 }
 
-pub(crate) fn open_in(
+pub(crate) fn decrypt_in(
     cipher: &LogCipher,
     nonce: [u8; 8],
     records: &mut [u8],
     buffer: &mut ScratchBuffer,
 ) -> Result<(), CipherFault> {
-    apply_as_one_stream(nonce, records, buffer, |iv, stream| cipher.open(iv, stream))
+    apply_as_one_stream(nonce, records, buffer, |iv, stream| cipher.decrypt(iv, stream))
 }
 
-pub(crate) fn seal_in(
+pub(crate) fn encrypt_in(
     cipher: &LogCipher,
     nonce: [u8; 8],
     records: &mut [u8],
     buffer: &mut ScratchBuffer,
 ) -> Result<(), CipherFault> {
-    apply_as_one_stream(nonce, records, buffer, |iv, stream| cipher.seal(iv, stream))
+    apply_as_one_stream(nonce, records, buffer, |iv, stream| cipher.encrypt(iv, stream))
 }
 
 fn apply_as_one_stream(

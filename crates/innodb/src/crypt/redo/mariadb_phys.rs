@@ -7,27 +7,25 @@ use crate::{
     bytes::put,
     crypt::{
         aes::{Block, CipherFault},
-        redo::{
-            LogCipher,
-            records::{PageId, Records, record_at, same_page},
-        },
+        redo::LogCipher,
     },
+    redo::records::{PageId, Records, record_at, same_page},
 };
 
 /// Decrypts the records of a mini-transaction in place.
 ///
 /// # Errors
 /// [`CipherFault`], never in practice. Records that name no page stay as they are.
-pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    one_by_one(nonce, records, |iv, body| cipher.open(iv, body))
+pub fn decrypt(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
+    one_by_one(nonce, records, |iv, body| cipher.decrypt(iv, body))
 }
 
 /// Encrypts decrypted records in place, to their original bytes.
 ///
 /// # Errors
 /// [`CipherFault`], never in practice.
-pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    one_by_one(nonce, records, |iv, body| cipher.seal(iv, body))
+pub fn encrypt(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
+    one_by_one(nonce, records, |iv, body| cipher.encrypt(iv, body))
 }
 
 fn one_by_one(

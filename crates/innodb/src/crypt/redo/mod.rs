@@ -7,7 +7,6 @@ pub mod mariadb_blocks;
 pub mod mariadb_encrypted;
 pub mod mariadb_phys;
 pub mod mysql;
-pub mod records;
 pub mod run;
 
 use std::fmt;
@@ -21,6 +20,7 @@ use crate::{
         mariadb::Mode,
     },
     ids::KeyVersion,
+    keys::MARIADB_SYSTEM_KEY,
 };
 
 /// How a MariaDB log names its key: in the file's header (10.8 and newer) or in each checkpoint
@@ -50,7 +50,7 @@ impl LogKeyInfo {
     #[must_use]
     pub fn from_checkpoint(checkpoint: &[u8]) -> Option<Self> {
         let (key_version, message) = (KeyVersion(checkpoint.be32(32)?), checkpoint.array_at(40)?);
-        Some(Self { key_id: 1, key_version, message, nonce: checkpoint.array_at(36)? })
+        Some(Self { key_id: MARIADB_SYSTEM_KEY, key_version, message, nonce: checkpoint.array_at(36)? })
     }
 }
 
@@ -112,16 +112,16 @@ impl LogCipher {
         LogKey::derive(key, message)?.cipher(mode)
     }
 
-    fn open(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    fn decrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         match self.mode {
-            Mode::Cbc => self.aes.mariadb_cbc_open(iv, data),
+            Mode::Cbc => self.aes.mariadb_cbc_decrypt(iv, data),
             Mode::Ctr => self.aes.ctr(iv, data),
         }
     }
 
-    fn seal(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
+    fn encrypt(&self, iv: &Block, data: &mut [u8]) -> Result<(), CipherFault> {
         match self.mode {
-            Mode::Cbc => self.aes.mariadb_cbc_seal(iv, data),
+            Mode::Cbc => self.aes.mariadb_cbc_encrypt(iv, data),
             Mode::Ctr => self.aes.ctr(iv, data),
         }
     }

@@ -19,12 +19,6 @@ use crate::{
 /// The mark of an encrypted block, in the first byte of its data length.
 const MARK: u8 = ENCRYPTED.to_be_bytes()[0];
 
-/// Whether a block is marked as encrypted.
-#[must_use]
-pub fn is_encrypted(block: &[u8]) -> bool {
-    block.get(DATA_LENGTH).is_some_and(|byte| byte & MARK != 0)
-}
-
 /// Encrypts and decrypts blocks.
 pub struct MySqlBlockCipher {
     cipher: PageCipher,
@@ -43,9 +37,9 @@ impl MySqlBlockCipher {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn open(&self, block: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn decrypt(&self, block: &mut [u8]) -> Result<(), CipherFault> {
         let body = block.get_mut(BLOCK_HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
-        self.cipher.aes.mysql_open(&self.cipher.iv, body)?;
+        self.cipher.aes.mysql_decrypt(&self.cipher.iv, body)?;
         set_mark(block, false);
         Ok(())
     }
@@ -54,9 +48,9 @@ impl MySqlBlockCipher {
     ///
     /// # Errors
     /// [`CipherFault`], never in practice.
-    pub fn seal(&self, block: &mut [u8]) -> Result<(), CipherFault> {
+    pub fn encrypt(&self, block: &mut [u8]) -> Result<(), CipherFault> {
         let body = block.get_mut(BLOCK_HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
-        self.cipher.aes.mysql_seal(&self.cipher.iv, body)?;
+        self.cipher.aes.mysql_encrypt(&self.cipher.iv, body)?;
         set_mark(block, true);
         Ok(())
     }

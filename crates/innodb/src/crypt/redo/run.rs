@@ -12,10 +12,10 @@ use crate::{
     bytes::Bytes,
     crypt::redo::{
         LogCipher,
-        mariadb_encrypted::{ScratchBuffer, open_in, seal_in},
+        mariadb_encrypted::{ScratchBuffer, decrypt_in, encrypt_in},
         mariadb_phys,
-        records::{self, Framing, frame, frame_within},
     },
+    redo::records::{self, Framing, frame, frame_within},
 };
 
 /// Which part of the records is encrypted.
@@ -55,15 +55,15 @@ pub fn first(part: &[u8]) -> Option<usize> {
 
 /// Decrypts the mini-transactions of `run`, which starts with one, up to the first whose checksum
 /// does not match. Returns the end of the last one; the bytes after it stay.
-pub fn open(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
+pub fn decrypt(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
     let mut buffer = ScratchBuffer::default();
-    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open, &mut buffer))
+    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Decrypt, &mut buffer))
 }
 
-/// Encrypts every mini-transaction of `run`, all of which [`open`] decrypted, to identical bytes.
-pub fn seal(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
+/// Encrypts every mini-transaction of `run`, all of which [`decrypt`] decrypted, to identical bytes.
+pub fn encrypt(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
     let mut buffer = ScratchBuffer::default();
-    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal, &mut buffer))
+    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Encrypt, &mut buffer))
 }
 
 /// How many of the first mini-transactions of `run` decrypt to valid and to invalid records. Those
@@ -78,10 +78,10 @@ pub fn count_valid(cipher: &LogCipher, layout: RunLayout, run: &[u8]) -> (u32, u
         && let Framing::Records(count) = frame(rest)
         && let Some(unit) = Unit::parse(rest, count).filter(|unit| unit.holds(rest))
     {
-        let mut opened = Zeroizing::new(rest.range(0, count).to_vec());
-        let silent = layout == RunLayout::PageRecords && !mariadb_phys::has_ciphertext(&opened);
-        if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open, &mut buffer) {
-            let fit = records::contents(&opened).is_some();
+        let mut decrypted = Zeroizing::new(rest.range(0, count).to_vec());
+        let silent = layout == RunLayout::PageRecords && !mariadb_phys::has_ciphertext(&decrypted);
+        if !silent && unit.crypt(&mut decrypted, cipher, layout, Direction::Decrypt, &mut buffer) {
+            let fit = records::contents(&decrypted).is_some();
             fits = fits.saturating_add(u32::from(fit));
             misfits = misfits.saturating_add(u32::from(!fit));
         }
@@ -92,8 +92,8 @@ pub fn count_valid(cipher: &LogCipher, layout: RunLayout, run: &[u8]) -> (u32, u
 
 #[derive(Clone, Copy)]
 enum Direction {
-    Open,
-    Seal,
+    Decrypt,
+    Encrypt,
 }
 
 /// A complete mini-transaction at the start of some bytes.
@@ -129,10 +129,10 @@ impl Unit {
     ) -> bool {
         let Some(records) = bytes.get_mut(..self.records) else { return false };
         let crypted = match (layout, direction) {
-            (RunLayout::OneStream, Direction::Open) => open_in(cipher, self.nonce, records, buffer),
-            (RunLayout::OneStream, Direction::Seal) => seal_in(cipher, self.nonce, records, buffer),
-            (RunLayout::PageRecords, Direction::Open) => mariadb_phys::open(cipher, self.nonce, records),
-            (RunLayout::PageRecords, Direction::Seal) => mariadb_phys::seal(cipher, self.nonce, records),
+            (RunLayout::OneStream, Direction::Decrypt) => decrypt_in(cipher, self.nonce, records, buffer),
+            (RunLayout::OneStream, Direction::Encrypt) => encrypt_in(cipher, self.nonce, records, buffer),
+            (RunLayout::PageRecords, Direction::Decrypt) => mariadb_phys::decrypt(cipher, self.nonce, records),
+            (RunLayout::PageRecords, Direction::Encrypt) => mariadb_phys::encrypt(cipher, self.nonce, records),
         };
         crypted.is_ok()
     }

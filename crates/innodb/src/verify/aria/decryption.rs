@@ -6,19 +6,17 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    aria::layout::PageLayout,
     bytes::bump,
-    crypt::aria::{AriaPages, CryptRecord, PageLayout, PageMode},
+    crypt::{
+        aria::{AriaPages, CryptRecord},
+        mariadb::Mode,
+    },
     ids::KeyVersion,
-    keys::KeySource,
+    keys::{KeySource, MARIADB_SYSTEM_KEY, MARIADB_TEMPORARY_KEY},
     verify::{Check, MAX_FINDINGS, RequiredKey, Tally, aria::Judged},
 };
 
-/// Id of the key for system data and all tables that are not temporary.
-const SYSTEM_KEY: u32 = 1;
-/// Id of the key for temporary data, if there is one.
-///
-/// Source: `ma_crypt.c` (`get_encryption_key_id`); not confirmed on a file.
-const TEMPORARY_KEY: u32 = 2;
 /// Maximum number of key versions in one table: pages with further versions are not decrypted.
 const MAX_VERSIONS: usize = 64;
 /// Versions count up from 1, so a version this far above one that decrypts pages cannot exist.
@@ -37,14 +35,14 @@ pub(super) struct Decryption<'k> {
     key_id: u32,
     versions: BTreeMap<KeyVersion, Version>,
     /// The mode that decrypted a page.
-    mode: Option<PageMode>,
+    mode: Option<Mode>,
 }
 
 #[derive(Default)]
 struct Version {
     pages: Option<AriaPages>,
     /// Pages that decrypt, in this file or in the table's other one.
-    opened: u64,
+    decrypted: u64,
     /// Pages counted as encrypted that failed to decrypt.
     failed: u64,
     /// The first failures. These pages are damaged if another page decrypts.
@@ -58,7 +56,7 @@ struct Failure {
 }
 
 /// A page to decrypt.
-pub(super) struct SealedPage<'p> {
+pub(super) struct EncryptedPage<'p> {
     pub(super) number: u64,
     /// The page number in its checksum and initialisation vector.
     pub(super) page_no: u32,
@@ -75,8 +73,8 @@ impl<'k> Decryption<'k> {
         proven: &[KeyVersion],
         keys: &'k dyn KeySource,
     ) -> Self {
-        let own_key = temporary && keys.mariadb(TEMPORARY_KEY, KeyVersion(1)).is_some();
-        let key_id = if own_key { TEMPORARY_KEY } else { SYSTEM_KEY };
+        let own_key = temporary && keys.mariadb(MARIADB_TEMPORARY_KEY, KeyVersion(1)).is_some();
+        let key_id = if own_key { MARIADB_TEMPORARY_KEY } else { MARIADB_SYSTEM_KEY };
         let mut decryption = Self { keys, record, key_id, versions: BTreeMap::new(), mode: None };
         for version in proven {
             decryption.load(*version);
@@ -87,10 +85,10 @@ impl<'k> Decryption<'k> {
 
     /// Decrypts a page and compares its checksum. A page that fails is first counted as encrypted:
     /// [`Self::conclude`] decides later whether the page or the key is at fault.
-    pub(super) fn open(&mut self, page: &SealedPage<'_>) -> Judged {
-        let SealedPage { number, page_no, layout, bytes, is_page } = *page;
+    pub(super) fn decrypt(&mut self, page: &EncryptedPage<'_>) -> Judged {
+        let EncryptedPage { number, page_no, layout, bytes, is_page } = *page;
         if self.record.is_none() {
-            return Judged::Sealed;
+            return Judged::Encrypted;
         }
         let asked = layout.key_version(bytes);
         if asked == KeyVersion(0) {
@@ -104,18 +102,18 @@ impl<'k> Decryption<'k> {
                 self.mode = Some(mode);
             }
             self.prove(asked);
-            return Judged::Sealed;
+            return Judged::Encrypted;
         }
         if let Some(other) = self.other_version(asked, page_no, layout, bytes) {
             return other_opens(asked, other);
         }
         match self.versions.get_mut(&asked) {
-            Some(version) if version.opened == 0 => {
+            Some(version) if version.decrypted == 0 => {
                 bump(&mut version.failed);
                 if version.failures.len() < MAX_FINDINGS {
                     version.failures.push(Failure { number, is_page });
                 }
-                Judged::Sealed
+                Judged::Encrypted
             }
             Some(_) => Judged::Bad(Check::OpenedChecksum, FAILS.to_owned()),
             None if !is_page => Judged::Bad(Check::Header, NO_PAGE.to_owned()),
@@ -126,7 +124,7 @@ impl<'k> Decryption<'k> {
     /// Records that a page of the table decrypts with this version.
     fn prove(&mut self, version: KeyVersion) {
         if let Some(version) = self.versions.get_mut(&version) {
-            bump(&mut version.opened);
+            bump(&mut version.decrypted);
         }
     }
 
@@ -141,19 +139,19 @@ impl<'k> Decryption<'k> {
     }
 
     /// The mode in which this version of the key decrypts the page.
-    fn opens(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<PageMode> {
+    fn opens(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<Mode> {
         let pages = self.versions.get(&version)?.pages.as_ref()?;
-        let modes = [PageMode::Cbc, PageMode::Ctr];
+        let modes = [Mode::Cbc, Mode::Ctr];
         modes.into_iter().filter(|mode| self.mode.is_none_or(|known| known == *mode)).find(|mode| {
             let mut open = page.to_vec();
-            pages.open(*mode, layout, page_no, &mut open).is_ok()
+            pages.decrypt(*mode, layout, page_no, &mut open).is_ok()
                 && layout.checksum(page_no, &open) == PageLayout::stored_checksum(&open)
         })
     }
 
     /// Another version that decrypts the page, among those that decrypted one before.
     fn other_version(&self, asked: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<KeyVersion> {
-        let proven = self.versions.iter().filter(|(version, state)| **version != asked && state.opened > 0);
+        let proven = self.versions.iter().filter(|(version, state)| **version != asked && state.decrypted > 0);
         proven.map(|(version, _)| *version).find(|version| self.opens(*version, page_no, layout, page).is_some())
     }
 
@@ -199,7 +197,7 @@ impl<'k> Decryption<'k> {
 
     /// Pages that failed at their own position, of available versions that decrypted no page.
     pub(super) fn unopened(&self) -> Vec<u64> {
-        let none = self.versions.values().filter(|state| state.pages.is_some() && state.opened == 0);
+        let none = self.versions.values().filter(|state| state.pages.is_some() && state.decrypted == 0);
         none.flat_map(|state| state.failures.iter().take(MISPLACED_PAGES).map(|failure| failure.number)).collect()
     }
 
@@ -215,18 +213,18 @@ impl<'k> Decryption<'k> {
     /// Decides whether the pages or the key are at fault for failures, and names the key the table needs.
     pub(super) fn conclude(&mut self, tally: &mut Tally, block_bytes: u64) -> Option<RequiredKey> {
         let record = self.record?;
-        let proven = self.versions.iter().filter(|(_, state)| state.opened > 0).map(|(version, _)| version.0).max();
+        let proven = self.versions.iter().filter(|(_, state)| state.decrypted > 0).map(|(version, _)| version.0).max();
         let beyond = proven.map(|newest| newest.saturating_add(MAX_ROTATIONS));
         let mut needed = Vec::new();
-        for (version, state) in self.versions.iter_mut().filter(|(_, state)| state.opened > 0 || state.failed > 0) {
+        for (version, state) in self.versions.iter_mut().filter(|(_, state)| state.decrypted > 0 || state.failed > 0) {
             let never_made = state.pages.is_none() && beyond.is_some_and(|beyond| version.0 > beyond);
-            if state.opened > 0 || never_made {
+            if state.decrypted > 0 || never_made {
                 let fault = if never_made { NEVER_MADE } else { FAILS };
                 state.fail(tally, block_bytes, |_| Some((Check::OpenedChecksum, fault)));
             } else {
                 state.fail(tally, block_bytes, |failure| (!failure.is_page).then_some((Check::Header, NO_PAGE)));
             }
-            if state.opened == 0 && state.failed == 0 {
+            if state.decrypted == 0 && state.failed == 0 {
                 continue;
             }
             needed.push(*version);
@@ -235,7 +233,7 @@ impl<'k> Decryption<'k> {
                 tally.find(None, None, Check::Key, format!("no {name}"));
             } else if state.pages.is_none() {
                 tally.unproven();
-            } else if state.opened == 0 {
+            } else if state.decrypted == 0 {
                 let detail = format!(
                     "{name} opens none of {} pages: another key, or the table's encryption record (number {:08x}) is \
                      damaged or in the index file of another table, which nothing in the file tells apart",
@@ -267,7 +265,7 @@ impl Version {
             tally.find(Some(failure.number), Some(offset), check, detail);
         }
         // If the key is right, failures beyond the list are bad pages, too.
-        let bad = if self.opened > 0 { self.failed } else { bad };
+        let bad = if self.decrypted > 0 { self.failed } else { bad };
         self.failed = self.failed.saturating_sub(bad);
         tally.units.encrypted = tally.units.encrypted.saturating_sub(bad);
         tally.units.bad = tally.units.bad.saturating_add(bad);

@@ -3,16 +3,18 @@
 use files::ReadAt;
 
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION, START_ENCRYPTION_PERCONA},
+    binlog::{
+        EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION, START_ENCRYPTION_PERCONA, known_type,
+    },
     bytes::{Bytes, as_u64, bump},
     error::ScanError,
     read::length,
     verify::{
         Check, Tally,
         binlog::{
-            format::{Description, Rules, known_type},
+            format::{Description, Rules},
             log::{CHECKSUM_BYTES, Cipher, Log, Sum},
-            resume::Budget,
+            search_budget::SearchBudget,
         },
     },
 };
@@ -35,7 +37,7 @@ pub(super) enum Stop {
     /// Every event was judged; a fault of the last one is reported.
     End,
     /// Events from `next` on are encrypted one by one.
-    Sealed(StartEncryption),
+    Encrypted(StartEncryption),
 }
 
 /// A start-encryption event.
@@ -51,7 +53,7 @@ pub(super) struct StartEncryption {
 pub(super) struct Chain {
     pub(super) tally: Tally,
     pub(super) rules: Rules,
-    pub(super) budget: Budget,
+    pub(super) budget: SearchBudget,
     unit: u64,
     described: bool,
     /// The server that started the log always writes more than the format description.
@@ -76,7 +78,7 @@ impl Chain {
         Self {
             tally: Tally::default(),
             rules: Rules::assumed(),
-            budget: Budget::new(end),
+            budget: SearchBudget::new(end),
             unit: 0,
             described: false,
             continues: false,
@@ -101,7 +103,7 @@ impl Chain {
             let sound = fault.is_none();
             if let Some(start) = self.start_encryption(log, at, event, sound)? {
                 self.note(log, at, fault, None);
-                return Ok(Stop::Sealed(start));
+                return Ok(Stop::Encrypted(start));
             }
             match self.conclude(log, at, event, fault)? {
                 Some(next) => at = next,
@@ -430,7 +432,7 @@ impl Chain {
     }
 
     /// Counts an encrypted event that is not decrypted.
-    pub(super) fn sealed(&mut self) {
+    pub(super) fn count_encrypted(&mut self) {
         bump(&mut self.unit);
         bump(&mut self.tally.units.total);
         bump(&mut self.tally.units.encrypted);

@@ -8,10 +8,10 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, EventHeader},
+    binlog::{EVENT_HEADER_BYTES, EventHeader, known_type},
     bytes::{Bytes, as_u64, as_usize},
     crypt::binlog::{EventPieces, MariaDbEvents},
-    verify::binlog::{format::known_type, has_known_flags, low},
+    verify::binlog::{has_known_flags, low},
 };
 
 /// Consecutive events that must look valid if none names its end.
@@ -44,17 +44,17 @@ fn begins(events: &MariaDbEvents, offset: u64, part: &[u8], mut at: usize, left:
 /// event.
 fn header(events: &MariaDbEvents, offset: u64, part: &[u8], at: usize, left: &mut u32) -> Option<(EventHeader, usize)> {
     const LENGTH_AT: usize = 9;
-    let sealed = part.get(at..)?;
-    let bytes = sealed.le32(LENGTH_AT)?;
+    let encrypted = part.get(at..)?;
+    let bytes = encrypted.le32(LENGTH_AT)?;
     let length = as_usize(u64::from(bytes));
-    if length < EVENT_HEADER_BYTES || length > sealed.len() {
+    if length < EVENT_HEADER_BYTES || length > encrypted.len() {
         return None;
     }
     *left = left.checked_sub(1)?;
     let mut start = Zeroizing::new([0; EventPieces::FIRST_BYTES]);
     let (piece, _) = start.split_at_mut(length.min(EventPieces::FIRST_BYTES));
-    piece.copy_from_slice(sealed.range(0, piece.len()));
-    events.pieces(offset.saturating_add(as_u64(at)), u64::from(bytes)).open(piece).ok()?;
+    piece.copy_from_slice(encrypted.range(0, piece.len()));
+    events.pieces(offset.saturating_add(as_u64(at)), u64::from(bytes)).decrypt(piece).ok()?;
     let event = EventHeader::parse(piece).filter(|event| known_type(event.kind) && has_known_flags(*event))?;
     Some((event, at.saturating_add(length)))
 }

@@ -81,15 +81,6 @@ fn version_number(version: &str) -> Option<[u32; 3]> {
     Some([numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
-/// Whether servers write events of this type. Types of newer versions may be missing here, so an
-/// unknown type is not damage.
-///
-/// Source: `binlog_event.h` (MySQL up to 9.x: 42), MariaDB `log_event.h` (from 160), Percona Server 5.7
-/// (159).
-pub(crate) const fn known_type(kind: u8) -> bool {
-    matches!(kind, 1..=50 | 159..=180)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,7 +56,7 @@ impl<R: ReadAt + ?Sized> Log<'_, R> {
     }
 
     /// Length of the encrypted event at `at` in MariaDB's log. Lengths are never encrypted.
-    fn sealed_bytes(&self, at: u64) -> Result<Option<u32>, ScanError> {
+    fn encrypted_bytes(&self, at: u64) -> Result<Option<u32>, ScanError> {
         let mut buf = [0; EVENT_HEADER_BYTES];
         Ok(fill(self.source, self.file_offset(at), &mut buf)?.le32(9))
     }
@@ -71,7 +71,7 @@ impl<R: ReadAt + ?Sized> Log<'_, R> {
     /// The first bytes of the event at `at`, as many of `buf` as the file has.
     fn start<'b>(&self, at: u64, buf: &'b mut [u8]) -> Result<&'b [u8], ScanError> {
         let event_bytes = match self.cipher {
-            Cipher::MariaDb(_) => self.sealed_bytes(at)?.map_or(0, u64::from),
+            Cipher::MariaDb(_) => self.encrypted_bytes(at)?.map_or(0, u64::from),
             _ => u64::MAX,
         };
         let wanted = buf.len().min(as_usize(event_bytes)).min(as_usize(self.end.saturating_sub(at)));
@@ -194,14 +194,14 @@ impl<R: ReadAt + ?Sized> Reader<'_, R> {
         if fill(self.source, offset, piece)?.len() < wanted {
             return Ok(0);
         }
-        let opened = match &mut self.decryptor {
+        let decrypted = match &mut self.decryptor {
             Decryptor::None => Ok(()),
             Decryptor::Stream(stream) => stream.apply(self.at, piece),
-            Decryptor::Event(pieces) => pieces.open(piece),
+            Decryptor::Event(pieces) => pieces.decrypt(piece),
         };
         self.at = self.at.saturating_add(as_u64(wanted));
         self.begun = true;
         // Cannot happen: callers never test for an event shorter than a header.
-        Ok(opened.map_or_else(|CipherFault| 0, |()| wanted))
+        Ok(decrypted.map_or_else(|CipherFault| 0, |()| wanted))
     }
 }

@@ -3,34 +3,15 @@
 use files::ReadAt;
 
 use crate::{
-    binlog::{EVENT_HEADER_BYTES, EventHeader},
+    binlog::{EVENT_HEADER_BYTES, EventHeader, known_type},
     bytes::{Bytes, as_u64, as_usize},
     error::ScanError,
     read::fill,
     verify::binlog::{
         chain::{Chain, EVENT_HEADER_LENGTH},
-        format::known_type,
         log::{CHECKSUM_BYTES, Cipher, Log, Sum},
     },
 };
-
-/// Limits the bytes read by the search for lost events: a crafted log must not cost more than a few
-/// times its length.
-pub(super) struct Budget(u64);
-
-impl Budget {
-    pub(super) const fn new(log_bytes: u64) -> Self {
-        const MIN_BYTES: u64 = 64 << 20;
-        Self(log_bytes.saturating_mul(2).saturating_add(MIN_BYTES))
-    }
-
-    /// Takes `bytes` from the budget; `false` if it is exhausted.
-    pub(super) fn spend(&mut self, bytes: u32) -> bool {
-        let left = self.0.checked_sub(u64::from(bytes));
-        self.0 = left.unwrap_or(0);
-        left.is_some()
-    }
-}
 
 /// Distance after an event within which the next is searched byte by byte.
 const SEARCH_BYTES: u64 = 16 << 20;
@@ -99,9 +80,9 @@ impl Chain {
         let mut at = from;
         let mut buf = vec![0; WINDOW_BYTES];
         while at <= last {
-            let sealed = matches!(log.cipher, Cipher::MariaDb(_));
+            let encrypted = matches!(log.cipher, Cipher::MariaDb(_));
             let window =
-                if sealed { fill(log.source, log.file_offset(at), &mut buf)? } else { log.bytes(at, &mut buf)? };
+                if encrypted { fill(log.source, log.file_offset(at), &mut buf)? } else { log.bytes(at, &mut buf)? };
             let offsets = window.len().saturating_sub(EVENT_HEADER_BYTES - 1);
             if offsets == 0 || !self.budget.spend(u32::try_from(offsets).unwrap_or(u32::MAX)) {
                 break;

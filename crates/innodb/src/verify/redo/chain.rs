@@ -29,10 +29,12 @@ use files::ReadAt;
 use super::ring::Ring;
 use crate::{
     bytes::{Bytes, as_u64},
-    crypt::redo::records::{Framing, MAX_BYTES, frame},
     error::ScanError,
     ids::Lsn,
-    redo::phys::{CHECKSUM_BYTES, Fault, Geometry, NONCE_BYTES, judge, tail_bytes},
+    redo::{
+        phys::{CHECKSUM_BYTES, Fault, Geometry, NONCE_BYTES, judge, tail_bytes},
+        records::{Framing, MAX_BYTES, frame},
+    },
 };
 
 /// Bytes to read first: most mini-transactions are shorter.

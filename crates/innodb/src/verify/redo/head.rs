@@ -1,6 +1,5 @@
 //! The first blocks of a file: its format, and whether they are valid.
 
-use super::legacy;
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
     error::ScanError,
@@ -9,7 +8,7 @@ use crate::{
     redo::{
         FORMAT_IDS, RedoFormat,
         blocks::{BLOCK_BYTES, CHECKPOINTS, CHECKSUM, LSN, block_holds, checkpoint_blocks},
-        format_of,
+        format_of, legacy,
     },
     verify::{Check, Tally},
 };

@@ -75,7 +75,7 @@ pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
 }
 
 fn layout(head: &Head<'_>) -> BlockLayout {
-    if WITHOUT_KEY_VERSION.contains(&head.format_id) { BlockLayout::Plain } else { BlockLayout::KeyVersion }
+    if WITHOUT_KEY_VERSION.contains(&head.format_id) { BlockLayout::PlaintextCheck } else { BlockLayout::KeyVersion }
 }
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
@@ -166,7 +166,7 @@ impl<'k> Judge<'k> {
         }
     }
 
-    fn open(&mut self, unit: u64, block: &[u8]) {
+    fn decrypt(&mut self, unit: u64, block: &[u8]) {
         let Some(info) = self.info else {
             self.closed = true;
             return;
@@ -185,9 +185,9 @@ impl<'k> Judge<'k> {
         let offset = unit.saturating_mul(as_u64(BLOCK_BYTES));
         self.vote.test(unit, offset, |mode| {
             let cipher = if mode == Mode::Cbc { cbc } else { ctr };
-            let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { return KeyEvidence::Misfits };
-            let open = cipher.open(lsn, &mut opened).is_ok();
-            if open && is_plausible(&opened) { KeyEvidence::Fits } else { KeyEvidence::Misfits }
+            let Some(mut decrypted) = block.array_at::<BLOCK_BYTES>(0) else { return KeyEvidence::Misfits };
+            let open = cipher.decrypt(lsn, &mut decrypted).is_ok();
+            if open && is_plausible(&decrypted) { KeyEvidence::Fits } else { KeyEvidence::Misfits }
         });
     }
 
@@ -230,7 +230,7 @@ impl BlockJudge for Judge<'_> {
             let fault = Some((Check::CiphertextChecksum, wrong_sum(block)));
             return Judged { state: BlockState::Encrypted, number: None, fault };
         }
-        self.open(unit, block);
+        self.decrypt(unit, block);
         Judged { state: BlockState::Encrypted, number: number(block), fault: None }
     }
 }

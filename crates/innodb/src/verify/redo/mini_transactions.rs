@@ -15,7 +15,7 @@ use crate::{
     bytes::{Bytes, all_zero, as_u64, bump},
     crypt::{
         mariadb::Mode,
-        redo::{LogCipher, LogKeyInfo, mariadb_encrypted, mariadb_phys, records},
+        redo::{LogCipher, LogKeyInfo, mariadb_encrypted, mariadb_phys},
     },
     error::ScanError,
     ids::Lsn,
@@ -24,6 +24,7 @@ use crate::{
     redo::{
         RedoFormat,
         phys::{Checkpoint, FIRST_LSN, Fault, Geometry, NONCE_BYTES},
+        records,
     },
     verify::{Check, RequiredKey, Tally, Units},
 };
@@ -240,12 +241,12 @@ impl Walk {
             scratch.clear();
             scratch.extend_from_slice(unit.records);
             let cipher = if mode == Mode::Cbc { cbc } else { ctr };
-            let opened = match format {
-                RedoFormat::MariaDbEncrypted => mariadb_encrypted::open(cipher, unit.nonce, scratch),
+            let decrypted = match format {
+                RedoFormat::MariaDbEncrypted => mariadb_encrypted::decrypt(cipher, unit.nonce, scratch),
                 _ if !mariadb_phys::has_ciphertext(unit.records) => return KeyEvidence::Silent,
-                _ => mariadb_phys::open(cipher, unit.nonce, scratch),
+                _ => mariadb_phys::decrypt(cipher, unit.nonce, scratch),
             };
-            match records::contents(scratch).filter(|_| opened.is_ok()) {
+            match records::contents(scratch).filter(|_| decrypted.is_ok()) {
                 None => KeyEvidence::Misfits,
                 Some(contents) if format == RedoFormat::MariaDbEncrypted && unit.lsn == completes.end => {
                     if contents.checkpoint == Some(completes.lsn) { KeyEvidence::Proves } else { KeyEvidence::Misfits }

@@ -11,9 +11,8 @@
 
 mod blocks;
 mod chain;
-mod checkpoint;
 mod head;
-pub(crate) mod legacy;
+mod legacy;
 mod mariadb_blocks;
 mod mini_transactions;
 mod mysql;
@@ -24,7 +23,6 @@ mod vote;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::checkpoint::{checkpoint_lsn, mysql_start_lsn};
 pub use self::mariadb_blocks::{BlocksKeyInfo, blocks_key_info};
 pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
 use self::{blocks::Blocks, head::Head};

@@ -12,7 +12,7 @@ use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::{
         mysql::{UnwrapFault, WrappedKey},
-        redo::mysql::{MySqlBlockCipher, is_encrypted},
+        redo::mysql::MySqlBlockCipher,
     },
     error::ScanError,
     ids::Lsn,
@@ -22,7 +22,7 @@ use crate::{
         INFO_OFFSET, RedoFormat,
         blocks::{
             BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, FLAGS, FORMAT_8_0_30, FULL, HEADER_BLOCKS,
-            HEADER_BYTES, LSN, NUMBERS, block_holds, number, number_at,
+            HEADER_BYTES, LSN, NUMBERS, block_holds, is_encrypted, number, number_at,
         },
         has_lengths, is_percona,
     },
@@ -96,7 +96,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     }
     let checkpoint_lsn = checkpoint(head);
     let keys = LogKeys::find(info(head), checkpoint_lsn, sibling, job.keys);
-    let mut judge = Judge { ciphers: keys.ciphers(), all_tried: keys.all_open(), closed: 0 };
+    let mut judge = Judge { ciphers: keys.ciphers(), all_tried: keys.has_all(), closed: 0 };
     let first = head.start_lsn().and_then(number_at);
     check_start(head, &mut job.tally);
     let last = Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
@@ -166,88 +166,95 @@ fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u
 /// The keys of a log: from the newest encryption information, and from an older one.
 struct LogKeys {
     asked: Option<RequiredKey>,
-    newest: Opened,
+    newest: KeyState,
     older: Option<Box<MySqlBlockCipher>>,
     /// Whether the newest information is in this file.
     in_this_file: bool,
 }
 
-enum Opened {
+enum KeyState {
     /// No given file of the log has the information.
     NoInfo,
     Percona,
     Malformed,
     Closed(UnwrapFault),
-    Open(Box<MySqlBlockCipher>),
+    Available(Box<MySqlBlockCipher>),
 }
 
 impl LogKeys {
     fn find(this: Info, this_lsn: Option<Lsn>, sibling: Option<&RedoKeyInfo>, keys: &dyn KeySource) -> Self {
         let sibling = sibling.filter(|sibling| this.none_newer(this_lsn, sibling));
-        let open = |key: &WrappedKey| match key.unwrap(keys).and_then(|key| Ok(MySqlBlockCipher::new(&key)?)) {
-            Ok(cipher) => Opened::Open(Box::new(cipher)),
-            Err(error) => Opened::Closed(error),
+        let state = |key: &WrappedKey| match key.unwrap(keys).and_then(|key| Ok(MySqlBlockCipher::new(&key)?)) {
+            Ok(cipher) => KeyState::Available(Box::new(cipher)),
+            Err(error) => KeyState::Closed(error),
         };
         match (this, sibling) {
             (Info::Wrapped(older), Some(sibling)) if older != sibling.key => {
-                let older = match open(&older) {
-                    Opened::Open(cipher) => Some(cipher),
+                let older = match state(&older) {
+                    KeyState::Available(cipher) => Some(cipher),
                     _ => None,
                 };
-                Self { asked: Some(required_key(&sibling.key)), newest: open(&sibling.key), older, in_this_file: false }
+                Self {
+                    asked: Some(required_key(&sibling.key)),
+                    newest: state(&sibling.key),
+                    older,
+                    in_this_file: false,
+                }
             }
             (_, Some(sibling)) => Self {
                 asked: Some(required_key(&sibling.key)),
-                newest: open(&sibling.key),
+                newest: state(&sibling.key),
                 older: None,
                 in_this_file: false,
             },
             (Info::Wrapped(key), None) => {
-                Self { asked: Some(required_key(&key)), newest: open(&key), older: None, in_this_file: true }
+                Self { asked: Some(required_key(&key)), newest: state(&key), older: None, in_this_file: true }
             }
-            (Info::None, None) => Self { asked: None, newest: Opened::NoInfo, older: None, in_this_file: true },
-            (Info::Percona, None) => Self { asked: None, newest: Opened::Percona, older: None, in_this_file: true },
-            (Info::Malformed, None) => Self { asked: None, newest: Opened::Malformed, older: None, in_this_file: true },
+            (Info::None, None) => Self { asked: None, newest: KeyState::NoInfo, older: None, in_this_file: true },
+            (Info::Percona, None) => Self { asked: None, newest: KeyState::Percona, older: None, in_this_file: true },
+            (Info::Malformed, None) => {
+                Self { asked: None, newest: KeyState::Malformed, older: None, in_this_file: true }
+            }
         }
     }
 
     /// The ciphers, the most likely one first.
     fn ciphers(&self) -> Vec<&MySqlBlockCipher> {
         let newest = match &self.newest {
-            Opened::Open(cipher) => Some(cipher),
+            KeyState::Available(cipher) => Some(cipher),
             _ => None,
         };
         newest.into_iter().chain(&self.older).map(AsRef::as_ref).collect()
     }
 
     /// Whether a block that no cipher decrypts is damaged (else it may need another key).
-    const fn all_open(&self) -> bool {
-        matches!(self.newest, Opened::Open(_))
+    const fn has_all(&self) -> bool {
+        matches!(self.newest, KeyState::Available(_))
     }
 
     /// Reports problems of the information, if a block needed it or it is in this file.
     fn note(&self, needed: bool, tally: &mut Tally) {
         let at = Some(as_u64(INFO_OFFSET));
         match &self.newest {
-            Opened::Open(_) => {}
-            Opened::Malformed => tally.bad_key_info(at, "the encryption information in the header is malformed"),
-            Opened::Percona => {
+            KeyState::Available(_) => {}
+            KeyState::Malformed => tally.bad_key_info(at, "the encryption information in the header is malformed"),
+            KeyState::Percona => {
                 tally.find(None, at, Check::Unknown, "encrypted with the keyring scheme that Percona Server removed");
             }
-            Opened::NoInfo if needed => {
+            KeyState::NoInfo if needed => {
                 let detail = "encrypted blocks, but no given file of the log names their key";
                 tally.find(None, None, Check::Unknown, detail);
             }
-            Opened::Closed(UnwrapFault::NoStore) if needed => tally.unproven(),
-            Opened::NoInfo | Opened::Closed(UnwrapFault::NoStore) => {}
-            Opened::Closed(error) if needed || self.in_this_file => {
+            KeyState::Closed(UnwrapFault::NoStore) if needed => tally.unproven(),
+            KeyState::NoInfo | KeyState::Closed(UnwrapFault::NoStore) => {}
+            KeyState::Closed(error) if needed || self.in_this_file => {
                 let check = match error {
                     UnwrapFault::Missing => Check::Key,
                     _ => Check::KeyOpens,
                 };
                 tally.find(None, at.filter(|_| self.in_this_file), check, error.to_string());
             }
-            Opened::Closed(_) => {}
+            KeyState::Closed(_) => {}
         }
     }
 }
@@ -293,18 +300,18 @@ impl Judge<'_> {
     fn encrypted(&mut self, block: &[u8]) -> (BlockState, Option<(Check, String)>) {
         let mut fault = None;
         for cipher in &self.ciphers {
-            let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { continue };
-            let opens = cipher.open(&mut opened).is_ok();
+            let Some(mut decrypted) = block.array_at::<BLOCK_BYTES>(0) else { continue };
+            let opens = cipher.decrypt(&mut decrypted).is_ok();
             // Zeros that were written ahead of the log's end.
-            if opens && all_zero(&opened) {
+            if opens && all_zero(&decrypted) {
                 return (BlockState::Empty, None);
             }
-            if opens && block_holds(&opened, true) {
+            if opens && block_holds(&decrypted, true) {
                 return (BlockState::Encrypted, None);
             }
             fault.get_or_insert_with(|| {
-                let expected = crc32c(opened.range(0, CHECKSUM));
-                mismatch("opened block", expected, opened.be32(CHECKSUM).unwrap_or_default())
+                let expected = crc32c(decrypted.range(0, CHECKSUM));
+                mismatch("opened block", expected, decrypted.be32(CHECKSUM).unwrap_or_default())
             });
         }
         if self.all_tried {

@@ -9,11 +9,10 @@ use files::ReadAt;
 
 use crate::{
     bytes::{as_u64, as_usize},
-    crypt::redo::records::MAX_BYTES,
     error::ScanError,
     ids::Lsn,
     read::fill,
-    redo::phys::Geometry,
+    redo::{phys::Geometry, records::MAX_BYTES},
 };
 
 /// Bytes read at once.

@@ -49,9 +49,9 @@ impl Vote {
     }
 
     /// Tests a unit in every mode that is still possible.
-    pub(super) fn test(&mut self, unit: u64, offset: u64, mut open: impl FnMut(Mode) -> KeyEvidence) {
+    pub(super) fn test(&mut self, unit: u64, offset: u64, mut try_mode: impl FnMut(Mode) -> KeyEvidence) {
         for candidate in &mut self.candidates {
-            candidate.record(open(candidate.mode), unit, offset);
+            candidate.record(try_mode(candidate.mode), unit, offset);
         }
         let fewest = self.candidates.iter().map(|candidate| candidate.misfits).min().unwrap_or(0);
         self.candidates.retain(|candidate| candidate.misfits < fewest.saturating_add(CLEARLY_MORE));

@@ -7,12 +7,11 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, as_u64},
-    crypt::mysql,
     ids::Lsn,
-    page::{checksum, flags::SpaceFlags, header::PageHeader, types::PageType},
+    page::{checksum, flags::SpaceFlags, header::PageHeader, mysql, types::PageType},
     read::fill,
     tablespace::{Family, XDES_ARRAY},
-    verify::tablespace::{Part, TablespaceVerifier, head::Decryptor},
+    verify::tablespace::{Part, TablespaceVerifier, decryptor::Decryptor},
 };
 
 /// What the extent descriptor of a page says.
@@ -74,7 +73,7 @@ impl TablespaceVerifier<'_> {
         }
         if mysql::is_encrypted(&page) {
             let Decryptor::MySql { cipher, .. } = &self.decryptor else { return None };
-            cipher.open(&mut page).ok()?;
+            cipher.decrypt(&mut page).ok()?;
         }
         let sound = match self.page0.family {
             Family::MariaDbFullCrc32 => checksum::full_crc32(&page),

@@ -5,8 +5,6 @@
 
 use crate::{
     bytes::{Bytes, all_zero},
-    crypt::mysql::TablespaceKey,
-    ids::{Lsn, SpaceId},
     page::{
         checksum::{self, Checksum},
         header::PageHeader,
@@ -20,57 +18,18 @@ use crate::{
             PageBuffers,
             judgement::{Judgement, State},
             mariadb, mysql,
+            owners::{Owner, TablespaceLookup},
         },
     },
 };
 
-/// What is known about another tablespace to judge copies of its pages.
-#[derive(Clone, Debug)]
-pub struct Owner {
-    /// Bytes of a page in its file.
-    pub page_bytes: usize,
-    /// Whether page 0 says that its pages are encrypted.
-    pub encrypted: bool,
-    /// MySQL: its key.
-    pub key: Option<TablespaceKey>,
-    /// Lowest LSN of its pages that the key decrypted: an older copy may date from before a change
-    /// of key.
-    pub opened_from: Lsn,
-}
-
-/// Other tablespaces by number.
-pub trait Owners: Sync {
-    /// The tablespace, if it is known.
-    fn owner(&self, space: SpaceId) -> Option<Owner>;
-
-    /// All tablespaces with that number: of several servers, or of several backups of one.
-    fn owners(&self, space: SpaceId) -> Vec<Owner> {
-        self.owner(space).into_iter().collect()
-    }
-
-    /// Whether an unknown tablespace must be a dropped one: both keys and other tablespaces were
-    /// given.
-    fn knows_all(&self) -> bool {
-        true
-    }
-}
-
-/// No other tablespaces are known.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoOwners;
-
-impl Owners for NoOwners {
-    fn owner(&self, _: SpaceId) -> Option<Owner> {
-        None
-    }
-
-    fn knows_all(&self) -> bool {
-        false
-    }
-}
-
 /// Judges a copy; decrypts it in place if its owner's key is known.
-pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, buffers: &mut PageBuffers) -> Judgement {
+pub(crate) fn judge(
+    slot: &mut [u8],
+    mysql: bool,
+    owners: &dyn TablespaceLookup,
+    buffers: &mut PageBuffers,
+) -> Judgement {
     let Ok(header) = PageHeader::parse(slot) else { return Judgement::new(State::Empty) };
     if all_zero(slot.range(24, slot.len())) {
         return Judgement::new(State::Empty);
@@ -113,7 +72,12 @@ fn sound_bytes(slot: &[u8]) -> Option<(usize, bool)> {
     sound_row_compressed(slot).map(|page_bytes| (page_bytes, true))
 }
 
-fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, buffers: &mut PageBuffers) -> Judgement {
+fn encrypted(
+    slot: &mut [u8],
+    header: &PageHeader,
+    owners: &dyn TablespaceLookup,
+    buffers: &mut PageBuffers,
+) -> Judgement {
     let space = header.space_id;
     let known = owners.owners(space);
     let mut judgement = Judgement::new(State::Encrypted);
@@ -127,10 +91,10 @@ fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, buffers:
         judgement.note(check, format!("copy of a page of tablespace {space}, {why}"));
         return judgement;
     }
-    let sealed = slot.to_vec();
+    let encrypted = slot.to_vec();
     for owner in known.into_iter().filter(|owner| owner.key.is_some()) {
-        slot.copy_from_slice(&sealed);
-        judgement = opened(slot, header, &owner, buffers);
+        slot.copy_from_slice(&encrypted);
+        judgement = decrypted(slot, header, &owner, buffers);
         if !judgement.is_bad() {
             break;
         }
@@ -145,7 +109,7 @@ fn is_opened(page: &[u8]) -> bool {
     page.be32(0).is_some_and(|sum| sum != 0 && page.be32(page.len().saturating_sub(TRAILER_BYTES)) == Some(sum))
 }
 
-fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, buffers: &mut PageBuffers) -> Judgement {
+fn decrypted(slot: &mut [u8], header: &PageHeader, owner: &Owner, buffers: &mut PageBuffers) -> Judgement {
     let mut judgement = Judgement::new(State::Encrypted);
     let zip = owner.page_bytes < slot.len();
     let cipher = owner.key.as_ref().and_then(|key| key.cipher().ok());
@@ -153,7 +117,7 @@ fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, buffers: &mut Pag
         judgement.bad(Check::OpenedChecksum, "no key of its tablespace decrypts this copy");
         return judgement;
     };
-    match cipher.open(page) {
+    match cipher.decrypt(page) {
         Ok(_) => mysql::check_sound(page, zip, Check::OpenedChecksum, buffers, &mut judgement),
         Err(error) => judgement.bad(Check::Length, error.to_string()),
     }

@@ -4,7 +4,7 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, as_usize},
-    crypt::mysql::{self, PageCipher, TablespaceKey, UnwrapFault, WrappedKey},
+    crypt::mysql::{self, TablespaceKey, UnwrapFault, WrappedKey},
     error::ScanError,
     ids::SpaceId,
     page::{
@@ -12,35 +12,15 @@ use crate::{
         layout::{MAX_PAGE_BYTES, TRX_SYS_PAGE},
     },
     read::fill,
-    tablespace::{Disagreement, Encryption, Family, Page0, TablespaceKind, doublewrite_area_of},
+    tablespace::{Disagreement, Encryption, Family, Page0, TablespaceKind, doublewrite_area_of, doubtful_encryption},
     verify::{
         Check, RequiredKey, Tally,
-        tablespace::{Expected, Options, doubtful_encryption, mariadb::MariaDbDecryptor},
+        tablespace::{
+            Expected, Options,
+            decryptor::{Decryptor, MariaDbDecryptor},
+        },
     },
 };
-
-/// How to decrypt the pages.
-pub(super) enum Decryptor<'a> {
-    /// Page 0 has no encryption information.
-    None,
-    /// MySQL, with the key available.
-    MySql { key: TablespaceKey, cipher: Box<PageCipher> },
-    /// MariaDB; keys are looked up by version as pages need them.
-    MariaDb(MariaDbDecryptor<'a>),
-    /// Encrypted by MySQL, and no key decrypts it.
-    Closed,
-    /// A scheme that is only recognised by name.
-    Unknown,
-}
-
-impl Decryptor<'_> {
-    pub(super) fn tablespace_key(&self) -> Option<TablespaceKey> {
-        match self {
-            Self::MySql { key, .. } => Some(key.clone()),
-            _ => None,
-        }
-    }
-}
 
 pub(super) struct Head<'a> {
     pub(super) page0: Page0,

@@ -20,8 +20,8 @@ pub(crate) enum DecryptOutcome {
     NoKeyFile,
     /// The key file has no such key.
     NoKey,
-    /// Opened, and what is inside is sound.
-    Opened,
+    /// Decrypted, and the plaintext is valid.
+    Decrypted,
     /// The ciphertext is valid, but the key does not decrypt it: a wrong key if it decrypts no
     /// page.
     Failed,

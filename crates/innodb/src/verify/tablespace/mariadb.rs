@@ -1,22 +1,13 @@
 //! Pages of both MariaDB formats.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, RwLock,
-        atomic::{AtomicU8, Ordering},
-    },
-};
-
 use crate::{
     bytes::Bytes,
-    crypt::mariadb::{self, CryptData, Layout, Mode, PageKey, Plain, PlainFault},
     ids::{KeyVersion, SpaceId},
-    keys::KeySource,
     page::{
         checksum,
         header::PageHeader,
         layout::ROW_COMPRESSED_PAGE_BYTES,
+        mariadb::{self, Layout, PlaintextCheck, PlaintextFault},
         state::{is_exempt, is_unmarked_ciphertext},
         types::PageType,
     },
@@ -25,99 +16,16 @@ use crate::{
         Check,
         tablespace::{
             Expected, PageBuffers, TablespaceVerifier,
-            copy::Owners,
-            head::Decryptor,
+            decryptor::{Decryptor, MariaDbDecryptor},
             judgement::{DecryptOutcome, Judgement, State},
+            owners::TablespaceLookup,
         },
     },
 };
 
-/// Decrypts pages with keys that are looked up by the version that a page names.
-pub(super) struct MariaDbDecryptor<'a> {
-    crypt: CryptData,
-    keys: &'a dyn KeySource,
-    by_version: RwLock<BTreeMap<KeyVersion, Option<Arc<PageKey>>>>,
-    /// 0 until a page was decrypted, then 1 + the index in [`Mode::ALL`].
-    mode: AtomicU8,
-}
-
-/// Maximum number of key versions kept; a server has a few.
-const MAX_VERSIONS: usize = 1024;
-
-impl<'a> MariaDbDecryptor<'a> {
-    pub(super) fn new(page0: &[u8], info_at: usize, keys: &'a dyn KeySource) -> Option<Self> {
-        let crypt = CryptData::parse(page0, info_at)?;
-        Some(Self { crypt, keys, by_version: RwLock::default(), mode: AtomicU8::new(0) })
-    }
-
-    /// Decrypts a page in place if there is a key.
-    fn open(
-        &self,
-        page: &mut [u8],
-        layout: Layout,
-        space: SpaceId,
-        version: KeyVersion,
-        buffers: &mut PageBuffers,
-    ) -> DecryptOutcome {
-        if !self.keys.has_mariadb() {
-            return DecryptOutcome::NoKeyFile;
-        }
-        let Some(key) = self.key(version) else { return DecryptOutcome::NoKey };
-        for mode in self.modes() {
-            let Ok(opened) = mariadb::open(page, layout, mode, space, &key, &mut buffers.rebuilt) else {
-                return DecryptOutcome::Failed;
-            };
-            if !matches!(opened.plain, Plain::Fails(_)) {
-                self.remember(mode);
-                return DecryptOutcome::Opened;
-            }
-            // Undoes the decryption, for the other mode or for the caller.
-            if mariadb::seal(page, layout, mode, space, &key).is_err() {
-                return DecryptOutcome::Failed;
-            }
-        }
-        DecryptOutcome::Failed
-    }
-
-    /// Whether an encrypted page contradicts a tablespace whose pages should be clear. When the
-    /// encryption threads decrypt a tablespace, they leave free pages encrypted, but a table made
-    /// with ENCRYPTED=NO has none.
-    fn contradicts(&self, outcome: DecryptOutcome) -> bool {
-        self.crypt.mode == MariaDbMode::Off || outcome == DecryptOutcome::Failed
-    }
-
-    fn key(&self, version: KeyVersion) -> Option<Arc<PageKey>> {
-        if let Some(known) = self.by_version.read().ok()?.get(&version) {
-            return known.clone();
-        }
-        let key = self.keys.mariadb(self.crypt.key_id, version);
-        let key = key.and_then(|key| PageKey::derive(&key, &self.crypt.iv).ok()).map(Arc::new);
-        let mut known = self.by_version.write().ok()?;
-        if known.len() < MAX_VERSIONS {
-            known.insert(version, key.clone());
-        }
-        key
-    }
-
-    /// Modes to try, starting with the one that decrypted a page before.
-    fn modes(&self) -> [Mode; 2] {
-        match self.mode.load(Ordering::Relaxed) {
-            2 => [Mode::Ctr, Mode::Cbc],
-            _ => Mode::ALL,
-        }
-    }
-
-    fn remember(&self, mode: Mode) {
-        let number = if mode == Mode::Ctr { 2 } else { 1 };
-        if self.mode.load(Ordering::Relaxed) != number {
-            self.mode.store(number, Ordering::Relaxed);
-        }
-    }
-}
-
 impl TablespaceVerifier<'_> {
     pub(super) fn judge_mariadb(&self, number: u64, page: &mut [u8], buffers: &mut PageBuffers) -> Judgement {
-        let (Ok(header), Some(layout)) = (PageHeader::parse(page), Layout::from_page0(&self.page0)) else {
+        let (Ok(header), Some(layout)) = (PageHeader::parse(page), self.page0.mariadb_layout()) else {
             return Judgement::new(State::Empty);
         };
         let version = mariadb::key_version(page, layout);
@@ -141,8 +49,8 @@ impl TablespaceVerifier<'_> {
     /// data; old servers stored other values there.
     fn is_actually_clear(&self, page: &[u8], layout: Layout, buffers: &mut PageBuffers) -> bool {
         let legacy = matches!(layout, Layout::Legacy { .. });
-        let plain = mariadb::test_clear(page, layout, self.page0.space_id, &mut buffers.rebuilt);
-        legacy && !matches!(plain, Plain::Fails(_))
+        let plain = mariadb::check_plaintext(page, layout, self.page0.space_id, &mut buffers.rebuilt);
+        legacy && !matches!(plain, PlaintextCheck::Fails(_))
     }
 
     fn judge_encrypted(
@@ -172,16 +80,16 @@ impl TablespaceVerifier<'_> {
             return judgement;
         }
         let space = self.page0.space_id;
-        let outcome = decryptor.open(page, layout, space, version, buffers);
+        let outcome = decryptor.decrypt(page, layout, space, version, buffers);
         if !self.page0.declares_encryption() && decryptor.contradicts(outcome) {
             judgement.bad(Check::EncryptedUnit, "encrypted, in a tablespace whose pages are clear");
             return judgement;
         }
         // Only the full_crc32 format covers the version with a checksum.
-        let asked = decryptor.crypt.min_key_version;
+        let asked = decryptor.min_key_version();
         if outcome == DecryptOutcome::NoKey
             && matches!(layout, Layout::Legacy { .. })
-            && decryptor.open(page, layout, space, asked, buffers) == DecryptOutcome::Opened
+            && decryptor.decrypt(page, layout, space, asked, buffers) == DecryptOutcome::Decrypted
         {
             let detail =
                 format!("names version {version} of the key, which is not given, but version {asked} decrypts it");
@@ -189,7 +97,7 @@ impl TablespaceVerifier<'_> {
             return judgement;
         }
         judgement.outcome = Some((version, outcome));
-        judgement.opened_lsn = (outcome == DecryptOutcome::Opened && !judgement.is_bad()).then_some(header.lsn);
+        judgement.opened_lsn = (outcome == DecryptOutcome::Decrypted && !judgement.is_bad()).then_some(header.lsn);
         judgement
     }
 
@@ -237,7 +145,7 @@ impl TablespaceVerifier<'_> {
     /// and 11.8.
     fn check_clear_mariadb(&self, header: &PageHeader, layout: Layout, judgement: &mut Judgement) {
         let follows = match &self.decryptor {
-            Decryptor::MariaDb(decryptor) => decryptor.crypt.mode == MariaDbMode::Default,
+            Decryptor::MariaDb(decryptor) => decryptor.option() == MariaDbMode::Default,
             _ => false,
         };
         let mixes = match header.page_type {
@@ -258,23 +166,28 @@ fn is_unproven_version(page: &[u8], layout: Layout) -> bool {
 }
 
 fn check_plain(page: &[u8], layout: Layout, space: SpaceId, buffers: &mut PageBuffers, judgement: &mut Judgement) {
-    let fault = match mariadb::test_clear(page, layout, space, &mut buffers.rebuilt) {
-        Plain::Fails(fault) => fault,
-        Plain::Holds | Plain::NoChecksum => return,
+    let fault = match mariadb::check_plaintext(page, layout, space, &mut buffers.rebuilt) {
+        PlaintextCheck::Fails(fault) => fault,
+        PlaintextCheck::Holds | PlaintextCheck::NoChecksum => return,
     };
     let check = match fault {
-        PlainFault::Checksum => Check::Checksum,
-        PlainFault::TrailerLsn => Check::TrailerLsn,
-        PlainFault::SpaceId(_) if judgement.is_bad() => return,
-        PlainFault::SpaceId(_) => Check::SpaceId,
-        PlainFault::Image | PlainFault::Decompress(_) => Check::Decompression,
+        PlaintextFault::Checksum => Check::Checksum,
+        PlaintextFault::TrailerLsn => Check::TrailerLsn,
+        PlaintextFault::SpaceId(_) if judgement.is_bad() => return,
+        PlaintextFault::SpaceId(_) => Check::SpaceId,
+        PlaintextFault::Image | PlaintextFault::Decompress(_) => Check::Decompression,
     };
     judgement.bad(check, fault.to_string());
 }
 
 /// Judges a copy in a doublewrite area. Encrypted copies are judged by the checksum over the
 /// ciphertext: the newer format hides their tablespace.
-pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, buffers: &mut PageBuffers) -> Judgement {
+pub(super) fn judge_copy(
+    slot: &[u8],
+    family: Family,
+    owners: &dyn TablespaceLookup,
+    buffers: &mut PageBuffers,
+) -> Judgement {
     let newer = Layout::FullCrc32 { compression: 0 };
     if family == Family::MariaDbFullCrc32 || mariadb::ciphertext_holds(slot, newer) {
         let readable = mariadb::key_version(slot, newer) == KeyVersion(0);
@@ -315,7 +228,7 @@ fn is_row_compressed_copy(slot: &[u8]) -> bool {
     })
 }
 
-fn note_owner(slot: &[u8], owners: &dyn Owners, judgement: &mut Judgement) {
+fn note_owner(slot: &[u8], owners: &dyn TablespaceLookup, judgement: &mut Judgement) {
     let Ok(header) = PageHeader::parse(slot) else { return };
     let encrypted = owners.owner(header.space_id).is_some_and(|owner| owner.encrypted);
     let exempt = header.page_no.0 == 0 || header.page_type == PageType::XDES;

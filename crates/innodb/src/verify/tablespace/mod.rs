@@ -6,11 +6,12 @@
 
 mod allocation;
 pub(crate) mod copy;
-pub(crate) mod doubtful_encryption;
+mod decryptor;
 mod head;
 mod judgement;
 mod mariadb;
 mod mysql;
+mod owners;
 mod part;
 pub mod unreadable_page0;
 
@@ -23,20 +24,20 @@ use files::{Backoff, ReadAt};
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
-    crypt::{self, mysql::TablespaceKey},
+    crypt::mysql::TablespaceKey,
     error::ScanError,
     ids::{Lsn, PageNo, SpaceId},
     keys::KeySource,
-    page::{header::PageHeader, layout::PAGE_NO},
+    page::{self, header::PageHeader, layout::PAGE_NO},
     read::{fill, length},
     tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{Check, FileReport, RequiredKey, Tally, tablespace::judgement::State},
 };
 
-pub use copy::{NoOwners, Owner, Owners};
+pub use owners::{NoTablespaces, Owner, TablespaceLookup};
 pub use part::Part;
 
-use self::{head::Decryptor, judgement::Judgement};
+use self::{decryptor::Decryptor, judgement::Judgement};
 
 /// Context of a file besides its content.
 pub struct Options<'a> {
@@ -55,7 +56,7 @@ pub struct Options<'a> {
     /// A server has the file open: allocated pages may not be on disk yet.
     pub live: bool,
     /// Keys of other tablespaces, for copies of their pages in a doublewrite area.
-    pub owners: &'a dyn Owners,
+    pub owners: &'a dyn TablespaceLookup,
 }
 
 impl<'a> Options<'a> {
@@ -69,7 +70,7 @@ impl<'a> Options<'a> {
             pages_in_other_files: 0,
             checkpoint: None,
             live: false,
-            owners: &NoOwners,
+            owners: &NoTablespaces,
         }
     }
 }
@@ -87,7 +88,7 @@ pub struct TablespaceVerifier<'a> {
     head: Tally,
     checkpoint: Option<Lsn>,
     live: bool,
-    owners: &'a dyn Owners,
+    owners: &'a dyn TablespaceLookup,
     /// Lowest LSN of the pages that the key decrypted.
     opened_from: AtomicU64,
     /// How many bad pages may still be read again without a change.
@@ -114,9 +115,9 @@ pub struct PageBuffers {
 /// Judges a page under a scheme that is only recognised by name: its type says whether it is
 /// encrypted; nothing else can be checked.
 fn judge_unknown(page: &[u8]) -> Judgement {
-    let sealed = crypt::mysql::is_encrypted(page);
-    let mut judgement = Judgement::new(if sealed { State::Encrypted } else { State::Clear });
-    if !sealed && page.be32(PAGE_NO) != Some(0) {
+    let encrypted = page::mysql::is_encrypted(page);
+    let mut judgement = Judgement::new(if encrypted { State::Encrypted } else { State::Clear });
+    if !encrypted && page.be32(PAGE_NO) != Some(0) {
         judgement.mixed();
     }
     judgement
@@ -126,10 +127,10 @@ fn judge_unknown(page: &[u8]) -> Judgement {
 struct SelfAndOthers<'o> {
     space: SpaceId,
     this: Owner,
-    others: &'o dyn Owners,
+    others: &'o dyn TablespaceLookup,
 }
 
-impl Owners for SelfAndOthers<'_> {
+impl TablespaceLookup for SelfAndOthers<'_> {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
         if space == self.space { Some(self.this.clone()) } else { self.others.owner(space) }
     }

@@ -4,9 +4,9 @@ use crate::{
     bytes::{Bytes, all_zero},
     ids::Lsn,
     page::{
-        checksum::{self, Checksum},
         compressed,
         header::PageHeader,
+        mysql::{self, PageFault},
         state::{PageState, has_blank_header, is_unmarked_ciphertext, judge},
         types::PageType,
     },
@@ -15,7 +15,7 @@ use crate::{
         Check,
         tablespace::{
             Expected, PageBuffers, TablespaceVerifier,
-            head::Decryptor,
+            decryptor::Decryptor,
             judgement::{Judgement, State},
         },
     },
@@ -27,7 +27,7 @@ impl TablespaceVerifier<'_> {
     pub(super) fn judge_mysql(&self, number: u64, page: &mut [u8], buffers: &mut PageBuffers) -> Judgement {
         let Ok(header) = PageHeader::parse(page) else { return Judgement::new(State::Empty) };
         if header.page_type.is_mysql_encrypted() {
-            return self.judge_sealed(number, page, &header, buffers);
+            return self.judge_encrypted_mysql(number, page, &header, buffers);
         }
         let mut judgement = Judgement::new(State::Clear);
         if has_blank_header(page, &header) && opens_to_zeros(page, buffers) {
@@ -73,7 +73,7 @@ impl TablespaceVerifier<'_> {
             }
             let mut judgement = Judgement::new(State::Encrypted);
             let zip = self.page0.flags.is_row_compressed();
-            if cipher.open(&mut page).is_ok() {
+            if cipher.decrypt(&mut page).is_ok() {
                 check_sound(&page, zip, Check::OpenedChecksum, buffers, &mut judgement);
                 return !judgement.is_bad();
             }
@@ -81,7 +81,13 @@ impl TablespaceVerifier<'_> {
         })
     }
 
-    fn judge_sealed(&self, number: u64, page: &mut [u8], header: &PageHeader, buffers: &mut PageBuffers) -> Judgement {
+    fn judge_encrypted_mysql(
+        &self,
+        number: u64,
+        page: &mut [u8],
+        header: &PageHeader,
+        buffers: &mut PageBuffers,
+    ) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
         let blank = has_blank_header(page, header);
         if !blank {
@@ -105,7 +111,7 @@ impl TablespaceVerifier<'_> {
                 judgement
                     .bad(Check::Header, format!("the page's type, {page_type}, says encrypted, and its bytes do not"));
             }
-            Decryptor::MySql { cipher, .. } => match cipher.open(page) {
+            Decryptor::MySql { cipher, .. } => match cipher.decrypt(page) {
                 Ok(_) if blank && opens_to_zeros(page, buffers) => return Judgement::new(State::Empty),
                 Ok(_) => {
                     let zip = self.page0.flags.is_row_compressed();
@@ -138,30 +144,20 @@ fn opens_to_zeros(page: &[u8], buffers: &mut PageBuffers) -> bool {
     compressed::rebuild_mysql(page, &mut buffers.rebuilt).is_ok() && all_zero(&buffers.rebuilt)
 }
 
-/// Checks checksum and trailer of a clear or decrypted page; `check` names the layer if they fail.
+/// Checks a clear or decrypted page; `check` names the layer if its checksum fails.
 pub(super) fn check_sound(page: &[u8], zip: bool, check: Check, buffers: &mut PageBuffers, judgement: &mut Judgement) {
-    if page.be16(24) == Some(PageType::COMPRESSED.0) {
-        buffers.rebuilt.resize(page.len(), 0);
-        match compressed::rebuild_mysql(page, &mut buffers.rebuilt) {
-            Ok(()) => check_plain(&buffers.rebuilt, zip, check, judgement),
-            Err(error) => judgement.bad(Check::Decompression, error.to_string()),
+    match mysql::check(page, zip, &mut buffers.rebuilt) {
+        Ok(()) => {}
+        Err(PageFault::Decompress(error)) => judgement.bad(Check::Decompression, error.to_string()),
+        Err(PageFault::Checksum { stored, computed }) => {
+            let when = if check == Check::OpenedChecksum { " after decryption" } else { "" };
+            judgement.bad(
+                check,
+                format!("the checksum does not match{when}: stored 0x{stored:08x}, computed 0x{computed:08x} (crc32)"),
+            );
         }
-    } else {
-        check_plain(page, zip, check, judgement);
-    }
-}
-
-fn check_plain(page: &[u8], zip: bool, check: Check, judgement: &mut Judgement) {
-    let found = if zip { checksum::zip(page) } else { checksum::classic(page) };
-    if found == Checksum::Mismatch {
-        let stored = page.be32(0).unwrap_or_default();
-        let computed = if zip { checksum::zip_crc32(page) } else { checksum::crc32(page) };
-        let when = if check == Check::OpenedChecksum { " after decryption" } else { "" };
-        judgement.bad(
-            check,
-            format!("the checksum does not match{when}: stored 0x{stored:08x}, computed 0x{computed:08x} (crc32)"),
-        );
-    } else if !zip && page.be32(page.len().saturating_sub(4)) != page.be32(20) {
-        judgement.bad(Check::TrailerLsn, "the LSN of the trailer differs from that of the header: a torn write");
+        Err(PageFault::TrailerLsn) => {
+            judgement.bad(Check::TrailerLsn, "the LSN of the trailer differs from that of the header: a torn write");
+        }
     }
 }

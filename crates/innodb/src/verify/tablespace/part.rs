@@ -28,7 +28,7 @@ pub struct Part {
 struct Version {
     without_key_file: u64,
     without_key: u64,
-    opened: u64,
+    decrypted: u64,
     failed: u64,
     failures: Vec<(u64, u64)>,
 }
@@ -157,7 +157,7 @@ impl Version {
         match outcome {
             DecryptOutcome::NoKeyFile => bump(&mut self.without_key_file),
             DecryptOutcome::NoKey => bump(&mut self.without_key),
-            DecryptOutcome::Opened => bump(&mut self.opened),
+            DecryptOutcome::Decrypted => bump(&mut self.decrypted),
             DecryptOutcome::Failed if bad => {}
             DecryptOutcome::Failed => {
                 bump(&mut self.failed);
@@ -171,7 +171,7 @@ impl Version {
     fn merge(&mut self, other: Self) {
         self.without_key_file = self.without_key_file.saturating_add(other.without_key_file);
         self.without_key = self.without_key.saturating_add(other.without_key);
-        self.opened = self.opened.saturating_add(other.opened);
+        self.decrypted = self.decrypted.saturating_add(other.decrypted);
         self.failed = self.failed.saturating_add(other.failed);
         self.failures.extend(other.failures);
         self.failures.truncate(MAX_KEPT);
@@ -205,7 +205,7 @@ fn conclude_versions(
                 format!("key {key_id} version {version} is not given; {count} pages need it"),
             );
         }
-        if pages.failed > 0 && pages.opened == 0 {
+        if pages.failed > 0 && pages.decrypted == 0 {
             let detail = format!(
                 "key {key_id} version {version} decrypts none of {} pages, whose ciphertext is valid",
                 pages.failed

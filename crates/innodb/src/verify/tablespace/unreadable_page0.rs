@@ -4,16 +4,14 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
-    crypt::{
-        mariadb::{self, Layout},
-        mysql,
-    },
     error::{PageFault, ScanError},
     ids::Lsn,
     page::{
         checksum,
         header::PageHeader,
         layout::{MIN_PAGE_BYTES, PAGE_NO, TYPE},
+        mariadb::{self, Layout},
+        mysql,
         types::PageType,
     },
     read::{fill, length},

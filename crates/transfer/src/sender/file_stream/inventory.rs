@@ -5,12 +5,12 @@ use std::{
     time::SystemTime,
 };
 
-use super::{Chunks, FileAttributes, FileStream, Piece};
+use super::{FileAttributes, FileStream, Piece};
 use crate::{
     error::Error,
     hash::CHUNK_BYTES,
     path::RelativePath,
-    plan::{MANIFEST, Plan, PlannedEntry, STAGING},
+    plan::{Chunks, MANIFEST, Plan, PlannedEntry, STAGING},
     wire::{Entry, Kind, Root},
 };
 

@@ -9,7 +9,6 @@ mod inventory;
 pub mod xbstream;
 
 use std::{
-    collections::BTreeMap,
     sync::{atomic::Ordering, mpsc},
     thread,
     time::Duration,
@@ -72,9 +71,6 @@ pub struct FileAttributes {
     /// Modification time in seconds since 1970 UTC.
     pub modified: i64,
 }
-
-/// Chunks of one file by number; all are full, except the last of a complete file.
-pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 
 /// Sends a stream to its end. Nothing is committed yet: [`Session::finish`] does that.
 ///

@@ -27,7 +27,7 @@ pub(crate) struct SocketServerStream {
 
 impl SocketServerStream {
     /// A connection whose greeting is not yet read.
-    pub(super) fn new(wire: StreamSocket, key: &Arc<PasswordKey>) -> Self {
+    pub(crate) fn new(wire: StreamSocket, key: &Arc<PasswordKey>) -> Self {
         Self { wire, watch: Watch::new(key), out: ForwardedBytes::default() }
     }
 

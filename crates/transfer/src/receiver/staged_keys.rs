@@ -8,14 +8,14 @@ use innodb::{
 };
 use keyring::WritableKeyring;
 
-use super::{KeySink, MasterKeys, RekeyFault, Rekeyed, check_names, unwrap_keys};
+use super::{keyring_config::write_configuration, staging::Staging};
 use crate::{
     error::Error,
     hash::{Hash, chunk_bytes, chunk_hash, file_hash},
     manifest::Manifest,
     path::RelativePath,
     plan::{Plan, Selection},
-    receiver::{Staging, write_configuration},
+    rekey::{KeySink, MasterKeys, RekeyFault, Rekeyed, check_names, unwrap_keys},
     wire::{Entry, Kind},
 };
 

@@ -47,11 +47,11 @@ const PUBLIC_KEY_REQUEST: [u8; 1] = [2];
 /// The key with which clients encrypt passwords: generated once per run, and never leaves this
 /// process.
 #[derive(Default)]
-pub(super) struct PasswordKey(OnceLock<Option<(OaepPrivateDecryptingKey, String)>>);
+pub(crate) struct PasswordKey(OnceLock<Option<(OaepPrivateDecryptingKey, String)>>);
 
 impl PasswordKey {
     /// Generates the key if necessary; that takes a tenth of a second.
-    pub(super) fn get(&self) -> Option<&(OaepPrivateDecryptingKey, String)> {
+    pub(crate) fn get(&self) -> Option<&(OaepPrivateDecryptingKey, String)> {
         self.0.get_or_init(|| new_key().ok()).as_ref()
     }
 

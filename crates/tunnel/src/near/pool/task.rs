@@ -13,10 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
-    client_session::ClientSession,
-    pool::{IdleLinkStep, LinkCommand, LinkOrigin, Pool, ReadyLinkStep},
-};
+use super::{IdleLinkStep, LinkCommand, LinkOrigin, Pool, ReadyLinkStep};
 use crate::{
     Error,
     copier::Copier,
@@ -25,6 +22,7 @@ use crate::{
     local_stream::LocalStream,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
+    near::client_session::ClientSession,
     socket::enable_keepalive,
 };
 
@@ -71,7 +69,7 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
 }
 
 /// Tests whether a link can be opened within the time limit.
-pub(super) async fn try_far_end(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
+pub(in crate::near) async fn try_far_end(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
     let test_handshake = timeout(limit, open(&pool, far)).await;
     let test_handshake = test_handshake.unwrap_or_else(|_| Err(pool.silent(far, limit)));
     match test_handshake {

@@ -13,8 +13,7 @@ use rustix::{
 use crate::{
     error::Error,
     hash::{CHUNK_BYTES, ChunkHasher, Hash, UnitHasher, chunk_bytes},
-    plan::{OTHER_FILE, Plan, PlannedEntry},
-    sender::file_stream::Chunks,
+    plan::{Chunks, OTHER_FILE, Plan, PlannedEntry},
     wire::Segment,
 };
 
@@ -48,7 +47,7 @@ impl<'p> SourceFile<'p> {
     }
 
     /// Opens a file that may have changed since the plan.
-    pub(super) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, Error> {
+    pub(crate) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, Error> {
         let planned = plan.entries.get(number).ok_or(Error::Stopped)?;
         let path = plan.absolute(planned);
         let bytes = planned.file_bytes().unwrap_or_default();
@@ -83,7 +82,7 @@ impl<'p> SourceFile<'p> {
 
     /// Reads and hashes a chunk. Unlike with [`read`](Self::read), data is put into the page cache,
     /// to be read again soon.
-    pub(super) fn read_and_cache<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), Error> {
+    pub(crate) fn read_and_cache<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), Error> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let room = buffer.take(wanted);

@@ -7,22 +7,16 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
-    crypt::{
-        mariadb::{self, Layout, Plain, PlainFault},
-        mysql,
-    },
     ids::KeyVersion,
-    page::{checksum::Checksum, layout::TRX_SYS_PAGE, types::PageType},
+    page::{
+        checksum::Checksum,
+        layout::{TRX_SYS_PAGE, TYPE},
+        mariadb::{self, Layout, PlaintextCheck, PlaintextFault},
+        mysql,
+        types::PageType,
+    },
     read::{fill, length, spread},
     tablespace::{Encryption, Page0, TablespaceKind, doublewrite_area_of},
-    verify::{
-        Check,
-        tablespace::{
-            PageBuffers,
-            judgement::{Judgement, State},
-            mysql::check_sound,
-        },
-    },
 };
 
 /// Examines this many first pages, which every tablespace uses, and as many from all over the file.
@@ -51,7 +45,7 @@ fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
     let Some(pages) = length(source).ok().and_then(|bytes| bytes.checked_div(page_bytes)) else { return false };
     let spread_out = (0..PAGES).map(|index| spread(index, PAGES, pages));
     let mut page = vec![0; as_usize(page_bytes)];
-    let mut buffers = PageBuffers::default();
+    let mut image = Vec::new();
     let mut proof = false;
     // Copies of other tablespaces' pages are no evidence about this one.
     let copies = copies(page0, source);
@@ -61,7 +55,7 @@ fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
         if !fill(source, offset, &mut page).is_ok_and(|read| as_u64(read.len()) == page_bytes) {
             return false;
         }
-        match is_sound_and_clear(page0, &page, &mut buffers) {
+        match is_sound_and_clear(page0, &page, &mut image) {
             Some(true) => proof |= !is_always_clear(&page),
             Some(false) => return false,
             None => {}
@@ -81,7 +75,7 @@ fn copies<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> [(u64, u64); 2] {
 }
 
 /// Whether a page is valid and clear; `None` if it has no content.
-fn is_sound_and_clear(page0: &Page0, page: &[u8], buffers: &mut PageBuffers) -> Option<bool> {
+fn is_sound_and_clear(page0: &Page0, page: &[u8], image: &mut Vec<u8>) -> Option<bool> {
     if all_zero(page) {
         return None;
     }
@@ -89,19 +83,20 @@ fn is_sound_and_clear(page0: &Page0, page: &[u8], buffers: &mut PageBuffers) -> 
         let layout = Layout::FullCrc32 { compression: 0 };
         return Some(mariadb::key_version(page, layout) == KeyVersion(0) && mariadb::ciphertext_holds(page, layout));
     }
-    if page.be16(24) == Some(PageType::PAGE_COMPRESSED.0) {
+    if page.be16(TYPE) == Some(PageType::PAGE_COMPRESSED.0) {
         let layout = Layout::Legacy { row_compressed: false };
         // Another space id proves nothing, because page 0 is damaged.
-        let plain = mariadb::test_clear(page, layout, page0.space_id, &mut buffers.rebuilt);
-        return Some(matches!(plain, Plain::Holds | Plain::NoChecksum | Plain::Fails(PlainFault::SpaceId(_))));
+        let plain = mariadb::check_plaintext(page, layout, page0.space_id, image);
+        return Some(matches!(
+            plain,
+            PlaintextCheck::Holds | PlaintextCheck::NoChecksum | PlaintextCheck::Fails(PlaintextFault::SpaceId(_))
+        ));
     }
-    let mut judgement = Judgement::new(State::Clear);
-    check_sound(page, page0.flags.is_row_compressed(), Check::Checksum, buffers, &mut judgement);
-    Some(!mysql::is_encrypted(page) && !judgement.is_bad())
+    Some(!mysql::is_encrypted(page) && mysql::check(page, page0.flags.is_row_compressed(), image).is_ok())
 }
 
 /// Pages that MariaDB never encrypts in any tablespace.
 fn is_always_clear(page: &[u8]) -> bool {
-    let page_type = PageType(page.be16(24).unwrap_or_default());
+    let page_type = PageType(page.be16(TYPE).unwrap_or_default());
     matches!(page_type, PageType::FSP_HDR | PageType::XDES | PageType::RTREE)
 }

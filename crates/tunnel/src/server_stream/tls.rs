@@ -38,17 +38,17 @@ const AFTER_LOGIN: u8 = 2;
 
 /// TLS settings of the connection to the server.
 #[derive(Clone)]
-pub(super) struct Security {
-    pub(super) config: Arc<ClientConfig>,
+pub(crate) struct Security {
+    pub(crate) config: Arc<ClientConfig>,
     /// Name that the certificate must have, if names are checked.
-    pub(super) name: ServerName<'static>,
+    pub(crate) name: ServerName<'static>,
     /// Time limit of the handshake.
-    pub(super) limit: Duration,
+    pub(crate) limit: Duration,
     /// Name of the server in messages.
-    pub(super) server: String,
+    pub(crate) server: String,
     /// Whether the last handshake failed.
-    pub(super) handshake_failed: Arc<AtomicBool>,
-    pub(super) log: Arc<Log>,
+    pub(crate) handshake_failed: Arc<AtomicBool>,
+    pub(crate) log: Arc<Log>,
 }
 
 /// A connection to a server, as the client sees it, starting with the greeting.
@@ -83,7 +83,7 @@ struct Session {
 
 impl TlsServerStream {
     /// Reads the greeting. A server without TLS is an error.
-    pub(super) async fn greeted(mut stream: TcpStream, security: Security) -> io::Result<Self> {
+    pub(crate) async fn greeted(mut stream: TcpStream, security: Security) -> io::Result<Self> {
         let mut first = vec![0; HEADER_BYTES];
         stream.read_exact(&mut first).await?;
         let length = match *first.as_slice() {
@@ -108,7 +108,7 @@ impl TlsServerStream {
     }
 
     /// Tests the handshake without a login.
-    pub(super) async fn test_handshake(self) -> io::Result<()> {
+    pub(crate) async fn test_handshake(self) -> io::Result<()> {
         let Stage::Greeted(stream, _) = self.stage else { return Ok(()) };
         // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION.
         let mut tls_request = vec![32, 0, 0, 1, 0, 0x8a, 0, 0, 0, 0, 0, 1, 45];
@@ -196,7 +196,7 @@ fn check_expiry(connection: &ClientConnection) -> io::Result<()> {
 }
 
 /// Describes an error of the server like the other commands do.
-pub(super) fn describe(error: &io::Error) -> String {
+pub(crate) fn describe(error: &io::Error) -> String {
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
         Some(cause) => server::connect::tls_failure(cause).to_string(),
         None => error.to_string(),

@@ -3,45 +3,31 @@
 //! Each link has its own task ([`task`]), which asks the pool what to do next. The lock is held
 //! only briefly, and never across an await.
 
+mod state;
+mod task;
+
 use std::{
-    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
 use tokio::{io::AsyncWriteExt, sync::oneshot, time::timeout};
 
-use super::{NearOptions, NearShared, demand::Demand, task};
+use self::state::{Client, LinkCommand, LinkOrigin, State, Waiting};
+pub(super) use self::task::try_far_end;
+use super::NearShared;
 use crate::{
     Error, greeting,
     local_stream::LocalStream,
     metrics::{Counters, count},
 };
 
-/// Maximum number of links being opened at once.
-const MAX_OPENING: usize = 32;
 /// Minimum number of idle links, so that the next client needs no handshake.
 const MIN_IDLE: usize = 2;
 /// How long no connections are opened in advance after a refusal of the server.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
-
 /// Consecutive failures after which a far end counts as down while it serves others.
 const FAILURES: u32 = 3;
-
-/// First pause after a link could not be opened while others work; doubled with each failure.
-const PAUSE: Duration = Duration::from_millis(100);
-/// Maximum number of doublings.
-const MAX_DOUBLINGS: u32 = 4;
-
-/// What an idle link is told to do.
-pub(super) enum LinkCommand {
-    /// Serve this client.
-    Serve(LocalStream),
-    /// Fetch a server connection.
-    Attach,
-    /// Close the link.
-    Close,
-}
 
 /// Next step of a link without a server connection.
 pub(super) enum IdleLinkStep {
@@ -57,62 +43,6 @@ pub(super) enum ReadyLinkStep {
     Recycle,
 }
 
-/// Origin of a link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LinkOrigin {
-    /// Index of the far end.
-    pub(super) far: usize,
-    /// Generation of the certificates: counts reloads.
-    certificates: u64,
-}
-
-struct Waiting {
-    far: usize,
-    commands: oneshot::Sender<LinkCommand>,
-}
-
-struct Client {
-    stream: LocalStream,
-    deadline: Instant,
-}
-
-/// State of a far end.
-#[derive(Clone, Debug, Default)]
-struct FarState {
-    down: Option<String>,
-    /// Failures since the last answer.
-    failures: u32,
-    probing: bool,
-    /// Maximum number of server connections that the far end keeps ready; `None` until it has reported it.
-    max_warm: Option<usize>,
-}
-
-struct State {
-    fars: Vec<FarState>,
-    warm: VecDeque<Waiting>,
-    idle: Vec<Waiting>,
-    clients: VecDeque<Client>,
-    /// Links that are opening a server connection, or were ordered to.
-    attaching: usize,
-    opening: usize,
-    /// Consecutive failures to open a link while other links worked.
-    not_opened: u32,
-    /// No link is opened before this time.
-    opens_from: Instant,
-    in_session: usize,
-    /// Sessions whose client has closed its side.
-    ending: usize,
-    demand: Demand,
-    refused_until: Option<Instant>,
-    /// Time since which links have waited for the active far end without receiving anything.
-    unanswered_since: Option<Instant>,
-    next_probe: Instant,
-    reported: usize,
-    /// Number of certificate reloads.
-    certificates: u64,
-    stopping: bool,
-}
-
 /// All links of a near end, and the clients that wait for one.
 pub(super) struct Pool {
     shared: NearShared,
@@ -121,26 +51,7 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn new(shared: NearShared) -> Arc<Self> {
-        let now = Instant::now();
-        let state = State {
-            fars: vec![FarState::default(); shared.options.fars.len()],
-            warm: VecDeque::new(),
-            idle: Vec::new(),
-            clients: VecDeque::new(),
-            attaching: 0,
-            opening: 0,
-            not_opened: 0,
-            opens_from: now,
-            in_session: 0,
-            ending: 0,
-            demand: Demand::default(),
-            refused_until: None,
-            unanswered_since: None,
-            next_probe: now,
-            reported: usize::MAX,
-            certificates: 0,
-            stopping: false,
-        };
+        let state = State::new(shared.options.fars.len());
         Arc::new(Self { shared, state: Mutex::new(state) })
     }
 
@@ -529,111 +440,6 @@ impl Pool {
         state.close_waiting(None);
         for client in std::mem::take(&mut state.clients) {
             self.refuse(client.stream, "the tunnel stops");
-        }
-    }
-}
-
-impl State {
-    /// Whether a link may serve another session.
-    fn wants(&self, origin: LinkOrigin) -> bool {
-        !self.stopping && self.active() == Some(origin.far) && self.certificates == origin.certificates
-    }
-
-    /// Minimum and maximum number of ready server connections. If a far end limits them, the server
-    /// counts unused ones: then none is kept ready without clients.
-    fn bounds(&self, options: &NearOptions) -> (usize, usize) {
-        let said = self.active().and_then(|far| self.fars.get(far)?.max_warm);
-        match said {
-            Some(most) if most < options.warm_max => (0, most),
-            _ => (options.warm_min, options.warm_max),
-        }
-    }
-
-    /// The first far end that is not known to fail.
-    fn active(&self) -> Option<usize> {
-        self.fars.iter().position(|far| far.down.is_none())
-    }
-
-    /// The client that has waited longest and is still connected: serving another one would waste a
-    /// server connection.
-    fn next_client(&mut self) -> Option<LocalStream> {
-        let connected = std::iter::from_fn(|| self.clients.pop_front());
-        connected.map(|client| client.stream).find(|client| !client.has_disconnected())
-    }
-
-    /// Number of links believed to be alive.
-    fn links(&self) -> usize {
-        self.in_session + self.warm.len() + self.idle.len()
-    }
-
-    /// Whether another link may be opened: after a failure one at a time, with pauses.
-    fn may_open(&self, now: Instant) -> bool {
-        let most = if self.not_opened == 0 { MAX_OPENING } else { 1 };
-        self.opening < most && now >= self.opens_from
-    }
-
-    fn pause(&mut self, now: Instant) {
-        self.opens_from = now + PAUSE * (1 << self.not_opened.min(MAX_DOUBLINGS));
-        self.not_opened = self.not_opened.saturating_add(1);
-        // A far end that rejects links is alive, but clients depend on it only if there is no other one.
-        if self.fars.len() == 1 {
-            self.unanswered_since = None;
-        }
-    }
-
-    /// Whether links or clients have waited for `limit` without receiving anything.
-    fn is_silent(&mut self, now: Instant, limit: Duration) -> bool {
-        let clients_wait = self.fars.len() > 1 && !self.clients.is_empty();
-        if self.attaching + self.opening == 0 && !clients_wait {
-            self.unanswered_since = None;
-            return false;
-        }
-        now.saturating_duration_since(*self.unanswered_since.get_or_insert(now)) >= limit
-    }
-
-    /// The reason why no client can be served, if none can.
-    fn unavailable_reason(&self) -> Option<String> {
-        if self.active().is_some() {
-            return None;
-        }
-        self.fars.last().and_then(|far| far.down.clone())
-    }
-
-    /// Passes the client to a waiting link; returns it if there is none.
-    fn hand_over(&mut self, mut client: LocalStream) -> Option<LocalStream> {
-        while let Some(waiting) = self.warm.pop_front() {
-            match waiting.commands.send(LinkCommand::Serve(client)) {
-                Ok(()) => {
-                    self.in_session += 1;
-                    return None;
-                }
-                Err(LinkCommand::Serve(back)) => client = back,
-                Err(_) => return None,
-            }
-        }
-        Some(client)
-    }
-
-    /// Orders an idle link to open a server connection.
-    fn send_idle(&mut self, far: usize) -> bool {
-        while let Some(waiting) = self.idle.pop() {
-            if waiting.far == far && waiting.commands.send(LinkCommand::Attach).is_ok() {
-                self.attaching += 1;
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Closes all waiting links except those of one far end.
-    fn close_waiting(&mut self, but: Option<usize>) {
-        let (idle, warm) = (std::mem::take(&mut self.idle), std::mem::take(&mut self.warm));
-        let (stay, go): (Vec<_>, Vec<_>) = idle.into_iter().partition(|waiting| Some(waiting.far) == but);
-        self.idle = stay;
-        let (stay, also): (Vec<_>, Vec<_>) = warm.into_iter().partition(|waiting| Some(waiting.far) == but);
-        self.warm = stay.into();
-        for waiting in go.into_iter().chain(also) {
-            let _ = waiting.commands.send(LinkCommand::Close);
         }
     }
 }

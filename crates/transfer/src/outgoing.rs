@@ -6,11 +6,12 @@ use glob::Pattern;
 use innodb::keys::KeySource;
 use verify::Keys;
 
-use super::{Destination, SendSettings, key_files::key_files, send_proven};
 use crate::{
     error::Error,
+    key_files::key_files,
     plan::{Plan, Selection},
     progress::Progress,
+    sender::{Destination, SendSettings, send_proven},
     summary::Summary,
 };
 

@@ -1,14 +1,13 @@
 //! The newest checkpoint in a file's header, without reading the log.
 
-use super::legacy;
 use crate::{
     bytes::{Bytes, as_usize},
     ids::Lsn,
     page::checksum::crc32c,
-    redo::{RedoFormat, blocks, phys::Checkpoint, recognise},
+    redo::{RedoFormat, blocks, legacy, phys::Checkpoint, recognise},
 };
 
-/// The newest valid checkpoint in `head`, the first [`HEAD_BYTES`](super::HEAD_BYTES) of a file.
+/// The newest valid checkpoint in `head`, the first [`HEAD_BYTES`](crate::verify::redo::HEAD_BYTES) of a file.
 ///
 /// Changes before it are in the data files. Source: docs/formats, "Redo" of MySQL and of MariaDB.
 #[must_use]

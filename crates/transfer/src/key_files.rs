@@ -10,8 +10,7 @@ use innodb::{
 use keyring::StoreKind;
 use zeroize::Zeroizing;
 
-use super::source::SourceFile;
-use crate::{error::Error, path::RelativePath, plan::Plan};
+use crate::{error::Error, path::RelativePath, plan::Plan, source::SourceFile};
 
 /// Bytes needed to recognise a file.
 const HEAD_BYTES: usize = 4096;

@@ -1,0 +1,12 @@
+//! Connections to the server, and what passes through them until the client has logged in.
+
+mod compressed;
+mod login;
+mod password;
+mod socket;
+pub(crate) mod tls;
+mod watcher;
+
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::{login::login_of, tls::tls_stream_of, watcher::watch_of};
+pub(crate) use self::{password::PasswordKey, socket::SocketServerStream, tls::TlsServerStream};
