@@ -67,7 +67,7 @@ impl Audit {
             };
             written.map_err(std::io::Error::from)
         })?;
-        let is_bad = self.fail_on.0.is_some_and(|least| report.reaches(least.into()));
+        let is_bad = self.fail_on.0.is_some_and(|least| report.reaches(least));
         Ok(if is_bad { Exit::Findings } else { Exit::Clean })
     }
 }
