@@ -144,7 +144,7 @@ impl<'a> Artefacts<'a> {
     }
 
     /// Artefacts of a kind.
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Artefact<'a>> {
+    pub fn with_kind(&self, kind: Kind) -> impl Iterator<Item = &Artefact<'a>> {
         self.all.iter().filter(move |artefact| artefact.kind == kind)
     }
 }

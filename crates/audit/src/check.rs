@@ -8,7 +8,6 @@ use crate::artefact::Artefacts;
 use crate::exposure::{ClosedBy, Exposes, LockedOut};
 use crate::facts::{Facts, Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade, Finding, Status};
-use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::rules::Rules;
 
@@ -62,7 +61,7 @@ pub struct Context<'a> {
     /// Findings of all other checks, for the closing checks; otherwise empty.
     pub findings: &'a [Finding],
     /// The baseline and its findings, for the closing checks.
-    pub baseline: Option<(&'a Facts, &'a Outcome)>,
+    pub baseline: Option<(&'a Facts, &'a [Finding])>,
 }
 
 /// Result of a check by artefact, before id, title and standards are added.
@@ -108,8 +107,8 @@ impl Verdict {
     }
 
     /// Adds UNKNOWN for `artefact`.
-    pub fn unseen(&mut self, artefact: impl Into<String>, unseen: Unavailable) {
-        self.results.push(Ruling::unseen(artefact, unseen));
+    pub fn push_unknown(&mut self, artefact: impl Into<String>, unavailable: Unavailable) {
+        self.results.push(Ruling::unknown(artefact, unavailable));
     }
 
     /// Adds `pass` if nothing failed or is unknown so far.
@@ -119,11 +118,11 @@ impl Verdict {
         }
     }
 
-    /// Replaces a pass for the whole server by `unseen`: not everything was seen.
+    /// Replaces a pass for the whole server by UNKNOWN: not everything could be examined.
     #[must_use]
-    pub fn but_unseen(mut self, artefact: impl Into<String>, unseen: Unavailable) -> Self {
+    pub fn or_unknown(mut self, artefact: impl Into<String>, unavailable: Unavailable) -> Self {
         self.results.retain(|ruling| ruling.status != Status::Pass || ruling.artefact != "server");
-        self.unseen(artefact, unseen);
+        self.push_unknown(artefact, unavailable);
         self
     }
 
@@ -172,9 +171,10 @@ impl Ruling {
 
     /// The evidence is not available.
     #[must_use]
-    pub fn unseen(artefact: impl Into<String>, unseen: Unavailable) -> Self {
-        let mut ruling = Self::new(Status::Unknown, artefact, None, format!("{}: {}", unseen.what, unseen.why));
-        ruling.remedy = Some(unseen.into_remedy());
+    pub fn unknown(artefact: impl Into<String>, unavailable: Unavailable) -> Self {
+        let mut ruling =
+            Self::new(Status::Unknown, artefact, None, format!("{}: {}", unavailable.what, unavailable.why));
+        ruling.remedy = Some(unavailable.into_remedy());
         ruling
     }
 
@@ -204,14 +204,15 @@ impl Check {
     /// Judges, and converts the rulings to findings. Returns at least one.
     #[must_use]
     pub fn findings(&self, cx: &Context<'_>) -> Vec<Finding> {
-        let verdict = (self.judge)(cx).unwrap_or_else(|unseen| Verdict::one(Ruling::unseen("server", unseen)));
+        let verdict =
+            (self.judge)(cx).unwrap_or_else(|unavailable| Verdict::one(Ruling::unknown("server", unavailable)));
         if verdict.is_empty() {
             let nothing = Unavailable {
                 what: self.title.to_owned(),
                 why: "no evidence for or against was found".to_owned(),
                 remedy: format!("{}, as a user who can read its data directory", access::RUNNING),
             };
-            return vec![self.to_finding(Ruling::unseen("server", nothing), cx)];
+            return vec![self.to_finding(Ruling::unknown("server", nothing), cx)];
         }
         verdict.results.into_iter().map(|ruling| self.to_finding(ruling, cx)).collect()
     }

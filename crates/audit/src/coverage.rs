@@ -130,7 +130,7 @@ struct Tally {
 fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) -> Coverage {
     let mut tally = Tally::default();
     let counts = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_system_table();
-    for artefact in artefacts.of_kind(kind).filter(counts) {
+    for artefact in artefacts.with_kind(kind).filter(counts) {
         if kind == Kind::SystemTablespace && is_without_rows(facts, artefacts, artefact) {
             tally.without_rows(artefact);
         } else {
@@ -138,10 +138,10 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) 
         }
     }
     if kind == Kind::Doublewrite {
-        artefacts.of_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
+        artefacts.with_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
     }
     if kind == Kind::TemporaryTablespace {
-        tally.predict_temporary_tables(facts, artefacts.of_kind(kind).all(|space| is_protected_by_disk(space)));
+        tally.predict_temporary_tables(facts, artefacts.with_kind(kind).all(|space| is_protected_by_disk(space)));
     }
     if kind == Kind::Spill {
         tally.count_temporary_files(facts);

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use findings::Severity;
 use serde::{Deserialize, Serialize};
 
-use crate::checks::DRIFT;
 use crate::finding::{Finding, Status};
-use crate::outcome::Outcome;
 
 /// The changes from one outcome to a later one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,12 +40,10 @@ pub struct Change {
 }
 
 impl Drift {
-    /// Compares two outcomes. Servers are matched by target; if each side has a single server, they match regardless of
-    /// the target.
+    /// Compares the findings of two audits. Servers are matched by target, unless each side has a `single_server`.
     #[must_use]
-    pub fn between(before: &Outcome, after: &Outcome) -> Self {
-        let single = before.servers.len() <= 1 && after.servers.len() <= 1;
-        let (old, new) = (index(before, single), index(after, single));
+    pub fn between(before: &[Finding], after: &[Finding], single_server: bool) -> Self {
+        let (old, new) = (index(before, single_server), index(after, single_server));
         let (blind_then, blind) = (blind(&old), blind(&new));
         let judged_then: BTreeSet<(&str, &str)> =
             old.keys().map(Key::check).filter(|c| !blind_then.contains(c)).collect();
@@ -115,11 +111,11 @@ fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<(&'a str, &'a str)
     index.iter().filter(|(_, finding)| finding.status == Status::Unknown).map(|(key, _)| key.check()).collect()
 }
 
-/// The worst finding for each key. Drift itself is omitted: otherwise each comparison would report the previous one.
-fn index(outcome: &Outcome, single: bool) -> BTreeMap<Key<'_>, &Finding> {
+/// The worst finding for each key.
+fn index(findings: &[Finding], single_server: bool) -> BTreeMap<Key<'_>, &Finding> {
     let mut index: BTreeMap<Key<'_>, &Finding> = BTreeMap::new();
-    for finding in outcome.findings.iter().filter(|f| f.id != DRIFT.id) {
-        let server = if single { "" } else { finding.server.as_str() };
+    for finding in findings {
+        let server = if single_server { "" } else { finding.server.as_str() };
         let key = Key { server, id: &finding.id, artefact: &finding.artefact };
         let worst = index.entry(key).or_insert(finding);
         if (finding.status, finding.severity) > (worst.status, worst.severity) {
@@ -149,7 +145,6 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Server;
 
     fn finding(server: &str, id: &str, artefact: &str, status: Status, severity: Severity) -> Finding {
         Finding {
@@ -170,55 +165,51 @@ mod tests {
         }
     }
 
-    fn outcome(servers: &[&str], findings: Vec<Finding>) -> Outcome {
-        let mut outcome = Outcome::empty(crate::testing::NOW.parse().unwrap());
-        outcome.servers = servers.iter().map(|target| Server::failed(target, "")).collect();
-        outcome.findings = findings;
-        outcome
+    fn one(artefact: &str, status: Status) -> Vec<Finding> {
+        vec![finding("a", "rest-table-plaintext", artefact, status, Severity::High)]
     }
 
-    fn one(artefact: &str, status: Status) -> Outcome {
-        outcome(&["a"], vec![finding("a", "rest-table-plaintext", artefact, status, Severity::High)])
+    fn between(before: &[Finding], after: &[Finding]) -> Drift {
+        Drift::between(before, after, true)
     }
 
     #[test]
     fn new_fixed_and_unchanged_failures() {
         let (clear, fine) = (one("t.ibd", Status::Fail), one("server", Status::Pass));
-        assert_eq!(Drift::between(&fine, &clear).new.len(), 1);
-        assert_eq!(Drift::between(&clear, &fine).fixed.len(), 1);
-        let same = Drift::between(&clear, &clear);
+        assert_eq!(between(&fine, &clear).new.len(), 1);
+        assert_eq!(between(&clear, &fine).fixed.len(), 1);
+        let same = between(&clear, &clear);
         assert!(same.is_clean() && same.unchanged == 1);
     }
 
     #[test]
     fn a_failure_that_cannot_be_looked_for_is_lost_not_fixed() {
-        let drift = Drift::between(&one("t.ibd", Status::Fail), &one("server", Status::Unknown));
+        let drift = between(&one("t.ibd", Status::Fail), &one("server", Status::Unknown));
         assert_eq!((drift.fixed.len(), drift.lost.len()), (0, 2));
-        assert_eq!(Drift::between(&one("server", Status::Pass), &one("server", Status::Unknown)).lost.len(), 1);
-        assert_eq!(Drift::between(&one("setting", Status::Pass), &one("server", Status::Unknown)).lost.len(), 1);
-        assert!(Drift::between(&one("server", Status::Unknown), &one("server", Status::Unknown)).is_clean());
+        assert_eq!(between(&one("server", Status::Pass), &one("server", Status::Unknown)).lost.len(), 1);
+        assert_eq!(between(&one("setting", Status::Pass), &one("server", Status::Unknown)).lost.len(), 1);
+        assert!(between(&one("server", Status::Unknown), &one("server", Status::Unknown)).is_clean());
     }
 
     #[test]
     fn a_waived_failure_is_not_fixed() {
-        let drift = Drift::between(&one("t.ibd", Status::Fail), &one("t.ibd", Status::Waived));
+        let drift = between(&one("t.ibd", Status::Fail), &one("t.ibd", Status::Waived));
         assert_eq!((drift.fixed.len(), drift.unchanged), (0, 1));
-        assert_eq!(Drift::between(&one("t.ibd", Status::Waived), &one("t.ibd", Status::Fail)).new.len(), 1);
+        assert_eq!(between(&one("t.ibd", Status::Waived), &one("t.ibd", Status::Fail)).new.len(), 1);
     }
 
     #[test]
     fn a_more_severe_failure_is_worse() {
-        let at = |severity| outcome(&["a"], vec![finding("a", "key-file-perms", "/k", Status::Fail, severity)]);
-        let drift = Drift::between(&at(Severity::Medium), &at(Severity::Critical));
+        let at = |severity| [finding("a", "key-file-perms", "/k", Status::Fail, severity)];
+        let drift = between(&at(Severity::Medium), &at(Severity::Critical));
         assert_eq!((drift.worse.len(), drift.new.len()), (1, 0));
         assert!(drift.worsened(Severity::High));
     }
 
     #[test]
     fn servers_of_a_fleet_are_kept_apart() {
-        let fleet =
-            |bad: &str| outcome(&["a", "b"], vec![finding(bad, "key-file-perms", "/k", Status::Fail, Severity::High)]);
-        let drift = Drift::between(&fleet("a"), &fleet("b"));
+        let on = |server: &str| [finding(server, "key-file-perms", "/k", Status::Fail, Severity::High)];
+        let drift = Drift::between(&on("a"), &on("b"), false);
         assert_eq!((drift.new.len(), drift.fixed.len()), (1, 1));
     }
 
@@ -226,9 +217,9 @@ mod tests {
     fn the_worst_of_several_findings_of_one_artefact_counts() {
         let both = |first, second| {
             let made = |status| finding("a", "key-cannot-open", "tablespaces", status, Severity::High);
-            outcome(&["a"], vec![made(first), made(second)])
+            [made(first), made(second)]
         };
-        let drift = Drift::between(&one("x", Status::Pass), &both(Status::Fail, Status::Pass));
+        let drift = between(&one("x", Status::Pass), &both(Status::Fail, Status::Pass));
         assert_eq!(drift.new.len(), 1);
     }
 }

@@ -28,7 +28,8 @@ pub fn judge(facts: &Facts, rules: &Rules, now: Timestamp) -> Outcome {
 #[must_use]
 pub fn drift(before: &Facts, after: &Facts) -> Drift {
     let (rules, at) = (Rules::default(), after.collected_at);
-    Drift::between(&judge(before, &rules, at), &judge(after, &rules, at))
+    let findings = |facts| judge(facts, &rules, at).findings;
+    Drift::between(&findings(before), &findings(after), true)
 }
 
 /// The outcome of the baseline with the same checks and limits, as of its own date and without waivers.
@@ -49,7 +50,7 @@ fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
         rules,
         in_order,
         findings: &[],
-        baseline: baseline.as_ref().map(|(baseline, outcome)| (*baseline, outcome)),
+        baseline: baseline.as_ref().map(|(baseline, outcome)| (*baseline, outcome.findings.as_slice())),
     };
     let wanted = |check: &&Check| rules.only.is_empty() || rules.only.iter().any(|id| id == check.id);
     let mut findings: Vec<Finding> = judging().filter(wanted).flat_map(|check| check.findings(&cx)).collect();

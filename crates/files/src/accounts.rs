@@ -1,11 +1,23 @@
 //! Users and groups of this host, by number or by name, from its own files; and owners of files.
 
+use std::path::Path;
+
+/// The file of users.
+pub const USERS: &str = "/etc/passwd";
+/// The file of groups.
+const GROUPS: &str = "/etc/group";
+
+/// Home directories in the text of a [file of users](USERS).
+pub fn homes(users: &str) -> impl Iterator<Item = &Path> {
+    fields(users).filter_map(|fields| fields.get(5).map(|home| Path::new(*home)))
+}
+
 /// Number of a user. Also returns the number of the user's primary group, unless the user was given as a number.
 ///
 /// # Errors
 /// There is no such user.
 pub fn user(name: &str) -> Result<(u32, Option<u32>), String> {
-    look_up("/etc/passwd", name).ok_or_else(|| format!("no user {name}"))
+    look_up(USERS, name).ok_or_else(|| format!("no user {name}"))
 }
 
 /// Number of a group.
@@ -13,7 +25,7 @@ pub fn user(name: &str) -> Result<(u32, Option<u32>), String> {
 /// # Errors
 /// There is no such group.
 pub fn group(name: &str) -> Result<u32, String> {
-    look_up("/etc/group", name).map(|(number, _)| number).ok_or_else(|| format!("no group {name}"))
+    look_up(GROUPS, name).map(|(number, _)| number).ok_or_else(|| format!("no group {name}"))
 }
 
 /// Parses `USER` or `USER:GROUP` to the numbers of user and group.
@@ -33,12 +45,17 @@ pub fn owner(text: &str) -> Result<(u32, u32), String> {
 /// Number of a name, and the fourth field, which in `/etc/passwd` is the primary group.
 fn look_up(file: &str, name: &str) -> Option<(u32, Option<u32>)> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    let found = text.lines().map(|line| line.split(':').collect::<Vec<_>>()).find_map(|fields| {
+    let found = fields(&text).find_map(|fields| {
         let matches = fields.first() == Some(&name);
         let number = fields.get(2)?.parse().ok()?;
         matches.then(|| (number, fields.get(3).and_then(|group| group.parse().ok())))
     });
     found.or_else(|| Some((name.parse().ok()?, None)))
+}
+
+/// The fields of each line.
+fn fields(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().map(|line| line.split(':').collect())
 }
 
 #[cfg(test)]

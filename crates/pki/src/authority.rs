@@ -327,7 +327,7 @@ fn san(name: AlternativeName) -> Result<SanType, Error> {
     })
 }
 
-/// The order that an existing certificate corresponds to.
+/// The request that issues an existing certificate again.
 fn reissue_request(name: &Name, old: &Certificate, days: u32) -> IssueRequest {
     let has = |usage: &str| old.ext_key_usage.iter().any(|one| one == usage);
     let usage = match (has("serverAuth"), has("clientAuth")) {

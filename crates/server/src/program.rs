@@ -62,6 +62,33 @@ pub fn is_launcher(name: &str) -> bool {
     SAFE_SCRIPTS.iter().any(|script| name.starts_with(script)) || name.starts_with(STATE_TRANSFER_SCRIPTS)
 }
 
+/// Whether a program's option `-p` is a password, by the beginning of its name. For other programs it is a port, a path
+/// or a process.
+#[must_use]
+pub fn takes_password(name: &str) -> bool {
+    const CLIENTS: [&str; 10] = [
+        "mysql",
+        "mariadb",
+        "mariabackup",
+        XTRABACKUP,
+        "innobackupex",
+        "mydumper",
+        "myloader",
+        "pt-",
+        "sysbench",
+        "percona",
+    ];
+    CLIENTS.iter().any(|client| name.starts_with(client))
+}
+
+/// Whether packages let a program run as the server's user, by the beginning of its name: other servers, arbitrators,
+/// proxies and backups.
+#[must_use]
+pub fn shares_server_user(name: &str) -> bool {
+    const FAMILY: [&str; 6] = ["mysql", "mariadb", "garbd", XTRABACKUP, "maxscale", "sealant"];
+    FAMILY.iter().any(|known| name.starts_with(known))
+}
+
 /// Backup program of MariaDB, under its name since 10.5 and its older one, which is only a link since then.
 pub const MARIADB_BACKUP: [&str; 2] = ["mariadb-backup", "mariabackup"];
 /// Backup program of Percona for MySQL.

@@ -25,7 +25,7 @@ use crate::facts::host::Role;
 use crate::facts::sql::{SqlFacts, Tablespace};
 use crate::path::normal;
 
-/// State of the join: artefacts so far, and files that are taken.
+/// Artefacts so far, and the files that already belong to one.
 pub(super) struct Join<'a> {
     facts: &'a Facts,
     by_path: HashMap<&'a str, &'a FileFact>,
@@ -36,7 +36,7 @@ pub(super) struct Join<'a> {
     log_stems: HashSet<&'a str>,
     /// Total pages of the system tablespace's files.
     system_pages: u64,
-    taken: HashSet<&'a str>,
+    claimed: HashSet<&'a str>,
     artefacts: Vec<Artefact<'a>>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Join<'a> {
             by_space,
             log_stems,
             system_pages,
-            taken: HashSet::new(),
+            claimed: HashSet::new(),
             artefacts: Vec::new(),
         }
     }
@@ -128,7 +128,7 @@ impl<'a> Join<'a> {
     fn files(&mut self) {
         let files = self.facts.files.iter().flat_map(|files| &files.files);
         for file in files {
-            if self.taken.contains(file.path.as_str()) {
+            if self.claimed.contains(file.path.as_str()) {
                 continue;
             }
             if let Some(kind) = self.kind_of_file(file) {
@@ -247,7 +247,7 @@ impl<'a> Join<'a> {
     fn add(&mut self, kind: Kind, name: String, file: Option<&'a FileFact>, reported: Reported) {
         let disk = file.and_then(|file| self.facts.host.as_ref()?.layer_of(&file.path));
         if let Some(file) = file {
-            self.taken.insert(&file.path);
+            self.claimed.insert(&file.path);
         }
         let name = file.map_or(name, |file| file.name.clone());
         // A tablespace of zero bytes is neither encrypted nor clear.

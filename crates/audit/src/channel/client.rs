@@ -40,7 +40,8 @@ pub fn offers_tls(facts: &Facts) -> Observed<WithEvidence<bool>> {
         what: "whether the server offers TLS".to_owned(),
         why: "the port was not probed, and neither performance_schema.tls_channel_status nor have_ssl tells".to_owned(),
         remedy: format!(
-            "give a TCP address that reaches the server, or GRANT SELECT ON performance_schema.tls_channel_status TO {}",
+            "give a TCP address that reaches the server, or GRANT SELECT ON performance_schema.tls_channel_status TO \
+                {}",
             sql.session.account
         ),
     })

@@ -39,7 +39,6 @@ mod tls;
 pub(crate) use tls::made as probes;
 
 // Checks that other code refers to by name.
-pub use ev::drift::CHECK as DRIFT;
 pub use ev::mismatch::CHECK as MISMATCH;
 pub use ev::not_persistent::CHECK as NOT_PERSISTENT;
 pub use ev::waiver_expired::CHECK as WAIVER_EXPIRED;

@@ -13,9 +13,9 @@ use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, Units, Verdict};
 use jiff::Timestamp;
 
+use super::request::{Limits, Progress, report};
 use super::stores::{KeyCopies, LoadedStores, Store};
 use super::view::View;
-use super::{Limits, Progress, report};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::proof::{MAX_FILES, Proof, Unread, UnsoundFile};

@@ -7,6 +7,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use files::accounts;
+use server::program::takes_password;
+
 use super::disks::Disks;
 use super::luks;
 use super::modes;
@@ -110,11 +113,10 @@ pub(super) fn wanted(view: &View, scan_roots: &[ScanRoot]) -> BTreeMap<(PathBuf,
 /// Home directories in `/etc/passwd`, root's first.
 fn homes(view: &View) -> Vec<PathBuf> {
     const MOST: usize = 1000;
-    let passwd = view.read(Path::new("/etc/passwd"), 1 << 20).unwrap_or_default();
-    let text = String::from_utf8_lossy(&passwd).into_owned();
-    let home =
-        |line: &str| line.split(':').nth(5).filter(|home| home.starts_with('/') && *home != "/").map(PathBuf::from);
-    let all: BTreeSet<PathBuf> = text.lines().filter_map(home).take(MOST).collect();
+    let passwd = view.read(Path::new(accounts::USERS), 1 << 20).unwrap_or_default();
+    let text = String::from_utf8_lossy(&passwd);
+    let homes = accounts::homes(&text).filter(|home| home.is_absolute() && *home != Path::new("/"));
+    let all: BTreeSet<PathBuf> = homes.take(MOST).map(Path::to_owned).collect();
     let root = PathBuf::from("/root");
     let others = all.into_iter().filter(|home| *home != root);
     std::iter::once(root.clone()).chain(others).filter(|home| view.stat(home).is_ok()).collect()
@@ -141,7 +143,7 @@ fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretLoca
                 mode: None,
             });
         }
-        if is_database_program(&program) && without_secrets(&arguments).1 {
+        if takes_password(&program) && without_secrets(&arguments).1 {
             found.push(SecretLocation { location, kind: "password on command line".to_owned(), mode: None });
         }
     }
@@ -161,23 +163,6 @@ fn has_password_variable(host: &Host, pid: i32, unseen: &mut Vec<String>) -> boo
     environment
         .split(|byte| *byte == 0)
         .any(|entry| entry.strip_prefix(b"MYSQL_PWD=").is_some_and(|value| !value.is_empty()))
-}
-
-/// Programs whose `-p` is a password; for others it is a port, a path or a process.
-fn is_database_program(program: &str) -> bool {
-    let starts = [
-        "mysql",
-        "mariadb",
-        "mariabackup",
-        "xtrabackup",
-        "innobackupex",
-        "mydumper",
-        "myloader",
-        "pt-",
-        "sysbench",
-        "percona",
-    ];
-    starts.iter().any(|start| program.starts_with(start))
 }
 
 /// Records a path that exists but is not accessible.

@@ -153,7 +153,7 @@ mod tests {
             process: None,
             sql: made.0.sql.as_ref(),
             datadir: dir.path(),
-            scan_roots: &roots::of_directory(dir.path(), Role::Data),
+            scan_roots: &roots::from_directory(dir.path(), Role::Data),
             files: &[],
             mounts: &[],
             option_files: &[],

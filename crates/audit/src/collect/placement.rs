@@ -13,9 +13,11 @@ use server::{option_group, option_name};
 
 use super::disks::Disks;
 use super::host::wanted;
+use super::location::{locate, scan_roots};
+use super::request::LiveOptions;
 use super::roots::{self, ScanRoot};
+use super::sql;
 use super::view::{Host, View};
-use super::{LiveOptions, locate, scan_roots, sql};
 use crate::Error;
 use crate::facts::host::{DiskLayer, PathOnDisk, Role, Swap};
 
@@ -105,14 +107,14 @@ fn state(layer: &DiskLayer) -> plan::Protection {
 ///
 /// # Errors
 /// [`Error::Server`]; [`Error::NotADataDirectory`] if the server is not on this host.
-pub fn of_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
+pub fn from_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
     let (answers, host) = (sql::query_server(options)?, Host::this());
     let seen = locate(&host, options, &answers).map_err(|gap| Error::NotADataDirectory {
         path: PathBuf::from(&answers.sql.identity.datadir),
         why: format!("{}; {}", gap.why, gap.remedy),
     })?;
     let mut scan_roots = scan_roots(&host, options, &answers.sql, &seen);
-    scan_roots.extend(roots::of_external_files(&answers.sql, &seen.datadir));
+    scan_roots.extend(roots::from_external_files(&answers.sql, &seen.datadir));
     let disks = Disks::read(&host, seen.process.as_ref().map(|process| process.pid));
     Ok(placement(seen.datadir.clone(), &scan_roots, &seen.view, &disks))
 }
@@ -121,7 +123,11 @@ pub fn of_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
 ///
 /// # Errors
 /// [`Error::NotADataDirectory`] if the named data directory does not exist.
-pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &[PathBuf]) -> Result<Placement, Error> {
+pub fn from_option_files(
+    files: &[PathBuf],
+    datadir: Option<&Path>,
+    backup_dirs: &[PathBuf],
+) -> Result<Placement, Error> {
     let mut unread = Vec::new();
     let mut variables = BTreeMap::new();
     for file in files {
@@ -143,7 +149,7 @@ pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &
     let not = |error: std::io::Error| Error::NotADataDirectory { path: datadir.clone(), why: error.to_string() };
     let datadir = fs::canonicalize(&datadir).map_err(not)?;
     View::ours().open_dir(&datadir).map_err(not)?;
-    let scan_roots = roots::of_variables(&|name| variables.get(name).map(String::as_str), &[], &datadir, backup_dirs);
+    let scan_roots = roots::from_variables(&|name| variables.get(name).map(String::as_str), &[], &datadir, backup_dirs);
     let disks = Disks::read(&Host::this(), None);
     Ok(Placement { unread, ..placement(datadir, &scan_roots, &View::ours(), &disks) })
 }
@@ -228,7 +234,7 @@ mod tests {
             root.display()
         );
         fs::write(&file, text).unwrap();
-        let placement = of_option_files(&[file, root.join("gone")], None, &[]).unwrap();
+        let placement = from_option_files(&[file, root.join("gone")], None, &[]).unwrap();
         let found: Vec<(Role, &str, Option<u64>)> =
             placement.paths.iter().map(|p| (p.on_disk.role, p.on_disk.path.as_str(), p.bytes)).collect();
         let path = |name: &str| root.join(name).to_string_lossy().into_owned();
@@ -240,6 +246,6 @@ mod tests {
 
     #[test]
     fn no_data_directory_is_an_error() {
-        assert!(of_option_files(&[], Some(Path::new("/nonexistent")), &[]).is_err());
+        assert!(from_option_files(&[], Some(Path::new("/nonexistent")), &[]).is_err());
     }
 }

@@ -73,78 +73,119 @@ fn begins(below: &Path, prefixes: &[String]) -> bool {
 }
 
 /// The roots of a running server, the data directory first.
-pub(super) fn of_server(sql: &SqlFacts, datadir: &Path, backup_dirs: &[PathBuf]) -> Vec<ScanRoot> {
-    of_variables(&|name| sql.variable_or_none(name), &key_store_files(sql, datadir), datadir, backup_dirs)
+pub(super) fn from_server(sql: &SqlFacts, datadir: &Path, backup_dirs: &[PathBuf]) -> Vec<ScanRoot> {
+    from_variables(&|name| sql.variable_or_none(name), &key_store_files(sql, datadir), datadir, backup_dirs)
 }
 
-/// The roots that variables name.
-pub(super) fn of_variables<'v>(
-    variable: &dyn Fn(&str) -> Option<&'v str>,
+/// The roots that variables name; `value_of` gives a variable's value.
+pub(super) fn from_variables<'v>(
+    value_of: &dyn Fn(&str) -> Option<&'v str>,
     key_stores: &[PathBuf],
     datadir: &Path,
     backup_dirs: &[PathBuf],
 ) -> Vec<ScanRoot> {
+    let named = NamedPaths { value_of, datadir };
     let mut roots = vec![ScanRoot::new(datadir.to_owned(), Role::Data, "datadir", Extent::Tree)];
-    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-    let absolute = |value: &str| normal(&datadir.join(value));
-    for (name, role, prefixes) in DIRECTORIES {
-        // `tmpdir` may be a list.
-        for value in variable(name).into_iter().flat_map(|value| value.split(':')) {
-            let prefixes = prefixes.iter().map(|prefix| (*prefix).to_owned()).collect();
-            let extent = if *role == Role::Temporary && *name != "innodb_temp_tablespaces_dir" {
-                Extent::ServerPrefixes(prefixes)
-            } else {
-                Extent::Prefixes(prefixes)
-            };
-            roots.push(ScanRoot::new(absolute(value), *role, name, extent));
+    roots.extend(named.directories());
+    roots.extend(named.logs());
+    roots.extend(DATA_FILES.iter().filter_map(|(name, role)| named.file(name, *role)));
+    for root in named.system_tablespaces() {
+        if !roots.iter().any(|other| other.claims(&root.path)) {
+            roots.push(root);
         }
     }
-    for (name, role) in BASENAMES {
-        let Some(base) = variable(name).map(absolute) else { continue };
-        let (Some(parent), Some(file)) = (base.parent(), base.file_name()) else { continue };
-        let prefix = format!("{}.", file.to_string_lossy());
-        roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
-    }
-    let provider = ProviderOptions::parse(variable("wsrep_provider_options").unwrap_or_default());
-    if let Some(cache) = provider.get("gcache.dir").filter(|cache| !cache.is_empty()) {
-        let prefixes = [server_file::GALERA_CACHE, server_file::GALERA_PAGE].map(str::to_owned).into();
-        roots.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
-    }
-    for (name, log) in LOGS {
-        // `log_error` is `stderr` if the service manager collects it.
-        if let Some(value) = variable(name).filter(|value| *value != "stderr") {
-            roots.push(ScanRoot { log: Some(log), ..ScanRoot::new(absolute(value), Role::Log, name, Extent::File) });
-        }
-    }
-    for (name, role) in DATA_FILES {
-        let Some(value) = variable(name) else { continue };
-        roots.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
-    }
-    let home = datadir.join(variable(directory::SYSTEM).unwrap_or_default());
-    for name in [variable::INNODB_DATA_FILE_PATH, "innodb_temp_data_file_path"] {
-        for file in server_file::listed_data_files(variable(name).unwrap_or_default()) {
-            let path = normal(&home.join(file));
-            if !roots.iter().any(|root| root.claims(&path)) {
-                roots.push(ScanRoot::new(path, Role::Data, name, Extent::File));
-            }
-        }
-    }
-    for (name, _) in KEY_FILE_VARIABLES {
-        let Some(path) = variable(name).and_then(|value| named_file(name, value)) else { continue };
-        roots.push(ScanRoot::new(absolute(path), Role::Key, name, Extent::File));
-    }
-    for name in TLS_FILES {
-        let Some(path) = variable(name) else { continue };
-        roots.push(ScanRoot::new(absolute(path), Role::Tls, name, Extent::File));
-    }
+    roots.extend(named.keys());
+    roots.extend(TLS_FILES.iter().filter_map(|name| named.file(name, Role::Tls)));
     for path in key_stores {
         roots.push(ScanRoot::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
     }
-    if let Some(value) = variable("secure_file_priv").filter(|value| !value.eq_ignore_ascii_case("null")) {
-        roots.push(ScanRoot::new(absolute(value), Role::Backup, "secure_file_priv", Extent::Tree));
-    }
-    roots.extend(of_backups(backup_dirs));
+    roots.extend(named.exports());
+    roots.extend(from_backups(backup_dirs));
     without_repeats(roots)
+}
+
+/// Paths in the values of variables; relative ones are below the data directory.
+struct NamedPaths<'a, 'v> {
+    value_of: &'a dyn Fn(&str) -> Option<&'v str>,
+    datadir: &'a Path,
+}
+
+impl<'v> NamedPaths<'_, 'v> {
+    fn value(&self, name: &str) -> Option<&'v str> {
+        (self.value_of)(name).filter(|value| !value.is_empty())
+    }
+
+    fn absolute(&self, value: &str) -> PathBuf {
+        normal(&self.datadir.join(value))
+    }
+
+    fn file(&self, name: &str, role: Role) -> Option<ScanRoot> {
+        Some(ScanRoot::new(self.absolute(self.value(name)?), role, name, Extent::File))
+    }
+
+    /// Directories, and files that begin with a path.
+    fn directories(&self) -> Vec<ScanRoot> {
+        let mut roots = Vec::new();
+        for (name, role, prefixes) in DIRECTORIES {
+            // `tmpdir` may be a list.
+            for value in self.value(name).into_iter().flat_map(|value| value.split(':')) {
+                let prefixes = prefixes.iter().map(|prefix| (*prefix).to_owned()).collect();
+                let extent = if *role == Role::Temporary && *name != "innodb_temp_tablespaces_dir" {
+                    Extent::ServerPrefixes(prefixes)
+                } else {
+                    Extent::Prefixes(prefixes)
+                };
+                roots.push(ScanRoot::new(self.absolute(value), *role, name, extent));
+            }
+        }
+        for (name, role) in BASENAMES {
+            let Some(base) = self.value(name).map(|value| self.absolute(value)) else { continue };
+            let (Some(parent), Some(file)) = (base.parent(), base.file_name()) else { continue };
+            let prefix = format!("{}.", file.to_string_lossy());
+            roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
+        }
+        let provider = ProviderOptions::parse(self.value("wsrep_provider_options").unwrap_or_default());
+        if let Some(cache) = provider.get("gcache.dir").filter(|cache| !cache.is_empty()) {
+            let prefixes = [server_file::GALERA_CACHE, server_file::GALERA_PAGE].map(str::to_owned).into();
+            roots.push(ScanRoot::new(self.absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
+        }
+        roots
+    }
+
+    /// `log_error` is `stderr` if the service manager collects it.
+    fn logs(&self) -> Vec<ScanRoot> {
+        let root = |name: &'static str, log: &'static str| {
+            let path = self.absolute(self.value(name).filter(|value| *value != "stderr")?);
+            Some(ScanRoot { log: Some(log), ..ScanRoot::new(path, Role::Log, name, Extent::File) })
+        };
+        LOGS.iter().filter_map(|(name, log)| root(name, log)).collect()
+    }
+
+    fn system_tablespaces(&self) -> Vec<ScanRoot> {
+        let home = self.datadir.join(self.value(directory::SYSTEM).unwrap_or_default());
+        let files = |name: &'static str| {
+            let listed = server_file::listed_data_files(self.value(name).unwrap_or_default());
+            listed
+                .map(|file| ScanRoot::new(normal(&home.join(file)), Role::Data, name, Extent::File))
+                .collect::<Vec<_>>()
+        };
+        [variable::INNODB_DATA_FILE_PATH, "innodb_temp_data_file_path"].into_iter().flat_map(files).collect()
+    }
+
+    fn keys(&self) -> Vec<ScanRoot> {
+        let root = |name: &str| {
+            let path = named_file(name, self.value(name)?)?;
+            Some(ScanRoot::new(self.absolute(path), Role::Key, name, Extent::File))
+        };
+        KEY_FILE_VARIABLES.iter().filter_map(|(name, _)| root(name)).collect()
+    }
+
+    /// The directory into which the server exports tables; `NULL` forbids it.
+    fn exports(&self) -> Option<ScanRoot> {
+        const NAME: &str = "secure_file_priv";
+        let value = self.value(NAME).filter(|value| !value.eq_ignore_ascii_case("null"))?;
+        Some(ScanRoot::new(self.absolute(value), Role::Backup, NAME, Extent::Tree))
+    }
 }
 
 /// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the
@@ -168,7 +209,7 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
 }
 
 /// Directories of data files outside the data directory.
-pub(super) fn of_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<ScanRoot> {
+pub(super) fn from_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<ScanRoot> {
     let files = datafiles(sql, datadir).into_iter().filter(|file| !file.starts_with(datadir));
     let parents: std::collections::BTreeSet<PathBuf> = files.filter_map(|f| Some(f.parent()?.to_owned())).collect();
     let location = |parent| ScanRoot::new(parent, Role::ExternalData, "data file", Extent::Tree);
@@ -176,13 +217,13 @@ pub(super) fn of_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<ScanRoot>
 }
 
 /// Directories that the operator named, relative to the working directory.
-pub(super) fn of_backups(dirs: &[PathBuf]) -> Vec<ScanRoot> {
+pub(super) fn from_backups(dirs: &[PathBuf]) -> Vec<ScanRoot> {
     let absolute = |dir: &PathBuf| normal(&std::path::absolute(dir).unwrap_or_else(|_| dir.clone()));
     dirs.iter().map(|dir| ScanRoot::new(absolute(dir), Role::Backup, "--backup", Extent::Tree)).collect()
 }
 
 /// The roots of a directory without a server.
-pub(super) fn of_directory(dir: &Path, role: Role) -> Vec<ScanRoot> {
+pub(super) fn from_directory(dir: &Path, role: Role) -> Vec<ScanRoot> {
     vec![ScanRoot::new(dir.to_owned(), role, "the command line", Extent::Tree)]
 }
 
@@ -279,7 +320,7 @@ mod tests {
     use crate::testing::mysql;
 
     fn roots(made: &crate::testing::FactsBuilder) -> Vec<ScanRoot> {
-        of_server(made.0.sql.as_ref().unwrap(), Path::new("/var/lib/mysql"), &[])
+        from_server(made.0.sql.as_ref().unwrap(), Path::new("/var/lib/mysql"), &[])
     }
 
     fn find<'p>(roots: &'p [ScanRoot], via: &str) -> &'p ScanRoot {

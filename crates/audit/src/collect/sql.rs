@@ -7,7 +7,7 @@ use server::dialect::{self, Query};
 use server::secret_name::{LEFT_OUT, has_passwords, is_secret, without_passwords};
 use server::{Connection, Endpoint, Rows, error_code};
 
-use super::LiveOptions;
+use super::request::{LiveOptions, report};
 use crate::Error;
 use crate::facts::sql::{Answer, Identity, QueryOutcome, Session, SqlFacts};
 
@@ -29,7 +29,7 @@ pub(super) fn query_server(options: &LiveOptions<'_>) -> Result<ServerAnswers, E
     let identity = server::describe(&mut connection)?;
     let mut answers = BTreeMap::new();
     for query in dialect::queries(&identity.version) {
-        super::report(options.progress, "asking the server", answers.len(), 0);
+        report(options.progress, "asking the server", answers.len(), 0);
         if let Some(answer) = answer(&mut connection, &query) {
             answers.insert(query.name.to_owned(), answer);
         }

@@ -54,6 +54,14 @@ impl KeyCopies {
         self.keyrings.is_empty() && self.key_files.is_empty()
     }
 
+    /// Loads them, if any is named.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub(super) fn load(&self) -> Result<Option<LoadedStores>, Error> {
+        if self.is_empty() { Ok(None) } else { self.open().map(Some) }
+    }
+
     /// Loads them once: a copy may come through a pipe.
     ///
     /// # Errors

@@ -8,8 +8,8 @@ use server::dialect::variable;
 use server::probe::{self, PlainLogin, ProbeLimits};
 use server::switch::is_on;
 
-use super::LiveOptions;
 use super::process::local_address;
+use super::request::{LiveOptions, report};
 use crate::facts::Unavailable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ChainTrust, Listener, WireFacts};
@@ -32,7 +32,7 @@ pub(super) fn probe(
     let host = host(&options.target.endpoint, sql);
     let main = main_endpoint(&options.target.endpoint, sql, host.as_deref()).map_err(unseen)?;
     let mut facts = WireFacts::default();
-    let tell = |step| super::report(options.progress, step, 0, 0);
+    let tell = |step| report(options.progress, step, 0, 0);
     tell("probing the main port");
     facts.classic = Some(Listener { endpoint: main.to_string(), probe: probe::classic(&main, &limits) });
     if let Some(endpoint) = admin_endpoint(sql, host.as_deref()) {
@@ -72,8 +72,8 @@ fn other_host(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unavail
     (known && !there.eq_ignore_ascii_case(here)).then(|| Unavailable {
         what: "wire".to_owned(),
         why: format!(
-            "the server says that its host is {there}, and this is {here}: {endpoint} leads elsewhere, by a tunnel or out of a \
-             container, and ports of this host are not the server's"
+            "the server says that its host is {there}, and this is {here}: {endpoint} leads elsewhere, by a tunnel or \
+                out of a container, and ports of this host are not the server's"
         ),
         remedy: "audit on the server's host, or give an address of the server itself".to_owned(),
     })

@@ -12,7 +12,7 @@ use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
 use ::audit::rules::Rules;
 use ::audit::run::{drift, judge};
-use ::audit::source as gathering;
+use ::audit::source::SourceEvent;
 use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -151,9 +151,9 @@ impl Audit {
         if source.reads_keys() {
             forbid_dumps();
         }
-        let tell = |event: gathering::SourceEvent<'_>| match event {
-            gathering::SourceEvent::Progress(progress) => line.show(&progress.to_string()),
-            gathering::SourceEvent::OptionFile(odd) => warning(&odd.to_string()),
+        let tell = |event: SourceEvent<'_>| match event {
+            SourceEvent::Progress(progress) => line.show(&progress.to_string()),
+            SourceEvent::OptionFile(odd) => warning(&odd.to_string()),
         };
         Ok(source.facts(&self.login.at(&self.source.address), &Terminal, &tell)?)
     }

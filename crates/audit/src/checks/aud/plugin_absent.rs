@@ -143,15 +143,16 @@ fn fix(sql: &SqlFacts) -> Remedy {
         }
         Percona if sql.can(Capability::AuditLogFilterComponent) => {
             "run audit_log_filter_linux_install.sql of the server's share directory, which installs \
-             component_audit_log_filter, then define a filter with audit_log_filter_set_filter()".into()
+             component_audit_log_filter, then define a filter with audit_log_filter_set_filter()"
+                .into()
         }
         Percona => {
             let lines = ["plugin_load_add = audit_log.so", "audit_log = FORCE_PLUS_PERMANENT"];
             Remedy::option_file("mysqld", lines).then_restart()
         }
         MySql => {
-            "MySQL Enterprise: run audit_log_filter_linux_install.sql, and audit_log = FORCE_PLUS_PERMANENT in the option \
-             file; the community server has none: log at a proxy, or use Percona's or MariaDB's"
+            "MySQL Enterprise: run audit_log_filter_linux_install.sql, and audit_log = FORCE_PLUS_PERMANENT in the \
+                option file; the community server has none: log at a proxy, or use Percona's or MariaDB's"
                 .into()
         }
     }

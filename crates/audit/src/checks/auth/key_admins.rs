@@ -18,8 +18,8 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::Medium,
     explanation: "Each of these privileges alone undoes encryption at rest: ENCRYPTION_KEY_ADMIN, \
         TABLE_ENCRYPTION_ADMIN, BINLOG_ENCRYPTION_ADMIN, INNODB_REDO_LOG_ENABLE and SYSTEM_VARIABLES_ADMIN change \
-        encryption settings; FILE, CLONE_ADMIN and BACKUP_ADMIN can export data. Local administrators are expected to have them and are only \
-        counted; every other account is named.",
+        encryption settings; FILE, CLONE_ADMIN and BACKUP_ADMIN can export data. Local administrators are expected to \
+        have them and are only counted; every other account is named.",
     applies: "every server; names of dynamic privileges from MySQL 8.0",
     fix: "REVOKE what the account does not need",
     cost: "no lock",

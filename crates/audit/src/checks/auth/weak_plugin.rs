@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         let Some((what, severity)) = weakness(sql, account) else { continue };
         let name = account.quoted();
         if undecided(account) {
-            verdict.unseen(&name, unseen(&name));
+            verdict.push_unknown(&name, unseen(&name));
             continue;
         }
         verdict.push(

@@ -50,7 +50,7 @@ pub(super) fn for_each_host<'a>(
         judge(&host, &mut verdict);
     }
     for (file, why) in unreadable_receipts(files) {
-        verdict.unseen(
+        verdict.push_unknown(
             &file.name,
             Unavailable {
                 what: format!("the backup of the receipt {}", file.path),

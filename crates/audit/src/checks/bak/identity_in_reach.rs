@@ -17,10 +17,10 @@ pub(crate) const CHECK: Check = Check {
     id: "bak-identity-in-reach",
     title: "What decrypts the backups lies beside them, or on the host of the server",
     severity: Severity::Critical,
-    explanation: "Whoever has an age identity reads every row of the backups that were encrypted to its recipient. The host \
-        that makes backups needs the recipients only, and a copy of the repository must not bring the identity along. \
-        Judged from age identities in the directories that were read, compared with the recipients in receipts of \
-        `sealant backup`. Keyrings in backups are found by key-in-backup.",
+    explanation: "Whoever has an age identity reads every row of the backups that were encrypted to its recipient. \
+        The host that makes backups needs the recipients only, and a copy of the repository must not bring the \
+        identity along. Judged from age identities in the directories that were read, compared with the recipients in \
+        receipts of `sealant backup`. Keyrings in backups are found by key-in-backup.",
     applies: "directories with age files or repositories of `sealant backup`",
     fix: "move the identity to the machine that restores, shred the copy here, and if others could read it, make a new \
         one: backups made before stay readable with the old one",
@@ -48,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         ));
     }
     for root in files.unseen_roots().filter(|root| root.role == Role::Backup) {
-        verdict.unseen(&root.path, unseen_root(root));
+        verdict.push_unknown(&root.path, unseen_root(root));
     }
     let text =
         format!("no age identity beside {encrypted} encrypted files and receipts, or in the other directories read");

@@ -12,10 +12,10 @@ pub(crate) const CHECK: Check = Check {
     id: "bak-never-restored",
     title: "No restore has proven the backups within the time that the policy sets",
     severity: Severity::Medium,
-    explanation: "Only a restore shows that the identity, the keyring and the backup fit together, and how long it takes. A \
-        restore counts if every page was proven and a server started on the files and found nothing wrong. Judged from \
-        the records that `sealant restore --prove --record FILE` writes, in a given directory. The limit is \
-        restore_max_age_days, 92 by default.",
+    explanation: "Only a restore shows that the identity, the keyring and the backup fit together, and how long it \
+        takes. A restore counts if every page was proven and a server started on the files and found nothing wrong. \
+        Judged from the records that `sealant restore --prove --record FILE` writes, in a given directory. The limit \
+        is restore_max_age_days, 92 by default.",
     applies: "repositories of `sealant backup`",
     fix: "sealant restore latest --repository DIR --scratch DIR --identity FILE --allowed-signers FILE --keyring FILE \
         --prove --mysqld FILE --record FILE",
@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             verdict.push(judge_host(cx, host, newest_proven(host, restores(files))));
         });
     }
-    for_each_host(cx, |host, verdict| verdict.unseen(host.artefact(), no_record(host)))
+    for_each_host(cx, |host, verdict| verdict.push_unknown(host.artefact(), no_record(host)))
 }
 
 /// The newest restore of one of the host's backups that proved it.

@@ -33,7 +33,7 @@ pub(crate) const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     cx.facts.files()?;
     let members: Vec<&Artefact<'_>> =
-        cx.artefacts.of_kind(Kind::Backup).filter(|a| a.file.is_some_and(|f| f.role == Role::Backup)).collect();
+        cx.artefacts.with_kind(Kind::Backup).filter(|a| a.file.is_some_and(|f| f.role == Role::Backup)).collect();
     let is = |artefact: &Artefact<'_>, part, states: &[State]| {
         part_of(artefact) == Some(part) && artefact.state().is_some_and(|(state, _)| states.contains(&state))
     };

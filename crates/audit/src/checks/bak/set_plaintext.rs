@@ -35,12 +35,12 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
     let mut encrypted = Vec::new();
-    for artefact in cx.artefacts.of_kind(Kind::Backup) {
+    for artefact in cx.artefacts.with_kind(Kind::Backup) {
         if artefact
             .file
             .is_some_and(|file| file.role == Role::Backup && matches!(file.content, Content::Unreadable { .. }))
         {
-            verdict.unseen(&artefact.name, unread(&artefact.name));
+            verdict.push_unknown(&artefact.name, unread(&artefact.name));
             continue;
         }
         if part_of(artefact) != Some(Part::Rows) {
@@ -61,11 +61,11 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             )),
             Some((State::Encrypted, _)) => encrypted.push(artefact),
             Some((State::Empty, _)) => {}
-            None => verdict.unseen(&artefact.name, unread(&artefact.name)),
+            None => verdict.push_unknown(&artefact.name, unread(&artefact.name)),
         }
     }
     for root in files.unseen_roots().filter(|root| root.role == Role::Backup) {
-        verdict.unseen(&root.path, unseen_root(root));
+        verdict.push_unknown(&root.path, unseen_root(root));
     }
     if encrypted.is_empty() {
         return Ok(if verdict.is_empty() { none_found(files)? } else { verdict });

@@ -12,10 +12,10 @@ pub(crate) const CHECK: Check = Check {
     id: "bak-too-old",
     title: "The newest good backup is older than the policy allows",
     severity: Severity::High,
-    explanation: "What changed since the newest good backup is lost with the server. A backup is good if its run proved \
-        every page: decrypted with its key, checksum right. Judged from the receipts in a repository of `sealant backup` \
-        in a given directory; `sealant backup check` verifies their signatures and the objects. The limit is \
-        backup_max_age_hours, 26 by default: a day, and two hours for the run.",
+    explanation: "What changed since the newest good backup is lost with the server. A backup is good if its run \
+        proved every page: decrypted with its key, checksum right. Judged from the receipts in a repository of \
+        `sealant backup` in a given directory; `sealant backup check` verifies their signatures and the objects. The \
+        limit is backup_max_age_hours, 26 by default: a day, and two hours for the run.",
     applies: "repositories of `sealant backup`",
     fix: "sealant backup run",
     cost: "the time to read what has changed since the last backup",

@@ -13,12 +13,13 @@ pub(crate) const CHECK: Check = Check {
     id: "bak-unproven",
     title: "Pages or recipients of the newest backup are not proven",
     severity: Severity::High,
-    explanation: "A backup holds damaged pages as they are, and pages that no key opened may be damaged. If the identity of \
-        a recipient is lost, or never existed, it decrypts nothing: each recipient is proven once, by decrypting a word. \
-        Judged from the receipt of the newest backup of each host, in a repository of `sealant backup` in a given \
-        directory.",
+    explanation: "A backup holds damaged pages as they are, and pages that no key opened may be damaged. If the \
+        identity of a recipient is lost, or never existed, it decrypts nothing: each recipient is proven once, by \
+        decrypting a word. Judged from the receipt of the newest backup of each host, in a repository of `sealant \
+        backup` in a given directory.",
     applies: "repositories of `sealant backup`",
-    fix: "repair damaged pages, give missing keys, prove each recipient with `sealant backup init`, then take a new backup",
+    fix: "repair damaged pages, give missing keys, prove each recipient with `sealant backup init`, then take a new \
+        backup",
     cost: "a new backup; each holder of an identity decrypts one word",
     standards: &["NIST SP 800-53r5 CP-9(1)", "GDPR 32(1)(d)"],
     exposes: Exposes::Nothing,

@@ -7,10 +7,9 @@ use crate::checks::judging;
 use crate::diff::{Change, Drift};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::{Facts, Observed, Unavailable};
-use crate::finding::{Evidence, EvidenceGrade, Status};
-use crate::outcome::Outcome;
+use crate::finding::{Evidence, EvidenceGrade, Finding, Status};
 
-pub const CHECK: Check = Check {
+pub(crate) const CHECK: Check = Check {
     id: "ev-drift",
     title: "Something changed since the baseline",
     severity: Severity::Info,
@@ -28,16 +27,14 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let Some((baseline, judged)) = cx.baseline else {
+    let Some((baseline, findings)) = cx.baseline else {
         return Ok(Verdict::not_applicable("no baseline was given"));
     };
     same_server(baseline, cx.facts)?;
-    let mut before = judged.clone();
     // The closing checks are not complete for today's side.
-    before.findings.retain(|finding| judging().any(|check| check.id == finding.id));
-    let mut after = Outcome::empty(cx.now);
-    after.findings = cx.findings.to_vec();
-    let drift = Drift::between(&before, &after);
+    let is_judging = |finding: &&Finding| judging().any(|check| check.id == finding.id);
+    let before: Vec<Finding> = findings.iter().filter(is_judging).cloned().collect();
+    let drift = Drift::between(&before, cx.findings, true);
     let mut verdict = Verdict::new();
     for (word, changes) in [("new", &drift.new), ("worse", &drift.worse), ("no longer seen", &drift.lost)] {
         changes.iter().for_each(|change| verdict.push(changed(word, change, baseline)));
@@ -90,7 +87,6 @@ fn evidence(change: &Change, baseline: &Facts) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Finding;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::rules::Rules;
     use crate::testing::{FactsBuilder, mysql};

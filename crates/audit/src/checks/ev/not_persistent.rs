@@ -69,7 +69,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             Origin::Runtime | Origin::Unknown => match next_start(cx, sql, name, value) {
                 Next::Keeps => kept = kept.saturating_add(1),
                 Next::Loses => verdict.push(lost(sql, name, value)),
-                Next::Unknown(unseen) => verdict.unseen(name, unseen),
+                Next::Unknown(unseen) => verdict.push_unknown(name, unseen),
             },
         }
     }

@@ -22,7 +22,7 @@ pub(crate) const CHECK: Check = Check {
     fix: "upgrade to a line that is supported",
     cost: "an upgrade; read the notes on encryption and keyrings of the new line first",
     standards: &["PCI DSS 4.0.1 6.3.3"],
-    exposes: Exposes::Help(Attacker::Operator, "Whatever known vulnerabilities of an unsupported release expose"),
+    exposes: Exposes::Help(Attacker::Operator, "Whatever the known vulnerabilities of this unsupported release expose"),
     closed_by: ClosedBy::Administrator,
     locked_out: None,
     judge,

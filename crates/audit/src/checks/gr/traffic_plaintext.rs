@@ -47,7 +47,7 @@ fn switch(
     fix: impl FnOnce(&'static str) -> Remedy,
 ) {
     let ruling = match clear {
-        None => return verdict.unseen(artefact, unseen(sql, name)),
+        None => return verdict.push_unknown(artefact, unseen(sql, name)),
         Some(true) => Ruling::fail(artefact, EvidenceGrade::Declared, format!("{artefact} is in clear")).fix(fix(name)),
         Some(false) => Ruling::pass(artefact, EvidenceGrade::Declared, format!("{artefact} uses TLS")),
     };

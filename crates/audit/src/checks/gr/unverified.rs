@@ -72,7 +72,7 @@ fn switch(
     fix: impl FnOnce() -> Remedy,
 ) {
     let ruling = match verified {
-        None => return verdict.unseen(artefact, unseen(sql, name)),
+        None => return verdict.push_unknown(artefact, unseen(sql, name)),
         Some(true) => Ruling::pass(artefact, EvidenceGrade::Declared, format!("{artefact} verifies certificates")),
         Some(false) => {
             Ruling::fail(artefact, EvidenceGrade::Declared, format!("{artefact} accepts any certificate")).fix(fix())

@@ -49,10 +49,10 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .iter()
         .filter(|secret| !(secret.kind.contains("option file") && named.contains(&secret.location.as_str())));
     locations.for_each(|secret| verdict.push(in_location(secret)));
-    host.unreadable_options.iter().for_each(|(file, why)| verdict.unseen(file, unseen(file, why)));
+    host.unreadable_options.iter().for_each(|(file, why)| verdict.push_unknown(file, unseen(file, why)));
     if let Some(first) = host.secrets_unseen.first() {
         let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
-        verdict.unseen(
+        verdict.push_unknown(
             "server",
             Unavailable { what: "environments and homes".to_owned(), why, remedy: access::AS_SERVER_USER.to_owned() },
         );

@@ -24,7 +24,8 @@ pub(crate) const CHECK: Check = Check {
         permits it. innodb_buffer_pool_in_core_file=OFF leaves out pages, not keys. Judged from core files found, \
         core_file, /proc/PID/limits and kernel.core_pattern.",
     applies: "every server",
-    fix: "start without --core-file, LimitCORE=0 in the service unit, innodb_buffer_pool_in_core_file=OFF; shred old cores",
+    fix: "start without --core-file, LimitCORE=0 in the service unit, innodb_buffer_pool_in_core_file=OFF; shred old \
+        cores",
     cost: "a restart; crashes are harder to analyse",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-4"],
     exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server, if it crashes and dumps core"),

@@ -20,9 +20,9 @@ pub(crate) const CHECK: Check = Check {
     title: "Data, log or backup files can be read by every user of the host",
     severity: Severity::High,
     explanation: "Every user of the host can read clear tables, logs and backups whose mode permits others to read. \
-        Judged from the mode of each file with data and of its parent directories: below a directory that others \
-        cannot enter, an open file counts little. A link has no mode of its own; its target counts. Key files and \
-        certificates have checks of their own.",
+        Judged from the mode of each file with data and of its parent directories: a world-readable file below a \
+        directory that others cannot enter is only a minor finding. A link has no mode of its own; its target counts. \
+        Key files and certificates have checks of their own.",
     applies: "every server",
     fix: "chmod o-rwx, owner mysql",
     cost: "none",
@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .for_each(|(file, owner)| verdict.push(foreign(file, owner)));
     for root in files.unseen_roots().filter(|root| root.role != Role::Temporary) {
         let why = root.error.clone().unwrap_or_default();
-        verdict.unseen(
+        verdict.push_unknown(
             &root.path,
             Unavailable { what: format!("modes below {}", root.path), why, remedy: access::reading(&root.path) },
         );
@@ -147,7 +147,11 @@ fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     let (named, rest) = more.split_at(count.min(PATHS));
     let paths: Vec<String> = named.iter().map(|file| word(&file.path)).collect();
     let close = Remedy::command(format!("chmod o-rwx {}", paths.join(" ")));
-    let fix = if rest.is_empty() { close } else { close.and(format!("then audit again for {} more", rest.len())) };
+    let fix = if rest.is_empty() {
+        close
+    } else {
+        close.and(format!("then audit again: {} more files are not named here", rest.len()))
+    };
     let message = format!("{count} more files are open to every user of the host");
     let seen = named.iter().take(3).map(|file| observed(&file.path, format!("mode {:04o}", file.mode & 0o7777)));
     let ruling = seen
@@ -249,7 +253,7 @@ mod tests {
         let fix = more.remediation.as_deref().unwrap();
         assert!(fix.starts_with("chmod o-rwx /var/lib/mysql/demo/t"), "{fix}");
         assert_eq!(fix.matches("/var/lib/mysql/demo/t").count(), 200);
-        assert!(fix.ends_with("; then audit again for 10 more"), "{fix}");
+        assert!(fix.ends_with("; then audit again: 10 more files are not named here"), "{fix}");
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     };
     let relevant: Vec<&Artefact<'_>> = KINDS
         .iter()
-        .flat_map(|kind| cx.artefacts.of_kind(*kind))
+        .flat_map(|kind| cx.artefacts.with_kind(*kind))
         .filter(|artefact| artefact.disk_encryption().is_some() && !artefact.is_public())
         .collect();
     let reported: Vec<_> = relevant.iter().filter_map(|artefact| Some((*artefact, artefact.state()?))).collect();

@@ -111,7 +111,7 @@ fn unknown(path: &str, uses: &[&PathOnDisk], why: &str) -> Ruling {
         remedy: format!("attest the volume's encryption in a waiver for host-disk-unencrypted, artefact {path}"),
     };
     let evidence = uses.first().map(|first| observed(path, layer(first)));
-    evidence.into_iter().fold(Ruling::unseen(path, unseen), Ruling::evidence)
+    evidence.into_iter().fold(Ruling::unknown(path, unseen), Ruling::evidence)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Observed<Verdict> {
     for disk in &disks {
         let found: Vec<&LuksFinding> = disk.findings.iter().filter(|finding| counts(finding, kind)).collect();
         match &disk.unseen {
-            Some(why) => verdict.unseen(&disk.name, unseen(disk, why)),
+            Some(why) => verdict.push_unknown(&disk.name, unseen(disk, why)),
             None if !found.is_empty() => verdict.push(failure(disk, &found, kind)),
             None => {}
         }

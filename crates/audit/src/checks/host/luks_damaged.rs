@@ -15,7 +15,8 @@ pub(crate) const CHECK: Check = Check {
         key material, no key slot, a re-encryption that cannot continue. The server fails at the next reboot. Judged \
         from the headers of the open volumes below the server's paths and its swap, as `sealant luks audit` does.",
     applies: "Linux with dm-crypt",
-    fix: "while it is open: copy the data, then see `sealant luks audit DEVICE`, cryptsetup repair, sealant luks header restore or repair",
+    fix: "while it is open: copy the data, then see `sealant luks audit DEVICE`, cryptsetup repair, sealant luks \
+        header restore or repair",
     cost: "none, if it is done before the next reboot",
     standards: &["NIST SP 800-53r5 CP-9", "PCI DSS 4.0.1 3.6.1"],
     exposes: Exposes::Nothing,

@@ -40,8 +40,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for entry in entries {
         match (&entry.key_file, &entry.key_layer) {
             (Some(file), Some(DiskLayer::Plain)) => verdict.push(failure(entry, file)),
-            (Some(file), Some(DiskLayer::Unknown { why })) => verdict.unseen(file, unseen(file, why)),
-            (Some(file), None) => verdict.unseen(file, unseen(file, "what it lies on was not found")),
+            (Some(file), Some(DiskLayer::Unknown { why })) => verdict.push_unknown(file, unseen(file, why)),
+            (Some(file), None) => verdict.push_unknown(file, unseen(file, "what it lies on was not found")),
             _ => {}
         }
     }

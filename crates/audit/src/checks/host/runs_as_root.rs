@@ -1,6 +1,7 @@
 //! `host-runs-as-root`.
 
 use findings::Severity;
+use server::program::shares_server_user;
 
 use super::observed;
 use crate::access;
@@ -28,10 +29,6 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Prefixes of the names of MySQL-related programs that run as the server's user, within the 15 bytes that Linux keeps
-/// of a name.
-const FAMILY: [&str; 6] = ["mysql", "mariadb", "garbd", "xtrabackup", "maxscale", "sealant"];
-
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let host = cx.facts.host()?;
     let process = host.process.as_ref().ok_or_else(|| Unavailable {
@@ -54,7 +51,7 @@ fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
         );
     };
     let (family, strange): (Vec<&str>, Vec<&str>) =
-        others.iter().map(String::as_str).partition(|name| FAMILY.iter().any(|known| name.starts_with(known)));
+        others.iter().map(String::as_str).partition(|name| shares_server_user(name));
     if !strange.is_empty() {
         let text = format!("other programs run as the server's user: {}", strange.join(", "));
         let fix = format!("run {} as another user than the server's (uid {})", strange.join(", "), process.uid);

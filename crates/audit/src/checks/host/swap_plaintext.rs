@@ -17,7 +17,8 @@ pub(crate) const CHECK: Check = Check {
         stay there. Judged from /proc/swaps and the devices below, and from the memory that the process has locked \
         (--memlock). zram is memory.",
     applies: "Linux",
-    fix: "encrypt swap with a random key (crypttab: swap DEVICE /dev/urandom swap), switch it off, or start with --memlock",
+    fix: "encrypt swap with a random key (crypttab: swap DEVICE /dev/urandom swap), switch it off, or start with \
+        --memlock",
     cost: "swap off and on again; --memlock needs a restart and enough memory",
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server that was swapped out"),
@@ -89,7 +90,7 @@ fn exposed(host: &HostFacts, swap: &Swap) -> Ruling {
                 swap.name, swap.name
             ),
         };
-        return Ruling::unseen(&swap.name, unseen).evidence(observed("/proc/swaps", &swap.name));
+        return Ruling::unknown(&swap.name, unseen).evidence(observed("/proc/swaps", &swap.name));
     }
     let swapped = host.process.as_ref().and_then(|process| process.swapped_kib).unwrap_or(0);
     let message = format!(

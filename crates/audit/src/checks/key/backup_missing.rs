@@ -31,8 +31,8 @@ pub(crate) const CHECK: Check = Check {
         holds every key that the server holds or uses now. Otherwise, and for keys in a KMS or Vault, the result is \
         UNKNOWN until somebody attests a copy in a waiver, which has an expiry date.",
     applies: "servers with encrypted data",
-    fix: "copy the keys off this host after each rotation, and prove the copy with --keyring-copy or `sealant verify DIR \
-        --keyring COPY`",
+    fix: "copy the keys off this host after each rotation, and prove the copy with --keyring-copy or `sealant verify \
+        DIR --keyring COPY`",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.7.3", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(c)"],
     exposes: Exposes::Nothing,
@@ -62,11 +62,11 @@ fn by_proof(proof: &Proof) -> Observed<Verdict> {
         if let Some(why) = &copy.no_copy {
             let what = format!("whether {} is a copy of the keys", copy.path);
             let remedy = format!("name a copy outside the data directory and the directory of the keys, {REMEDY}");
-            verdict.unseen(&copy.path, Unavailable { what, why: format!("it {why}"), remedy });
+            verdict.push_unknown(&copy.path, Unavailable { what, why: format!("it {why}"), remedy });
         }
     }
     if let Some(unseen) = untested(proof) {
-        verdict.unseen("files", unseen);
+        verdict.push_unknown("files", unseen);
     }
     if verdict.is_empty() && opened(proof) == 0 {
         return Err(Unavailable {
@@ -80,8 +80,8 @@ fn by_proof(proof: &Proof) -> Observed<Verdict> {
 }
 
 /// The command lines that prove a copy.
-const REMEDY: &str = "and prove it: `sealant verify DIR --keyring COPY` (MariaDB: --mariadb-key-file COPY), or audit on \
-    the server's host with --keyring-copy COPY (--key-file-copy COPY)";
+const REMEDY: &str = "and prove it: `sealant verify DIR --keyring COPY` (MariaDB: --mariadb-key-file COPY), or audit \
+    on the server's host with --keyring-copy COPY (--key-file-copy COPY)";
 
 /// A copy that is damaged, or that its password does not open.
 fn unusable(copy: &ProofStore) -> Option<Ruling> {

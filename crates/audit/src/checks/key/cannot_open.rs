@@ -90,7 +90,7 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Observed<Verdict> {
     let opened_all_the_same = opened_despite_damage(cx, proof);
     refused(proof, &opened_all_the_same, &mut verdict);
     if let Some(unseen) = unopened(cx, proof) {
-        verdict.unseen("files", unseen);
+        verdict.push_unknown("files", unseen);
     }
     let opened = proof.count(Proven::Ok);
     if verdict.is_empty() && opened == 0 && opened_all_the_same.is_empty() {
@@ -301,7 +301,7 @@ fn damaged(cx: &Context<'_>, verdict: &mut Verdict) {
 impl Counts {
     fn close(self, cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
         if self.named > 0 {
-            verdict.unseen(
+            verdict.push_unknown(
                 "tablespaces",
                 Unavailable {
                     what: format!("whether the keys open {} tablespaces", self.named),
@@ -313,7 +313,7 @@ impl Counts {
             );
         }
         if self.blind > 0 {
-            verdict.unseen("tablespaces", no_keys(cx, self.blind));
+            verdict.push_unknown("tablespaces", no_keys(cx, self.blind));
         }
         let description = format!("the key file opens each of {} tablespaces and logs", self.proven);
         let pass = Ruling::pass("server", EvidenceGrade::Bytes, description);

@@ -102,15 +102,15 @@ fn fix(mariadb: bool, path: &str) -> Remedy {
             "file_key_management_filekey = FILE:KEYFILE".to_owned(),
         ];
         Remedy::command(format!(
-            "(umask 077 && openssl rand -hex 64 > KEYFILE && openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in {path} \
-             -out {path}.enc) && chown --reference={path} KEYFILE {path}.enc"
+            "(umask 077 && openssl rand -hex 64 > KEYFILE && openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in \
+                {path} -out {path}.enc) && chown --reference={path} KEYFILE {path}.enc"
         ))
         .and(Remedy::option_file("mariadb", lines).then_restart())
         .and(Remedy::command(format!("shred -u {path}")))
         .note("KEYFILE: a path on another device")
     } else {
-        "configure a KMS, KMIP or Vault component (or component_keyring_encrypted_file of MySQL Enterprise) and move the keys \
-         with mysql_migrate_keyring, then shred the file"
+        "configure a KMS, KMIP or Vault component (or component_keyring_encrypted_file of MySQL Enterprise) and move \
+            the keys with mysql_migrate_keyring, then shred the file"
             .into()
     }
 }

@@ -55,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         match access(file).map(|access| (rule(cx, &access), access.evidence())) {
             Some((Some(fault), _)) => verdict.push(fault),
             Some((None, seen)) => sound.push(seen),
-            None => verdict.unseen(&file.path, unseen(file)),
+            None => verdict.push_unknown(&file.path, unseen(file)),
         }
     }
     for (file, _) in live_stores(cx) {

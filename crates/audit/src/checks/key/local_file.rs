@@ -18,7 +18,8 @@ pub(crate) const CHECK: Check = Check {
         or plug-in, offline from key files that were found.",
     applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer",
     fix: "use a KMS, KMIP or Vault component or plug-in and migrate the keys",
-    cost: "a restart; MySQL's mysql_migrate_keyring needs the server stopped; MariaDB's tables are re-encrypted in the background",
+    cost: "a restart; MySQL's mysql_migrate_keyring needs the server stopped; MariaDB's tables are re-encrypted in \
+        the background",
     standards: &["PCI DSS 4.0.1 3.6.1.2", "NIST SP 800-53r5 SC-12", "CIS MySQL 3.10"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
@@ -49,7 +50,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         } else if sql.can(Capability::KeyringComponents) {
             "configure a KMS, KMIP or Vault component and move the keys with mysql_migrate_keyring"
         } else {
-            "load keyring_okv, keyring_aws or Percona's keyring_vault, and move the keys with mysqld --keyring-migration-*"
+            "load keyring_okv, keyring_aws or Percona's keyring_vault, and move the keys with mysqld \
+                --keyring-migration-*"
         });
     Ok(Verdict::one(
         found.into_iter().fold(ruling, |ruling, (file, store)| ruling.evidence(store_evidence(file, store))),

@@ -94,7 +94,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         what: "age of the InnoDB master key".to_owned(),
         why: format!("no readable binary log holds a rotation, the server records no date, and {}", no_date(cx)),
         remedy: format!(
-            "rotate with {ROTATE_MASTER_KEY} and record the day in a waiver for key-master-age that expires with the key"
+            "rotate with {ROTATE_MASTER_KEY} and record the day in a waiver for key-master-age that expires with the \
+                key"
         ),
     })
 }

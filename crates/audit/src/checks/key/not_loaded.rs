@@ -126,11 +126,11 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
             .note("better: hashicorp_key_management or aws_key_management; copy the key file to another machine");
     }
     let description = if sql.can(Capability::KeyringComponents) {
-        "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my beside \
-         mysqld and the component's .cnf to plugin_dir, then restart"
+        "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my \
+            beside mysqld and the component's .cnf to plugin_dir, then restart"
     } else {
-        "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under [mysqld] \
-         of the option file, then restart"
+        "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under \
+            [mysqld] of the option file, then restart"
     };
     description.into()
 }

@@ -18,9 +18,9 @@ pub(crate) const CHECK: Check = Check {
     id: "key-rotation-pending",
     title: "Background re-encryption is not finished",
     severity: Severity::Medium,
-    explanation: "MariaDB re-encrypts page by page in the background. Until it is done, a tablespace holds pages of an older \
-        key version, or clear ones. Judged from MIN_KEY_VERSION, CURRENT_KEY_VERSION and ROTATING_OR_FLUSHING, and from \
-        the key versions on the pages.",
+    explanation: "MariaDB re-encrypts page by page in the background. Until it is done, a tablespace holds pages of \
+        an older key version, or clear ones. Judged from MIN_KEY_VERSION, CURRENT_KEY_VERSION and \
+        ROTATING_OR_FLUSHING, and from the key versions on the pages.",
     applies: "MariaDB 10.1 and newer with encrypted tablespaces",
     fix: "wait, or raise innodb_encryption_threads and innodb_encryption_rotation_iops",
     cost: "background reads and writes of the pages that are left",

@@ -45,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         if !live_stores(cx).any(|(file, _)| judged(file)) {
             match by_disk(cx, &path) {
                 Ok(ruling) => verdict.push(ruling),
-                Err(unseen) => verdict.unseen(&path, unseen),
+                Err(unseen) => verdict.push_unknown(&path, unseen),
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) const CHECK: Check = Check {
     fix: "block_encryption_mode = 'aes-256-cbc', and a random IV as third argument",
     cost: "no lock; old values must be decrypted with the old mode and encrypted again",
     standards: &["CIS MySQL 2.12", "NIST SP 800-53r5 SC-13"],
-    exposes: Exposes::Help(Attacker::Operator, "Which encrypted values are equal, to whoever can read the table"),
+    exposes: Exposes::Help(Attacker::Operator, "Which values are equal: ECB encrypts equal blocks alike"),
     closed_by: ClosedBy::Administrator,
     locked_out: None,
     judge,

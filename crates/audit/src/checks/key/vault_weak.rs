@@ -23,7 +23,8 @@ pub(crate) const CHECK: Check = Check {
         CA file anybody can pose as the Vault; if others can read the file, they have the token. Judged from the \
         configuration file that the plug-in or component reads, on MariaDB from the variables of \
         hashicorp_key_management.",
-    applies: "servers with keyring_vault, component_keyring_vault, component_keyring_hashicorp or hashicorp_key_management",
+    applies: "servers with keyring_vault, component_keyring_vault, component_keyring_hashicorp or \
+        hashicorp_key_management",
     fix: "https with a CA file, a short-lived token of an AppRole, mode 0600",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.3", "PCI DSS 4.0.1 4.2.1"],

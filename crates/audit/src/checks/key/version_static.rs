@@ -24,7 +24,8 @@ pub(crate) const CHECK: Check = Check {
         the tablespaces, and their page 0.",
     applies: "MariaDB 10.1 and newer with encrypted tablespaces",
     fix: "use hashicorp_key_management or aws_key_management, or ALTER TABLE … ENCRYPTION_KEY_ID=2",
-    cost: "ALTER TABLE … ENCRYPTION_KEY_ID copies the table; a change of plug-in needs a restart and re-encrypts everything",
+    cost: "ALTER TABLE … ENCRYPTION_KEY_ID copies the table; a change of plug-in needs a restart and re-encrypts \
+        everything",
     standards: &["PCI DSS 4.0.1 3.7.4"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,

@@ -17,12 +17,13 @@ pub(crate) const CHECK: Check = Check {
     title: "A tablespace is still wrapped by an older master key",
     severity: Severity::High,
     explanation: "ALTER INSTANCE ROTATE INNODB MASTER KEY re-wraps every tablespace that the server has open. One \
-        that was restored, discarded or missed by an interrupted rotation keeps the old key. That key must then not be \
-        removed, and whoever has it can open the tablespace. Page 0 names the master key in clear; it is compared with \
-        the newest of the same server uuid in any other page 0, redo header, key file or the running keyring. The redo \
-        log counts once, by its newest header: the key in it opens the older files, which are not wrapped again. \
-        Number 0 is the key of bootstrap, a public constant. For ten minutes after a change of a running server's \
-        keyring the key before the newest is UNKNOWN, not FAIL: the server re-wraps at once in memory, and writes page 0 later.",
+        that was restored, discarded or missed by an interrupted rotation keeps the old key. That key must then not \
+        be removed, and whoever has it can open the tablespace. Page 0 names the master key in clear; it is compared \
+        with the newest of the same server uuid in any other page 0, redo header, key file or the running keyring. \
+        The redo log counts once, by its newest header: the key in it opens the older files, which are not wrapped \
+        again. Number 0 is the key of bootstrap, a public constant. For ten minutes after a change of a running \
+        server's keyring the key before the newest is UNKNOWN, not FAIL: the server re-wraps at once in memory, and \
+        writes page 0 later.",
     applies: "MySQL 5.7.11 and newer",
     fix: "sealant rotate run --redo --recipient age1… --keyring-backup FILE",
     cost: "seconds; blocks DDL on tablespaces meanwhile; the keyring is backed up before and after",
@@ -56,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for space in &spaces {
         if let Some(message) = behind(space, &newest) {
             if let Some(seconds) = seconds.filter(|_| is_one_behind(space, &newest) && !unknown.contains(space.path)) {
-                verdict.unseen(space.name, unflushed(message, seconds));
+                verdict.push_unknown(space.name, unflushed(message, seconds));
                 continue;
             }
             let ruling = Ruling::fail(space.name, EvidenceGrade::Bytes, message).evidence(space.evidence());
@@ -97,7 +98,7 @@ fn unknown<'a>(cx: &'a Context<'_>) -> BTreeSet<&'a str> {
     if cx.facts.sql.as_ref().is_none_or(|sql| sql.tablespaces().is_err()) {
         return BTreeSet::new();
     }
-    let files = [Kind::Table, Kind::GeneralTablespace].iter().flat_map(|kind| cx.artefacts.of_kind(*kind));
+    let files = [Kind::Table, Kind::GeneralTablespace].iter().flat_map(|kind| cx.artefacts.with_kind(*kind));
     files.filter(|space| space.tablespace.is_none()).filter_map(|space| Some(space.file?.path.as_str())).collect()
 }
 

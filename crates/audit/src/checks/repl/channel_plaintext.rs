@@ -20,8 +20,8 @@ pub(crate) const CHECK: Check = Check {
         empty table. With MASTER_SSL=1 MariaDB continues in clear if the source offers no TLS, unless it also verifies \
         the certificate.",
     applies: "every replica",
-    fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, SOURCE_SSL_CA='…', SOURCE_SSL_VERIFY_SERVER_CERT=1 / CHANGE MASTER TO \
-        MASTER_SSL=1, MASTER_SSL_CA='…', MASTER_SSL_VERIFY_SERVER_CERT=1",
+    fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, SOURCE_SSL_CA='…', SOURCE_SSL_VERIFY_SERVER_CERT=1 / CHANGE \
+        MASTER TO MASTER_SSL=1, MASTER_SSL_CA='…', MASTER_SSL_VERIFY_SERVER_CERT=1",
     cost: "the channel stops for a moment; it stays down if the source's certificate does not carry its name",
     standards: &["CIS MySQL 9.x", "PCI DSS 4.0.1 4.2.1", "HIPAA 164.312(e)(1)"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as this replica fetches it"),
@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let (name, source) = (channel.artefact(), channel.source());
     let ruling = if channel.tls && !channel.enforces_tls(sql) {
-        Ruling::unseen(&name, wished_for(sql, channel))
+        Ruling::unknown(&name, wished_for(sql, channel))
     } else if channel.tls {
         Ruling::pass(&name, EvidenceGrade::Reported, format!("{name} reads from {source} over TLS"))
     } else {

@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB has an Aria log"));
     }
-    let mut logs = cx.artefacts.of_kind(Kind::AriaLog).peekable();
+    let mut logs = cx.artefacts.with_kind(Kind::AriaLog).peekable();
     if logs.peek().is_none() {
         return none_found(cx);
     }
@@ -65,7 +65,7 @@ fn none_found(cx: &Context<'_>) -> Observed<Verdict> {
 /// Whether users have Aria tables, according to the files.
 fn has_files_of_users(cx: &Context<'_>) -> Option<bool> {
     let current = |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| is_system_schema(&schema));
-    all_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !current(table)))
+    all_seen(cx).then(|| cx.artefacts.with_kind(Kind::AriaTable).any(|table| !current(table)))
 }
 
 #[cfg(test)]

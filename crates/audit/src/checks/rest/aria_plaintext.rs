@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if super::mariadb(cx) == Some(false) {
         return Ok(Verdict::not_applicable("only MariaDB has Aria tables"));
     }
-    let tables = cx.artefacts.of_kind(Kind::AriaTable).filter(|table| !table.is_public());
+    let tables = cx.artefacts.with_kind(Kind::AriaTable).filter(|table| !table.is_public());
     let terms = ArtefactPolicy { noun: "Aria tables", severity: &severity, fix: &|table| fix(cx, table) };
     let mut verdict = unless_unwalked(cx, judge_all(cx, tables, &terms));
     if let (true, Some(sql)) = (verdict.is_empty() && !data_seen(cx), &cx.facts.sql) {
@@ -79,7 +79,7 @@ fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
     let reported =
         |table: &&Artefact<'_>| matches!(table.state(), Some((State::Clear | State::Partly | State::Encrypted, _)));
     let seen: HashSet<(String, String)> =
-        cx.artefacts.of_kind(Kind::AriaTable).filter(reported).filter_map(Artefact::table).collect();
+        cx.artefacts.with_kind(Kind::AriaTable).filter(reported).filter_map(Artefact::table).collect();
     let tables = users_tables(sql).unwrap_or_default();
     let unseen = tables.into_iter().filter(|table| !seen.contains(table));
     switched_off(sql, unseen.map(|(schema, table)| format!("{schema}.{table}")).collect())

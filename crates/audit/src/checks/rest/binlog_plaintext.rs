@@ -38,7 +38,7 @@ pub const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx, sql));
     let terms = ArtefactPolicy { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
-    let known = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
+    let known = cx.artefacts.with_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
     let mut verdict = judge_all(cx, known, &terms);
     let Some(sql) = &cx.facts.sql else { return without_server(cx, verdict) };
     if !verdict.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
                 .evidence(sql.variable_evidence(name))
                 .fix(switch_on(sql))
         }
-        Some((name, _)) => Ruling::unseen(
+        Some((name, _)) => Ruling::unknown(
             logs,
             Unavailable {
                 what: logs.to_owned(),
@@ -83,7 +83,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
                 ),
             },
         ),
-        None if sql.can(Capability::EncryptBinaryLogs) => Ruling::unseen(logs, switch_unseen(sql)),
+        None if sql.can(Capability::EncryptBinaryLogs) => Ruling::unknown(logs, switch_unseen(sql)),
         None => Ruling::fail(logs, EvidenceGrade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
             .evidence(sql.variable_evidence(variable::MYSQL_BINARY_LOGS))
             .fix(switch_on(sql)),
@@ -94,7 +94,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
 fn switch_unseen(sql: &SqlFacts) -> Unavailable {
     Unavailable {
         what: "binlog_encryption or encrypt_binlog".to_owned(),
-        why: format!("{} has it, but did not show it", sql.identity.version),
+        why: format!("{} has this variable, but did not report it", sql.identity.version),
         remedy: "run SHOW GLOBAL VARIABLES LIKE '%encrypt%' as the audit's account".to_owned(),
     }
 }
@@ -142,7 +142,7 @@ fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
 fn first_encrypted(cx: &Context<'_>) -> Option<String> {
     let mut logs: Vec<(&str, State)> = cx
         .artefacts
-        .of_kind(Kind::BinaryLog)
+        .with_kind(Kind::BinaryLog)
         .filter_map(|log| Some((log.name.rsplit('/').next().unwrap_or(&log.name), log.state()?.0)))
         .collect();
     logs.sort_by_key(|(name, _)| server_file::log_order(name));
@@ -152,7 +152,7 @@ fn first_encrypted(cx: &Context<'_>) -> Option<String> {
 
 /// The log after the newest one, which the server creates when encryption is enabled or it restarts.
 fn next_log(cx: &Context<'_>) -> Option<String> {
-    let names = cx.artefacts.of_kind(Kind::BinaryLog).map(|log| log.name.rsplit('/').next().unwrap_or(&log.name));
+    let names = cx.artefacts.with_kind(Kind::BinaryLog).map(|log| log.name.rsplit('/').next().unwrap_or(&log.name));
     let (stem, number) = names.max_by_key(|name| (name.len(), *name))?.rsplit_once('.')?;
     let next = number.parse::<u64>().ok()?.checked_add(1)?;
     Some(format!("{stem}.{next:0width$}", width = number.len()))

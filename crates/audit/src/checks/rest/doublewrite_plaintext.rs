@@ -75,10 +75,10 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
     unread(&unread_files(cx)).into_iter().for_each(|ruling| verdict.push(ruling));
     if let (true, Some(unseen)) = (seen.hidden > 0, unwalked(cx)) {
-        verdict.unseen("doublewrite buffer", unseen);
+        verdict.push_unknown("doublewrite buffer", unseen);
     }
     if buffers(cx).next().is_none() {
-        verdict.unseen("doublewrite buffer", no_bytes());
+        verdict.push_unknown("doublewrite buffer", no_bytes());
     } else if disk.is_empty() {
         verdict.pass_if_clean(pass(cx, &seen));
     }
@@ -101,7 +101,7 @@ fn buffers<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>> {
 
 fn unread_files<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {
     cx.artefacts
-        .of_kind(Kind::Doublewrite)
+        .with_kind(Kind::Doublewrite)
         .filter(|file| file.page_copies().is_none() && file.bytes != Some(State::Empty))
         .collect()
 }

@@ -84,7 +84,7 @@ fn failure(cx: &Context<'_>, artefact: &str, text: String, clear: &[&Artefact<'_
 
 fn clear_spaces<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {
     const KINDS: [Kind; 3] = [Kind::Table, Kind::Undo, Kind::SystemTablespace];
-    let spaces = KINDS.iter().flat_map(|kind| cx.artefacts.of_kind(*kind));
+    let spaces = KINDS.iter().flat_map(|kind| cx.artefacts.with_kind(*kind));
     spaces.filter(|space| matches!(space.state(), Some((State::Clear | State::Partly, _)))).collect()
 }
 

@@ -55,7 +55,7 @@ const OTHERS: [&str; 10] = [
 
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files: Vec<&Artefact<'_>> =
-        cx.artefacts.of_kind(Kind::PlainTable).filter(|file| !is_system_table(file)).collect();
+        cx.artefacts.with_kind(Kind::PlainTable).filter(|file| !is_system_table(file)).collect();
     let mut verdict = Verdict::new();
     let (disk, open): (Vec<_>, Vec<_>) = files.iter().copied().partition(|file| file.disk_encryption().is_some());
     open.into_iter().filter(|file| file.bytes == Some(State::Clear)).for_each(|file| verdict.push(of_file(cx, file)));

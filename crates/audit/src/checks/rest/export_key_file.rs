@@ -43,13 +43,13 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .for_each(|file| verdict.push(failure(file)));
     for file in files.files.iter().filter(|file| file_suffix::has(file.base_name(), file_suffix::EXPORT_KEY)) {
         if let Content::Unreadable { why } = &file.content {
-            verdict.unseen(&file.name, unreadable(file, why));
+            verdict.push_unknown(&file.name, unreadable(file, why));
         }
     }
     files
         .unseen_roots()
         .filter(|root| matches!(root.role, Role::Data | Role::Backup))
-        .for_each(|root| verdict.unseen(&root.path, root_unseen(root)));
+        .for_each(|root| verdict.push_unknown(&root.path, root_unseen(root)));
     if data_seen(cx) {
         verdict.pass_if_clean(pass(files));
     }

@@ -38,7 +38,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for path in outside_datadir(host) {
         match &path.layer {
             DiskLayer::Plain => verdict.push(failure(path, by)),
-            DiskLayer::Unknown { why } => verdict.unseen(&path.path, unseen(path, why)),
+            DiskLayer::Unknown { why } => verdict.push_unknown(&path.path, unseen(path, why)),
             DiskLayer::Encrypted { .. } | DiskLayer::Memory => {}
         }
     }

@@ -28,7 +28,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
+    let spaces = cx.artefacts.with_kind(Kind::Table).filter(|space| is_auxiliary(space));
     let cannot = cx.facts.sql.as_ref().filter(|sql| {
         let version = &sql.identity.version;
         version.mysql_can(Capability::EncryptTables) && !version.can(Capability::EncryptFullText)

@@ -40,7 +40,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         None => CHECK.fix.into(),
     };
     let terms = ArtefactPolicy { noun: "write-set caches", severity: &|_| None, fix: &fix };
-    let (memory, disk): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::GaleraCache).partition(|cache| in_memory(cache));
+    let (memory, disk): (Vec<_>, Vec<_>) =
+        cx.artefacts.with_kind(Kind::GaleraCache).partition(|cache| in_memory(cache));
     let mut verdict = judge_all(cx, disk.into_iter(), &terms);
     if let Some(cache) = memory.first() {
         let words = format!("{} lies in memory, not on a disk", cache.name);

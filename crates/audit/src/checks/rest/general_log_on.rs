@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         Some(sql) => verdict.pass_if_clean(pass(sql)),
         None if verdict.is_empty() => {
             facts.files()?;
-            verdict.unseen("general_log", switch_unknown());
+            verdict.push_unknown("general_log", switch_unknown());
         }
         None => {}
     }

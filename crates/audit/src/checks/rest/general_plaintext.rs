@@ -35,7 +35,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if mariadb(cx) == Some(true) {
         return Ok(Verdict::not_applicable("MariaDB has no general tablespaces"));
     }
-    let spaces = cx.artefacts.of_kind(Kind::GeneralTablespace);
+    let spaces = cx.artefacts.with_kind(Kind::GeneralTablespace);
     let terms = ArtefactPolicy { noun: "general tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, spaces, &terms)), "general tablespace")
 }

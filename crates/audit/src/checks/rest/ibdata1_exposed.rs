@@ -33,7 +33,8 @@ pub(crate) const CHECK: Check = Check {
         MariaDB encrypts it with its threads, Percona when the server is initialised. Judged from the types of its \
         pages, the tables that the server lists in space 0, innodb_file_per_table and innodb_change_buffering.",
     applies: "every server with InnoDB",
-    fix: "move tables out of ibdata1, innodb_change_buffering=none, separate undo tablespaces; an encrypted disk for the rest",
+    fix: "move tables out of ibdata1, innodb_change_buffering=none, separate undo tablespaces; an encrypted disk for \
+        the rest",
     cost: "moving a table copies it and blocks its writes meanwhile; ibdata1 itself never shrinks",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "What the system tablespace holds"),
@@ -43,7 +44,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::SystemTablespace).collect();
+    let files: Vec<&Artefact<'_>> = cx.artefacts.with_kind(Kind::SystemTablespace).collect();
     let encryptable = files.iter().any(|file| is_encryptable(cx.facts, cx.artefacts, file));
     if encryptable {
         let terms = ArtefactPolicy { noun: "system tablespace", severity: &|_| None, fix: &|_| encrypt(cx) };
@@ -146,9 +147,17 @@ fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
     let inside =
         !sql.can(Capability::DictionaryTablespace) && sql.variable(variable::INNODB_UNDO_TABLESPACES) == Ok("0");
     inside.then(|| {
-        Ruling::fail("undo in ibdata1", EvidenceGrade::Declared, "innodb_undo_tablespaces is 0: undo lies in ibdata1, in clear")
-            .evidence(sql.variable_evidence(variable::INNODB_UNDO_TABLESPACES))
-            .fix("upgrade to MySQL 8.0, which keeps undo in tablespaces that can be encrypted, or put ibdata1 onto an encrypted disk")
+        Ruling::fail(
+            "undo in ibdata1",
+            EvidenceGrade::Declared,
+            "innodb_undo_tablespaces is 0: undo lies in ibdata1, \
+            in clear",
+        )
+        .evidence(sql.variable_evidence(variable::INNODB_UNDO_TABLESPACES))
+        .fix(
+            "upgrade to MySQL 8.0, which keeps undo in tablespaces that can be encrypted, or put ibdata1 onto an \
+                encrypted disk",
+        )
     })
 }
 
@@ -176,7 +185,7 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
         if !data_seen(cx) {
             cx.facts.files()?;
         }
-        verdict.unseen(
+        verdict.push_unknown(
             innodb::server_file::FIRST_SYSTEM,
             Unavailable {
                 what: "pages of ibdata1".to_owned(),
@@ -197,7 +206,9 @@ fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> Remedy {
             .and(Remedy::statement("SET GLOBAL innodb_fast_shutdown = 0").then_restart())
             .note("which merges what is left");
     }
-    "put ibdata1 onto an encrypted disk (innodb_data_home_dir), or dump and load into a new server of MySQL 8.0 or newer".into()
+    "put ibdata1 onto an encrypted disk (innodb_data_home_dir), or dump and load into a new server of MySQL 8.0 or \
+        newer"
+        .into()
 }
 
 fn encrypt(cx: &Context<'_>) -> Remedy {

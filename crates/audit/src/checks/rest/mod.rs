@@ -204,14 +204,14 @@ fn clear_file(facts: &Facts, file: &FileFact, otherwise: impl FnOnce() -> Ruling
 pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
     let (named, more) = artefacts.split_at(artefacts.len().min(MAX_LISTED));
     let mut rulings: Vec<Ruling> =
-        named.iter().map(|artefact| Ruling::unseen(&artefact.name, unread_one(artefact))).collect();
+        named.iter().map(|artefact| Ruling::unknown(&artefact.name, unread_one(artefact))).collect();
     if !more.is_empty() {
         let unseen = Unavailable {
             what: format!("{} more files", more.len()),
             why: "their bytes could not be read, and the server does not report their state".to_owned(),
             remedy: access::reading("the data directory, or grant PROCESS to the audit account"),
         };
-        rulings.push(Ruling::unseen("server", unseen));
+        rulings.push(Ruling::unknown("server", unseen));
     }
     rulings
 }
@@ -294,7 +294,7 @@ pub(super) fn unless_hidden(cx: &Context<'_>, verdict: Verdict) -> Verdict {
 /// As above, for artefacts that the server does not list.
 pub(super) fn unless_unwalked(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     match unwalked(cx) {
-        Some(unseen) if !verdict.is_empty() => verdict.but_unseen("server", unseen),
+        Some(unseen) if !verdict.is_empty() => verdict.or_unknown("server", unseen),
         _ => verdict,
     }
 }

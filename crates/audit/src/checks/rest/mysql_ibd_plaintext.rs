@@ -43,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         None => Remedy::statement(CHECK.fix),
     };
     let terms = ArtefactPolicy { noun: DICTIONARY, severity: &|_| None, fix: &|_| fix() };
-    let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);
+    let verdict = judge_all(cx, cx.artefacts.with_kind(Kind::MysqlTablespace), &terms);
     if verdict.is_empty() && sql.is_some() {
         // Every server of that version has one: if it is neither listed nor found, it is unknown.
         sql.map_or(Ok(()), |sql| sql.tablespaces().map(|_| ()))?;

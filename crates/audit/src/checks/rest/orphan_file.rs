@@ -35,7 +35,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     cx.facts.files()?;
     let files: Vec<&Artefact<'_>> = [Kind::Table, Kind::GeneralTablespace]
         .iter()
-        .flat_map(|kind| cx.artefacts.of_kind(*kind))
+        .flat_map(|kind| cx.artefacts.with_kind(*kind))
         .filter(|space| space.scan().is_some())
         .collect();
     let (known, unknown): (Vec<_>, Vec<_>) = files.into_iter().partition(|space| space.tablespace.is_some());
@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let clear = clear.filter(|space| !unlisted(space));
     clear.filter(|space| space.disk_encryption().is_none()).for_each(|space| verdict.push(failure(cx, space)));
     if let Some(unseen) = unwalked(cx) {
-        verdict.unseen("server", unseen);
+        verdict.push_unknown("server", unseen);
     }
     if all_seen(cx) {
         verdict.pass_if_clean(

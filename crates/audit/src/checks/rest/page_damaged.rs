@@ -135,14 +135,16 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
         if count > 0 {
             let names = listed(proof.unsound.iter().filter(|file| file.verdict == kind).map(|file| file.name.as_str()));
             let what = format!("pages of {count} files ({names})");
-            verdict.unseen(artefact, Unavailable { what, why: why.to_owned(), remedy: remedy.to_owned() });
+            verdict.push_unknown(artefact, Unavailable { what, why: why.to_owned(), remedy: remedy.to_owned() });
         }
     }
     if let Some(first) = proof.unread.first() {
         let names = listed(proof.unread.iter().map(|file| file.path.as_str()));
         let remedy = access::AS_SERVER_USER.to_owned();
-        verdict
-            .unseen("unread files", Unavailable { what: format!("pages of {names}"), why: first.why.clone(), remedy });
+        verdict.push_unknown(
+            "unread files",
+            Unavailable { what: format!("pages of {names}"), why: first.why.clone(), remedy },
+        );
     }
 }
 

@@ -45,7 +45,7 @@ const KINDS: [Kind; 5] =
     [Kind::Table, Kind::GeneralTablespace, Kind::MysqlTablespace, Kind::Undo, Kind::SystemTablespace];
 
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let spaces: Vec<&Artefact<'_>> = KINDS.iter().flat_map(|kind| cx.artefacts.of_kind(*kind)).collect();
+    let spaces: Vec<&Artefact<'_>> = KINDS.iter().flat_map(|kind| cx.artefacts.with_kind(*kind)).collect();
     let meant: Vec<&Artefact<'_>> = spaces.iter().copied().filter(|space| space.meant_to_be_encrypted()).collect();
     if meant.is_empty() {
         return none_encrypted(cx, &spaces);
@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     unread(&damaged).into_iter().for_each(|ruling| verdict.push(ruling));
     let (seen, unseen): (Vec<_>, Vec<_>) = whole.into_iter().partition(|space| space.bytes == Some(State::Encrypted));
     if !unseen.is_empty() {
-        verdict.unseen("server", pages_unseen(&unseen));
+        verdict.push_unknown("server", pages_unseen(&unseen));
     }
     if !seen.is_empty() {
         verdict.pass_if_clean(pass(cx, &seen));

@@ -40,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     // On MySQL the variable proves nothing about a file whose blocks were not read.
     let (reported, unlisted): (Vec<_>, Vec<_>) = cx
         .artefacts
-        .of_kind(Kind::Redo)
+        .with_kind(Kind::Redo)
         .filter(|log| log.file.is_some())
         .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
     let terms = ArtefactPolicy { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     match &cx.facts.sql {
         Some(sql) if verdict.is_empty() => verdict.push(by_switch(sql)),
         Some(sql) if !verdict.has_failed() => switched_off(cx, sql).into_iter().for_each(|ruling| verdict.push(ruling)),
-        None if verdict.is_empty() && data_seen(cx) => verdict.unseen("redo log", no_file()),
+        None if verdict.is_empty() && data_seen(cx) => verdict.push_unknown("redo log", no_file()),
         None if verdict.is_empty() => return cx.facts.files().map(|_| verdict),
         _ => {}
     }
@@ -62,7 +62,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 /// existing blocks are encrypted.
 fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<Ruling> {
     let (name, value) = first_variable(sql, Encrypts::Redo)?;
-    let on_encrypted_disk = cx.artefacts.of_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());
+    let on_encrypted_disk = cx.artefacts.with_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());
     (!is_switched_on(value) && !on_encrypted_disk).then(|| off(sql, name))
 }
 
@@ -75,7 +75,7 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
             Ruling::pass("redo log", EvidenceGrade::Declared, format!("{name} is ON"))
                 .evidence(sql.variable_evidence(name))
         }
-        Some((name, value)) => Ruling::unseen(
+        Some((name, value)) => Ruling::unknown(
             "redo log",
             Unavailable {
                 what: "blocks of the redo log".to_owned(),
@@ -84,7 +84,7 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
             },
         ),
         // A server of that version has the variable: if it is not shown, it is unknown.
-        None if sql.can(Capability::EncryptRedo) => Ruling::unseen("redo log", no_file()),
+        None if sql.can(Capability::EncryptRedo) => Ruling::unknown("redo log", no_file()),
         None => {
             let message = format!("{} cannot encrypt its redo log", sql.identity.version);
             let absent = switches(Encrypts::Redo).into_iter().map(|name| sql.variable_evidence(name));

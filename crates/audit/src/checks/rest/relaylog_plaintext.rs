@@ -38,7 +38,7 @@ pub const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let fix = |name: &str| cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(sql, name));
     let terms = ArtefactPolicy { noun: "relay logs", severity: &|_| None, fix: &|artefact| fix(&artefact.name) };
-    let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::RelayLog), &terms);
+    let verdict = judge_all(cx, cx.artefacts.with_kind(Kind::RelayLog), &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
     }

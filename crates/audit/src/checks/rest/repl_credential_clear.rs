@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         None => by_files(cx, &files, &mut verdict)?,
     }
     Ok(match closed {
-        Some(file) if !verdict.has_failed() => verdict.but_unseen(&file.name, closed_unseen(file)),
+        Some(file) if !verdict.has_failed() => verdict.or_unknown(&file.name, closed_unseen(file)),
         _ => verdict,
     })
 }
@@ -185,15 +185,17 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Obse
 /// `mysql.ibd`, or the table's own tablespace before MySQL 8.0.
 fn holder<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
     let current = |table: &&Artefact<'_>| table.table() == Some(("mysql".to_owned(), "slave_master_info".to_owned()));
-    let info_table = cx.artefacts.of_kind(Kind::Table).find(current);
-    info_table.or_else(|| cx.artefacts.of_kind(Kind::MysqlTablespace).next()).filter(|holder| holder.state().is_some())
+    let info_table = cx.artefacts.with_kind(Kind::Table).find(current);
+    info_table
+        .or_else(|| cx.artefacts.with_kind(Kind::MysqlTablespace).next())
+        .filter(|holder| holder.state().is_some())
 }
 
 fn clear_redo<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
     let clear = |log: &&Artefact<'_>| {
         matches!(log.state(), Some((State::Clear | State::Partly, _))) && log.disk_encryption().is_none()
     };
-    cx.artefacts.of_kind(Kind::Redo).find(clear)
+    cx.artefacts.with_kind(Kind::Redo).find(clear)
 }
 
 /// Without a server: an encrypted mysql.ibd hides a password, a clear one may contain one.
@@ -202,7 +204,7 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
         return Ok(());
     }
     cx.facts.files()?;
-    let dictionary = cx.artefacts.of_kind(Kind::MysqlTablespace).next();
+    let dictionary = cx.artefacts.with_kind(Kind::MysqlTablespace).next();
     match dictionary {
         Some(holder) if holder.state().is_some_and(|(state, _)| state == State::Encrypted) => {
             let message = "no master.info holds a password, and mysql.ibd is encrypted";
@@ -215,7 +217,7 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
         None if !files.is_empty() => {
             verdict.push(Ruling::pass("server", EvidenceGrade::Bytes, "no master.info holds a password"))
         }
-        _ => verdict.unseen(
+        _ => verdict.push_unknown(
             "mysql.slave_master_info",
             Unavailable {
                 what: "the password of the replication account".to_owned(),

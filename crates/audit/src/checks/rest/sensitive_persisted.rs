@@ -16,7 +16,8 @@ pub(crate) const CHECK: Check = Check {
     title: "mysqld-auto.cnf keeps sensitive variables in clear",
     severity: Severity::Medium,
     explanation: "SET PERSIST of a sensitive variable writes its value to mysqld-auto.cnf, in clear unless a keyring \
-        component holds the key and persist_sensitive_variables_in_plaintext (default ON) is off. Judged from the file.",
+        component holds the key and persist_sensitive_variables_in_plaintext (default ON) is off. Judged from the \
+        file.",
     applies: "MySQL 8.0.29 and newer",
     fix: "persist_sensitive_variables_in_plaintext=OFF with a keyring component, then persist the variable again",
     cost: "a restart",

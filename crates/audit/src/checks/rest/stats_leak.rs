@@ -40,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 
 fn column_stats(cx: &Context<'_>) -> Observed<Verdict> {
     let named = |table: &&Artefact<'_>| table.name.ends_with("mysql/column_stats.MAD");
-    let Some(table) = cx.artefacts.of_kind(Kind::AriaTable).find(named) else {
+    let Some(table) = cx.artefacts.with_kind(Kind::AriaTable).find(named) else {
         if all_seen(cx) {
             return Ok(Verdict::not_applicable("mysql.column_stats is no Aria table here"));
         }
@@ -110,7 +110,7 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
 }
 
 fn dictionary(artefacts: &Artefacts<'_>) -> Option<(State, EvidenceGrade)> {
-    artefacts.of_kind(Kind::MysqlTablespace).find_map(Artefact::state)
+    artefacts.with_kind(Kind::MysqlTablespace).find_map(Artefact::state)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(crate) const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     // Those of full-text indexes have their own check.
     let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
-    let tables = cx.artefacts.of_kind(Kind::Table).filter(wanted);
+    let tables = cx.artefacts.with_kind(Kind::Table).filter(wanted);
     let terms = ArtefactPolicy { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, tables, &terms)), "tablespace of a table")
 }

@@ -23,8 +23,8 @@ pub(crate) const CHECK: Check = Check {
         3833); MariaDB and Percona can. Judged from the pages; the severity is low if no page holds rows at the time \
         of the audit.",
     applies: "every server with InnoDB 5.7 or newer",
-    fix: "MariaDB: innodb_encrypt_temporary_tables=ON; Percona: innodb_temp_tablespace_encrypt=ON; Oracle: an encrypted \
-        disk below innodb_temp_data_file_path and innodb_temp_tablespaces_dir",
+    fix: "MariaDB: innodb_encrypt_temporary_tables=ON; Percona: innodb_temp_tablespace_encrypt=ON; Oracle: an \
+        encrypted disk below innodb_temp_data_file_path and innodb_temp_tablespaces_dir",
     cost: "a restart",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Rows in temporary tablespaces"),
@@ -37,7 +37,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     // MariaDB does not mark page 0 of these: only pages with rows show it.
     let (empty, filled): (Vec<_>, Vec<_>) = cx
         .artefacts
-        .of_kind(Kind::TemporaryTablespace)
+        .with_kind(Kind::TemporaryTablespace)
         .filter(|space| !in_memory(space))
         .partition(|space| without_rows(space));
     let terms =
@@ -86,7 +86,7 @@ fn in_memory(space: &Artefact<'_>) -> bool {
 }
 
 fn protected(cx: &Context<'_>) -> bool {
-    let mut spaces = cx.artefacts.of_kind(Kind::TemporaryTablespace).peekable();
+    let mut spaces = cx.artefacts.with_kind(Kind::TemporaryTablespace).peekable();
     spaces.peek().is_some() && spaces.all(|space| in_memory(space) || space.disk_encryption().is_some())
 }
 

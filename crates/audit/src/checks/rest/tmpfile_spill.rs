@@ -67,7 +67,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>> {
     let clear = |file: &&Artefact<'_>| matches!(file.state(), Some((State::Clear | State::Partly, _)));
     let exposed = |file: &&Artefact<'_>| !file.disk.is_some_and(|layer| safe(cx.facts, layer));
-    cx.artefacts.of_kind(Kind::Spill).filter(clear).filter(exposed)
+    cx.artefacts.with_kind(Kind::Spill).filter(clear).filter(exposed)
 }
 
 fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
@@ -195,7 +195,7 @@ fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
         None => "this server cannot encrypt them, and its unlinked files and the disk below tmpdir were not examined"
             .to_owned(),
     };
-    Ruling::unseen(
+    Ruling::unknown(
         "tmpdir",
         Unavailable {
             what: "temporary files".to_owned(),

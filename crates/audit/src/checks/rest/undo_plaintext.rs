@@ -39,11 +39,12 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let (unlisted, spaces): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::Undo).partition(|space| only_said(cx, space));
+    let (unlisted, spaces): (Vec<_>, Vec<_>) =
+        cx.artefacts.with_kind(Kind::Undo).partition(|space| only_said(cx, space));
     let terms = ArtefactPolicy { noun: "undo tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
     let mut verdict = unless_hidden(cx, judge_all(cx, spaces.into_iter(), &terms));
     if !unlisted.is_empty() {
-        verdict = verdict.but_unseen("server", pages_unseen(&unlisted));
+        verdict = verdict.or_unknown("server", pages_unseen(&unlisted));
     }
     if !verdict.has_failed()
         && let Some(sql) = switched_off(cx)
@@ -73,7 +74,7 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unavailable {
 
 /// The server, if it writes new undo in clear text.
 fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
-    let on_encrypted_disk = cx.artefacts.of_kind(Kind::Undo).any(|space| space.disk_encryption().is_some());
+    let on_encrypted_disk = cx.artefacts.with_kind(Kind::Undo).any(|space| space.disk_encryption().is_some());
     let sql = cx.facts.sql.as_ref()?;
     let off = sql.variable_on(variable::MYSQL_UNDO) == Ok(false);
     (off && !on_encrypted_disk).then_some(sql)

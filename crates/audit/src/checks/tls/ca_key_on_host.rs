@@ -47,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if verdict.is_empty() {
         let files = cx.facts.files()?;
         for root in files.unseen_roots().filter(|root| matches!(root.role, Role::Data | Role::Backup | Role::Tls)) {
-            verdict.unseen(&root.path, unseen_root(root));
+            verdict.push_unknown(&root.path, unseen_root(root));
         }
         if files.data_seen() {
             let message = format!("no authority's key below {}", looked_at(files).join(", "));

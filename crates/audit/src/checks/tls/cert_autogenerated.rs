@@ -6,7 +6,7 @@ use findings::{Remedy, Severity};
 use server::Capability;
 use server::dialect::variable;
 
-use super::certificates::{Found, of_server, path_of};
+use super::certificates::{Found, path_of, server_certificates};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -40,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    let found = match of_server(cx.facts) {
+    let found = match server_certificates(cx.facts) {
         Ok(found) => found,
         Err(unseen) => return made_in_memory(cx).ok_or(unseen),
     };

@@ -88,7 +88,7 @@ fn first_end(found: &[Found<'_>], served: &Certificate) -> Timestamp {
 fn by_status(cx: &Context<'_>, verdict: &mut Verdict) {
     match cx.facts.sql().and_then(|sql| status_ruling(cx, sql)) {
         Ok(ruling) => verdict.push(ruling),
-        Err(unseen) => verdict.unseen(MAIN_PORT, unseen),
+        Err(unseen) => verdict.push_unknown(MAIN_PORT, unseen),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use findings::{Remedy, Severity};
 
-use super::certificates::{Found, of_server};
+use super::certificates::{Found, server_certificates};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         return Ok(none);
     }
     let mut verdict = Verdict::new();
-    for found in of_server(cx.facts)? {
+    for found in server_certificates(cx.facts)? {
         verdict.push(ruling(cx, &found));
     }
     Ok(verdict)
@@ -59,7 +59,7 @@ fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
             let text = format!("{}: the certificate is for {names}, {name} included", found.artefact);
             Ruling::pass(&found.artefact, found.grade, text).evidence(found.evidence.clone())
         }
-        None => Ruling::unseen(&found.artefact, no_name(&names)).evidence(found.evidence.clone()),
+        None => Ruling::unknown(&found.artefact, no_name(&names)).evidence(found.evidence.clone()),
     }
 }
 

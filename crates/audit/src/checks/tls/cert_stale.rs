@@ -52,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     }
     let mut verdict = Verdict::new();
     for port in tls_ports(cx) {
-        verdict.push(port_ruling(cx, sql, &port).unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen)));
+        verdict.push(port_ruling(cx, sql, &port).unwrap_or_else(|unseen| Ruling::unknown(port.name, unseen)));
     }
     if verdict.is_empty() {
         verdict.push(by_dates(cx, sql)?);

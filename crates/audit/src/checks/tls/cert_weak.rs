@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 use pki::Certificate;
 
-use super::certificates::{self, Found, Use, of_server};
+use super::certificates::{self, Found, Use, server_certificates};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -40,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             verdict.push(ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref()))));
         }
     }
-    match of_server(cx.facts) {
+    match server_certificates(cx.facts) {
         Ok(served) => {
             let message = format!("certificates seen: {}, all with sound keys and signatures", found.len());
             let pass = served.iter().fold(None, |pass: Option<Ruling>, served| {
@@ -52,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         Err(unseen) => match without_tls(cx) {
             Some(none) if verdict.is_empty() => return Ok(none),
             Some(_) => {}
-            None => verdict.unseen(MAIN_PORT, unseen),
+            None => verdict.push_unknown(MAIN_PORT, unseen),
         },
     }
     Ok(verdict)

@@ -59,7 +59,7 @@ pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
 ///
 /// # Errors
 /// [`Unavailable`] if no port was probed and the file could not be read.
-pub(super) fn of_server(facts: &Facts) -> Observed<Vec<Found<'_>>> {
+pub(super) fn server_certificates(facts: &Facts) -> Observed<Vec<Found<'_>>> {
     let mut found: Vec<Found<'_>> = sent(facts).into_iter().filter(|found| found.purpose == Use::Server).collect();
     if !found.iter().any(|found| found.artefact == MAIN_PORT)
         && let Some(file) = named_file(facts, variable::SSL_CERT)

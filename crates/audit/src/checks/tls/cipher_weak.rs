@@ -74,7 +74,7 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
         why: "not every suite could be tried within the probe's limits; none of those found is weak".to_owned(),
         remedy: "run again when the server answers the probe's connections".to_owned(),
     };
-    accepted().fold(Ruling::unseen(port.name, unseen), Ruling::evidence)
+    accepted().fold(Ruling::unknown(port.name, unseen), Ruling::evidence)
 }
 
 fn weak_suites(probe: &VersionProbe) -> Vec<String> {

@@ -63,7 +63,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         }
     }
     for (file, why) in &host.unreadable_options {
-        verdict.unseen(file, unread(file, why));
+        verdict.push_unknown(file, unread(file, why));
     }
     if last.is_empty() && verdict.is_empty() {
         return Ok(Verdict::not_applicable("no client option on this host concerns TLS; clients use their defaults"));

@@ -47,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for mode in modes(cx.facts) {
         match key_of_mode(cx.facts, mode) {
             Some(key) => weigh(cx.facts, &key, &mut verdict, &mut sound),
-            None => verdict.unseen(&mode.path, unread(mode)),
+            None => verdict.push_unknown(&mode.path, unread(mode)),
         }
     }
     for file in keys_in_data(cx.facts) {

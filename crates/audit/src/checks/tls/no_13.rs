@@ -44,7 +44,7 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
             .fix(fix(cx.facts.sql.as_ref(), port.name)),
         None => {
             let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
-            declared.unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen))
+            declared.unwrap_or_else(|unseen| Ruling::unknown(port.name, unseen))
         }
     };
     ruling.evidence(evidence)

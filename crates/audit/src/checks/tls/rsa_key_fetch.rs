@@ -48,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
                 );
             }
         }
-        Err(unseen) => verdict.unseen("replication channels", unseen),
+        Err(unseen) => verdict.push_unknown("replication channels", unseen),
     }
     for entry in cx.facts.host.iter().flat_map(|host| &host.options).filter(|entry| fetches(entry)) {
         if !tls_forced(cx, &entry.group) {

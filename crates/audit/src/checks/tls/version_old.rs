@@ -62,7 +62,7 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
         return Ruling::pass(port.name, EvidenceGrade::Wire, text).evidence(evidence);
     }
     let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
-    declared.unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen)).evidence(evidence)
+    declared.unwrap_or_else(|unseen| Ruling::unknown(port.name, unseen)).evidence(evidence)
 }
 
 fn by_variable(sql: &SqlFacts, port: &str) -> Observed<Ruling> {

@@ -84,7 +84,7 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
                 EvidenceGrade::Declared,
                 sql.variable_evidence("mysqlx_bind_address"),
             ),
-            Err(unseen) => return verdict.unseen(X_PORT, unseen),
+            Err(unseen) => return verdict.push_unknown(X_PORT, unseen),
         },
     };
     let narrow = !main.split(',').any(is_any_address);
@@ -121,7 +121,7 @@ fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
         ),
         // A refused connection is a result, too: the port is closed to us.
         None if port.reachable => {
-            verdict.unseen("X port TLS", unseen_offer(port.error.map(|error| error.text.clone())))
+            verdict.push_unknown("X port TLS", unseen_offer(port.error.map(|error| error.text.clone())))
         }
         None => {}
     }

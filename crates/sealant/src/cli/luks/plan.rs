@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ::audit::collect::LiveOptions;
-use ::audit::collect::placement::{Placement, of_option_files, of_server};
+use ::audit::collect::placement::{Placement, from_option_files, from_server};
 use clap::Args;
 use luks::device::Host;
 use luks::plan::{Disk, Plan as Decision};
@@ -79,10 +79,10 @@ impl Plan {
 
     fn placement(&self) -> Result<Placement, Failure> {
         if self.datadir.is_some() || !self.option_file.is_empty() {
-            return Ok(of_option_files(&self.option_file, self.datadir.as_deref(), &self.backup)?);
+            return Ok(from_option_files(&self.option_file, self.datadir.as_deref(), &self.backup)?);
         }
         let (target, options) = connect::connection(&self.address, &self.login, NO_SERVER)?;
         let options = LiveOptions { backup_dirs: self.backup.clone(), ..LiveOptions::new(target, options) };
-        Ok(of_server(&options).map_err(|error| error.at(&options.target.endpoint))?)
+        Ok(from_server(&options).map_err(|error| error.at(&options.target.endpoint))?)
     }
 }
