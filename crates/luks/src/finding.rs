@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 pub enum Severity {
     /// There is no LUKS header to judge. Written as `-`.
     None,
-    /// Worth knowing.
+    /// For information: nothing has to be done.
     Info,
     /// A weakness that matters only in combination with another.
     Low,

@@ -18,9 +18,10 @@ use innodb::{
 
 use super::{
     Job, Position,
-    copy::{Copier, Item, Version},
+    copy::{Copier, Item},
     ddl_log,
     session::Session,
+    version::Version,
 };
 use crate::{
     error::Error,
