@@ -261,7 +261,7 @@ fn a_scratch_within_the_source_and_peers_without_a_network_are_refused() {
     datadir(data.path());
     let inside = sealant().args(["bench", "transfer", "--into"]).args([data.path(), data.path()]).output().unwrap();
     assert_eq!(inside.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&inside.stderr).contains("lies within what is to be copied"));
+    assert!(String::from_utf8_lossy(&inside.stderr).contains("is inside the directory that is to be copied"));
     let local = transfer(data.path(), &["--peers", "cp", "--rate", "1Gbit"], |_| {});
     assert_eq!(local.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&local.stderr).contains("cp uses no network"));

@@ -10,10 +10,10 @@ use crate::limits::{MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_RECIPIENTS};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input failed.
+    /// The input could not be read.
     #[error("cannot read the age file: {0}")]
     Read(#[source] io::Error),
-    /// The output failed.
+    /// The output could not be written.
     #[error("cannot write the age file: {0}")]
     Write(#[source] io::Error),
     /// The file begins with other bytes.

@@ -9,7 +9,7 @@ use crate::{Digest, Receipt, names::Number};
 pub struct Link {
     /// SHA-256 of the stored bytes.
     pub sha256: Digest,
-    /// The receipt.
+    /// The receipt, parsed from these bytes.
     pub receipt: Receipt,
 }
 

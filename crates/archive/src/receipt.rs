@@ -85,7 +85,7 @@ pub struct Phases {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A backup.
+    /// A backup of a data directory.
     Backup,
 }
 

@@ -38,11 +38,11 @@ impl Default for Policy {
 /// A backup, reduced to what retention needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its number.
+    /// Number of the backup.
     pub number: Number,
     /// Whether all pages in it are proven.
     pub is_good: bool,
-    /// Its day, in UTC.
+    /// The day on which it was made, in UTC.
     pub day: Date,
 }
 

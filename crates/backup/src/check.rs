@@ -170,8 +170,8 @@ pub fn check(
     if checked.bad.is_empty() && named.is_sound() {
         return Ok((checked, named.links));
     }
-    // A prune may have removed receipts after they were read, and then what they name: it declares that before, and removes
-    // receipts before what they name. So what is missing counts only if its receipt is still there.
+    // A prune may have removed receipts after they were read, and then what they name: it declares that before, and
+    // removes receipts before what they name. So what is missing counts only if its receipt is still there.
     let now = Named::read(repository, host, only, signers)?;
     checked.keep_what_is_named(&now);
     checked.breaks = now.breaks;
@@ -184,7 +184,7 @@ pub fn check(
 pub struct CheckRequest<'r> {
     /// Name of the host.
     pub host: &'r str,
-    /// Its backups.
+    /// Which of its backups to check.
     pub backups: Selection,
     /// Whether to compute the SHA-256 of every object.
     pub objects: bool,

@@ -18,8 +18,8 @@ pub struct ListReport {
     pub host: String,
     /// Its backups, oldest first.
     pub backups: Vec<Listed>,
-    /// Times of which each second can be restored, by what the receipts of binary logs say; their signatures are not
-    /// verified.
+    /// Periods of which every second can be restored, according to the receipts of binary logs, whose signatures are
+    /// not verified.
     pub windows: Vec<Window>,
     /// Binary logs that are missing.
     pub gaps: Vec<MissingLogs>,
@@ -28,7 +28,7 @@ pub struct ListReport {
 /// One backup of a list.
 #[derive(Debug, Serialize)]
 pub struct Listed {
-    /// Its number.
+    /// Number of the backup.
     pub number: Number,
     /// When it was complete.
     pub ended: Timestamp,

@@ -22,7 +22,7 @@ const MAX_LOCK_DAYS: u16 = 3650;
 /// Location of a repository.
 #[derive(Clone, Debug)]
 pub enum Location {
-    /// A directory.
+    /// A directory of this host.
     Directory(PathBuf),
     /// A bucket, or a prefix in one.
     Bucket(Box<Settings>),

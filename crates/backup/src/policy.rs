@@ -21,7 +21,7 @@ pub enum Dialect {
     Minio,
 }
 
-/// A use of a repository.
+/// Who uses a repository, and what for; it determines the permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Makes backups of the named host, or of all hosts.

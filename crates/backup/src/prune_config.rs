@@ -12,7 +12,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     Error,
-    config::{RawRepository, allowed_signers, read_with, signing_key},
+    config::{RepositorySection, allowed_signers, read_with, signing_key},
     location::Location,
 };
 
@@ -22,7 +22,7 @@ const NAME: &str = "keeper";
 /// Which repository to prune, with whose signature, and what to keep.
 #[derive(Debug)]
 pub struct PruneConfig {
-    /// The repository.
+    /// Where the backups are stored.
     pub repository: Location,
     /// Name of the keeper: the principal of its signatures in the file of allowed signers.
     pub name: String,
@@ -38,9 +38,9 @@ pub struct PruneConfig {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
-    repository: RawRepository,
-    keeper: RawKeeper,
+struct Sections {
+    repository: RepositorySection,
+    keeper: KeeperSection,
     #[serde(default)]
     retention: Policy,
     #[serde(rename = "host")]
@@ -59,7 +59,7 @@ struct Raw {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawKeeper {
+struct KeeperSection {
     name: Option<String>,
     signing_key: PathBuf,
     allowed_signers: PathBuf,
@@ -76,20 +76,20 @@ impl PruneConfig {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let raw: Raw = files::toml::parse(text)?;
-        let orphan_days = raw.keeper.orphan_days.unwrap_or(ORPHAN_DAYS);
+        let sections: Sections = files::toml::parse(text)?;
+        let orphan_days = sections.keeper.orphan_days.unwrap_or(ORPHAN_DAYS);
         if orphan_days < ORPHAN_DAYS {
             return Err(format!("keeper.orphan_days must be at least {ORPHAN_DAYS}: a run may take that long"));
         }
-        if raw.retention.min_good == 0 {
+        if sections.retention.min_good == 0 {
             return Err("retention.min_good must be at least 1".to_owned());
         }
         Ok(Self {
-            repository: raw.repository.location()?,
-            name: raw.keeper.name.unwrap_or_else(|| NAME.to_owned()),
-            signing_key: raw.keeper.signing_key,
-            allowed_signers: raw.keeper.allowed_signers,
-            policy: raw.retention,
+            repository: sections.repository.location()?,
+            name: sections.keeper.name.unwrap_or_else(|| NAME.to_owned()),
+            signing_key: sections.keeper.signing_key,
+            allowed_signers: sections.keeper.allowed_signers,
+            policy: sections.retention,
             orphan_days,
         })
     }

@@ -32,7 +32,7 @@ const ARMOR_COLUMNS: usize = 64;
 pub struct Challenge {
     /// Fingerprint of the recipient, as receipts show it.
     pub fingerprint: String,
-    /// The recipient.
+    /// Public key of the recipient, `age1…`.
     pub recipient: String,
     /// The encrypted word, an age file.
     pub file: Vec<u8>,

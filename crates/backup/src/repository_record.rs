@@ -18,7 +18,7 @@ const DIRECTORY: &str = "repositories";
 pub(crate) struct RepositoryRecord {
     /// Location of the repository; the file is named after a hash of it.
     location: String,
-    /// Its id.
+    /// Id of the repository.
     pub(crate) id: String,
     /// Whether `init` could read the repository.
     pub(crate) may_read: bool,

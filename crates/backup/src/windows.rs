@@ -1,7 +1,7 @@
-//! The times that can be restored to the second: from a backup on, as long as the archived binary logs go on without a gap.
+//! The times that can be restored to the second: from a backup on, up to the first gap in the archived binary logs.
 //!
-//! Only receipts are read, which say when the events of each part are from. So no key is needed, and the times are those of
-//! the server's clock.
+//! Only receipts are read, which say when the events of each part are from. So no key is needed, and the times are
+//! those of the server's clock.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::binlogs::{Archive, Gapless, History};
 
-/// Times of which each second can be restored.
+/// A period of which every second can be restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Window {
-    /// The first: the end of the oldest good backup from which the logs go on.
+    /// The first: the end of the oldest good backup from which the logs have no gap.
     pub from: Timestamp,
     /// The last: the newest archived event.
     pub to: Timestamp,
@@ -31,7 +31,7 @@ pub struct MissingLogs {
     pub server: String,
     /// The newest archived event before the gap.
     pub from: Option<Timestamp>,
-    /// The first archived event behind it; `None` if nothing is archived behind it.
+    /// The first archived event after it; `None` if there is none.
     pub to: Option<Timestamp>,
     /// What is missing.
     pub reason: String,
@@ -83,8 +83,8 @@ pub(crate) fn windows(backups: &[Base<'_>], archives: &[Archive]) -> (Vec<Window
     (outer, missing.into_iter().collect())
 }
 
-/// The archives with which a restore of a server's backup can begin, each with all others. A backup of MariaDB does not name
-/// its server.
+/// The archives with which a restore of a server's backup can begin, each with all others. A backup of MariaDB does not
+/// name its server.
 fn candidates(archives: &[Archive], server: Option<&str>) -> Vec<(Archive, Vec<Archive>)> {
     let is_own = |archive: &&Archive| server.is_none_or(|server| archive.server == server);
     let with_others = |first: &Archive| {

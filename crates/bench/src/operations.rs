@@ -72,7 +72,7 @@ pub struct OperationsRecord {
 pub struct LatencyRecord {
     /// The shortest.
     pub min_seconds: f64,
-    /// The mean.
+    /// Mean latency.
     pub mean_seconds: f64,
     /// The median.
     pub p50_seconds: f64,

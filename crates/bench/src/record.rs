@@ -62,7 +62,7 @@ pub struct ExperimentRecord {
     /// How much two equal arms differ here, in percent, if this was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_percent: Option<f64>,
-    /// The arms.
+    /// The arms that were compared.
     pub arms: Vec<ArmRecord>,
     /// Comparisons between arms.
     pub ratios: Vec<RatioRecord>,

@@ -21,7 +21,7 @@ impl std::fmt::Display for Withdrawn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Deleted { time } => {
-                write!(f, "deleted at {}; `vault kv undelete` brings it back", time.escape_debug())
+                write!(f, "deleted at {}; `vault kv undelete` restores it", time.escape_debug())
             }
             Self::Destroyed => f.write_str("destroyed for ever"),
             Self::NotKept => f.write_str("older than the versions that the engine keeps (max_versions)"),

@@ -12,7 +12,7 @@ use files::{ReadAt, read_bytes};
 /// Blocks are judged one by one; in a larger unit, small damage would go unnoticed.
 const BLOCK_BYTES: usize = 512;
 /// Bytes read at a time.
-const CHUNK_BYTES: usize = 1 << 18;
+const BUFFER_BYTES: usize = 1 << 18;
 /// Anti-forensic stripes of the key material of a slot. Every cryptsetup uses this number, whatever the metadata says
 /// (`LUKS_STRIPES`).
 pub(crate) const STRIPES: u64 = 4000;
@@ -40,7 +40,7 @@ pub(crate) fn damage(source: &dyn ReadAt, slot: &Slot) -> io::Result<Option<Dama
     let end = slot.area_offset.saturating_add(bytes);
     let (mut at, mut found) = (slot.area_offset, None::<Damage>);
     while at < end {
-        let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let length = usize::try_from(end.saturating_sub(at)).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES);
         let chunk = read_bytes(source, at, length)?;
         let (blocks, _) = chunk.as_chunks::<BLOCK_BYTES>();
         for (block, offset) in blocks.iter().zip((at..).step_by(BLOCK_BYTES)) {
@@ -89,7 +89,7 @@ pub(crate) fn is_stored(source: &dyn ReadAt, volume: &Volume) -> io::Result<bool
 fn holds_anything(source: &dyn ReadAt, start: u64, bytes: u64) -> io::Result<bool> {
     let (mut at, end) = (start, start.saturating_add(bytes));
     while at < end {
-        let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let length = usize::try_from(end.saturating_sub(at)).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES);
         let chunk = read_bytes(source, at, length)?;
         if chunk.iter().any(|byte| *byte != 0) {
             return Ok(true);

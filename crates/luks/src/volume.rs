@@ -221,7 +221,7 @@ impl Volume {
     }
 
     /// Digests of the keys that encrypt live data.
-    pub(crate) fn live_digests(&self) -> impl Iterator<Item = &Digest> {
+    pub(crate) fn current_digests(&self) -> impl Iterator<Item = &Digest> {
         self.digests
             .iter()
             .filter(|digest| self.live().any(|segment| segment.is_crypt() && digest.segments.contains(&segment.id)))

@@ -136,8 +136,8 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Makes the kernel send it a signal when this process ends in any way, as requested by `setpriv` of util-linux. The
-    /// signal is sent when the thread that started the program ends.
+    /// Makes the kernel send it a signal when this process ends in any way, as requested by `setpriv` of util-linux.
+    /// The signal is sent when the thread that started the program ends.
     #[must_use]
     pub fn ended_with_parent(mut self, signal: EndSignal, otherwise: Unguarded) -> Self {
         self.guard = Some((signal, otherwise));
@@ -158,8 +158,8 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Keeps that much of standard output and of standard error, in [`Self::output`], instead of 64 KiB. The rest is read
-    /// and discarded.
+    /// Keeps that much of standard output and of standard error, in [`Self::output`], instead of 64 KiB. The rest is
+    /// read and discarded.
     #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {
         self.kept_bytes = bytes;

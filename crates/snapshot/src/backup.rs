@@ -1,4 +1,4 @@
-//! Backups streamed by mariabackup or xtrabackup, for servers of which no atomic copy can be made.
+//! Backups streamed by mariabackup or xtrabackup, for servers that cannot be copied atomically.
 //! The stream is not of one instant: prepare it before a server starts on it.
 
 use std::{

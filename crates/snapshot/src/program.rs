@@ -35,8 +35,8 @@ impl Program {
         }
     }
 
-    /// The executable file on the search path; a host may have it under its older name only. If there is none, its name,
-    /// which cannot be started.
+    /// The executable file on the search path; a host may have it under its older name only. If there is none, its
+    /// name, which cannot be started.
     #[must_use]
     pub fn found(self) -> PathBuf {
         let names: &[&str] = match self {

@@ -1,7 +1,7 @@
 //! A separate process that resumes a frozen server, whatever happens to the process that froze it.
 //!
 //! The two communicate over pipes. The watchdog writes one byte when it is ready. One byte to it
-//! says that the server is to be stopped; the end of the pipe says that it was resumed, or that the
+//! means that it shall stop the server; the end of the pipe says that it was resumed, or that the
 //! process that froze it has ended. Then, or at the time limit, the watchdog sends SIGCONT; its
 //! exit code says which of the two happened.
 

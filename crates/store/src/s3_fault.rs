@@ -25,7 +25,7 @@ pub enum S3Fault {
     Credentials {
         /// The file, program or service that they come from.
         origin: String,
-        /// The reason.
+        /// Why they cannot be read.
         reason: String,
     },
     /// No source has credentials.
@@ -49,7 +49,7 @@ pub enum S3Fault {
     Tls {
         /// Scheme, host and port.
         endpoint: String,
-        /// The reason.
+        /// What the TLS library reports.
         reason: String,
     },
     /// The store is overloaded or broken, and stayed so until the run gave up.

@@ -1,10 +1,8 @@
 //! Reads the archive of a host's binary logs: its receipts, verified and in order.
 
-use std::{collections::BTreeMap, panic::resume_unwind, thread};
-
 use archive::{
     Digest,
-    binlog::{BinlogReceipt, Gap, MAX_BYTES, Predecessor, Segment},
+    binlog::{BinlogReceipt, Gap, Predecessor, Segment},
     names,
     prune::RemovedLogs,
     sshsig::AllowedSigners,
@@ -13,15 +11,8 @@ use innodb::binlog::LogPosition;
 
 use jiff::Timestamp;
 
-use crate::{
-    Error, Repository,
-    binlogs::StoredPart,
-    declarations::{DeclaredRemoval, declared},
-    repository::read,
-};
-
-/// Receipts that are read at once.
-const READERS: usize = 16;
+use super::receipts::{READERS, StoredReceipts, judged_receipts, pruned, servers};
+use crate::{Error, Repository, binlogs::StoredPart, declarations::DeclaredRemoval};
 
 /// The archive of one server.
 #[derive(Clone, Debug)]
@@ -90,8 +81,8 @@ impl Archive {
         Ok(archives)
     }
 
-    /// Reads the archive of one server, for the host that writes it: without the declarations of prunes, which a host may
-    /// not be allowed to read. `None` if there is none.
+    /// Reads the archive of one server, for the host that writes it: without the declarations of prunes, which a host
+    /// may not be allowed to read. `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -215,8 +206,8 @@ impl Archive {
         self.receipts.iter().zip(self.joins.iter().copied())
     }
 
-    /// For each part, the time of the last gap before it; `None` before the first gap. After a gap the server may have other
-    /// logs of the same names.
+    /// For each part, the time of the last gap before it; `None` before the first gap. After a gap the server may have
+    /// other logs of the same names.
     pub(super) fn epochs(&self) -> impl Iterator<Item = Option<Timestamp>> {
         let mut epoch = None;
         self.receipts.iter().flat_map(move |receipt| {
@@ -245,119 +236,6 @@ impl Archive {
     pub(super) fn stored<'p>(&'p self, segment: &'p Segment) -> StoredPart<'p> {
         StoredPart { server: &self.server, object: segment.name(&self.host, &self.server), segment }
     }
-}
-
-/// Receipts of binary logs of a server in a repository: number, and time when it was put.
-pub(crate) type StoredReceipts = BTreeMap<u64, Timestamp>;
-
-/// The servers with an archive of binary logs, and their receipts.
-pub(crate) fn servers(repository: &Repository, host: &str) -> Result<BTreeMap<String, StoredReceipts>, Error> {
-    let mut servers: BTreeMap<String, StoredReceipts> = BTreeMap::new();
-    for listed in repository.store().list(&names::binlogs(host))? {
-        if let Some((server, number)) = names::binlog_receipt_number(host, listed.name.as_str()) {
-            servers.entry(server.to_owned()).or_default().insert(number, listed.modified);
-        }
-    }
-    Ok(servers)
-}
-
-/// What prunes have removed of each server's archive.
-pub(super) fn pruned(
-    repository: &Repository,
-    host: &str,
-    signers: Option<&AllowedSigners>,
-) -> Result<BTreeMap<String, DeclaredRemoval>, Error> {
-    let (mut declared, _) = declared(repository, signers)?;
-    Ok(declared.remove(host).unwrap_or_default().binlogs)
-}
-
-/// Reads receipts and verifies their signatures, all at once: a store far away answers each request late.
-fn judged_receipts(
-    repository: &Repository,
-    host: &str,
-    server: &str,
-    numbers: &[u64],
-    signers: Option<&AllowedSigners>,
-) -> Vec<Result<(BinlogReceipt, Digest), Error>> {
-    let read = |number: u64| {
-        let object = names::binlog_receipt(host, server, number);
-        let bytes = read(repository.store(), &object, MAX_BYTES)?.unwrap_or_default();
-        let receipt = judged(repository, (host, server, number), &bytes, signers)?;
-        Ok((receipt, Digest::compute(&bytes)))
-    };
-    thread::scope(|scope| {
-        let readers: Vec<_> = numbers.iter().map(|number| scope.spawn(move || read(*number))).collect();
-        readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
-}
-
-/// Visits receipts in order with their numbers, `None` for one that cannot be trusted.
-///
-/// # Errors
-/// [`Error::Store`].
-pub(crate) fn each_receipt(
-    repository: &Repository,
-    host: &str,
-    server: &str,
-    numbers: &[u64],
-    signers: &AllowedSigners,
-    visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>),
-) -> Result<(), Error> {
-    for some in numbers.chunks(READERS) {
-        for (number, found) in some.iter().zip(judged_receipts(repository, host, server, some, Some(signers))) {
-            let trusted = match found {
-                Err(Error::Object { .. } | Error::Untrusted { .. }) => None,
-                found => Some(found?),
-            };
-            visit(*number, trusted);
-        }
-    }
-    Ok(())
-}
-
-/// Number of the newest receipt behind `number` that can be trusted; `None` if there is none.
-///
-/// # Errors
-/// [`Error::Store`].
-pub(super) fn newest_trusted(
-    repository: &Repository,
-    (host, server): (&str, &str),
-    number: u64,
-    signers: &AllowedSigners,
-) -> Result<Option<u64>, Error> {
-    let listed = repository.store().list(&names::binlog_receipts(host, server))?;
-    let numbers = listed.iter().filter_map(|listed| names::binlog_receipt_number(host, listed.name.as_str()));
-    let behind: Vec<u64> = numbers.map(|(_, found)| found).filter(|found| *found > number).collect();
-    // Anyone may put an object with such a name, but only this host signs it.
-    for found in behind.into_iter().rev() {
-        match judged_receipts(repository, host, server, &[found], Some(signers)).pop() {
-            Some(Ok(_)) => return Ok(Some(found)),
-            Some(Err(Error::Object { .. } | Error::Untrusted { .. })) | None => {}
-            Some(Err(error)) => return Err(error),
-        }
-    }
-    Ok(None)
-}
-
-/// Parses a receipt and verifies its signature.
-fn judged(
-    repository: &Repository,
-    (host, server, number): (&str, &str, u64),
-    bytes: &[u8],
-    signers: Option<&AllowedSigners>,
-) -> Result<BinlogReceipt, Error> {
-    let object = names::binlog_receipt(host, server, number);
-    let unusable = |source| Error::Object { object: object.clone(), source };
-    let receipt = BinlogReceipt::parse(bytes).map_err(unusable)?;
-    let names = (&receipt.repo, receipt.host.as_str(), receipt.server.as_str(), receipt.number);
-    if names != (&repository.id, host, server, number) {
-        let reason = "it was written for another name, host, server or repository".to_owned();
-        return Err(Error::Untrusted { object, reason });
-    }
-    if let Some(signers) = signers {
-        repository.judge_object(&names::binlog_signature(host, server, number), host, bytes, signers)?;
-    }
-    Ok(receipt)
 }
 
 pub(super) fn gap_text(gap: &Gap, next: Option<&Segment>) -> String {

@@ -1,7 +1,7 @@
 //! Begins the archive of a server that took over from another one, so that it continues the other's archive.
 //!
-//! Only MySQL's GTIDs are used: each of its logs begins with the set of transactions before it. MariaDB's servers have an
-//! archive each.
+//! Only MySQL's GTIDs are used: each of its logs begins with the set of transactions before it. MariaDB's servers have
+//! an archive each.
 
 use std::{path::Path, time::SystemTime};
 

@@ -50,8 +50,8 @@ impl Archive {
 }
 
 impl History {
-    /// The logs of all its archives, divided at gaps. Only a backup of the first server can be replayed on with them: those
-    /// behind a gap in the logs of a later server have no beginning.
+    /// The logs of all its archives, divided at gaps. Only a backup of the first server can be replayed on with them:
+    /// those behind a gap in the logs of a later server have no beginning.
     pub(crate) fn gapless(&self) -> Vec<Gapless> {
         let mut archives = self.archives();
         let mut found = archives.next().map(Archive::gapless).unwrap_or_default();

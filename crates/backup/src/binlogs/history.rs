@@ -1,6 +1,7 @@
 //! The archive of the server that was backed up, and the archives of the servers that took over from it.
 //!
-//! After a failover the new source has other logs, which repeat some of the old source's transactions. GTIDs tell which.
+//! After a failover the new source has other logs, which repeat some of the old source's transactions. GTIDs show
+//! which.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +16,8 @@ use super::{
 };
 use crate::{Error, Repository};
 
-/// Archives of which each continues the one before; the first is that of the server that was backed up.
+/// A sequence of archives, each the continuation of the one before it. The first is that of the server that was backed
+/// up.
 #[derive(Debug)]
 pub struct History {
     first: Archive,
@@ -152,7 +154,7 @@ fn fork(last: &Archive, has: &GtidSet, next: &Archive, other: Option<&Archive>) 
     if next.gtid().parse::<GtidSet>().is_ok_and(|of_next| of_next.is_subset_of(has)) {
         return Some(None);
     }
-    Some(Some(format!("the archive of {} went on after {} had taken over from it", last.server, next.server)))
+    Some(Some(format!("the archive of {} was continued after {} had taken over from it", last.server, next.server)))
 }
 
 #[cfg(test)]
@@ -206,9 +208,9 @@ mod tests {
         let meanwhile = format!("{A}:1-10,{B}:1-5");
         let history = History::new(archive(A, &all, None), vec![archive(B, &meanwhile, Some((A, &ten)))]);
         assert_eq!((servers(&history), history.fork()), (vec![A], None));
-        // Both went on, each without the other.
+        // Both were continued, each without the other.
         let eleven = format!("{A}:1-11");
         let history = History::new(archive(A, &eleven, None), vec![archive(B, &meanwhile, Some((A, &ten)))]);
-        assert!(history.fork().is_some_and(|reason| reason.contains("went on after")), "{history:?}");
+        assert!(history.fork().is_some_and(|reason| reason.contains("was continued after")), "{history:?}");
     }
 }

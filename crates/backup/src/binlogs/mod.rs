@@ -14,6 +14,7 @@ mod events;
 mod failover;
 mod gapless;
 mod history;
+mod receipts;
 mod replay;
 mod report;
 mod segment;
@@ -32,9 +33,9 @@ pub use self::{
     transaction::Transaction,
 };
 pub(crate) use self::{
-    chain::{each_receipt, servers},
     events::StoredPart,
     gapless::Gapless,
     history::History,
+    receipts::{each_receipt, servers},
     replay::{position_of, replay},
 };

@@ -52,7 +52,7 @@ impl<'r> ArchivedReport<'r> {
 #[derive(Debug, Serialize)]
 pub struct ArchivesReport {
     schema: &'static str,
-    /// The host.
+    /// Name of the host.
     pub host: String,
     /// One for each server that the host had.
     pub archives: Vec<ArchiveSummary>,
@@ -63,7 +63,7 @@ pub struct ArchivesReport {
 /// The time near which transactions are listed.
 #[derive(Debug)]
 pub struct TimeFilter<'n> {
-    /// The time.
+    /// Time around which transactions are shown.
     pub time: Timestamp,
     /// How near.
     pub within: Duration,
@@ -102,7 +102,7 @@ impl ArchivesReport {
 pub struct ArchiveSummary {
     /// The server: its UUID, or number.
     pub server: String,
-    /// Its version.
+    /// Version of the server when the newest receipt was written.
     pub version: String,
     /// The server whose archive it continues: it took over from that one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use snapshot::follow::Account;
 use super::failover::Gtids;
 use crate::Error;
 
-/// What a server has said about itself.
+/// A server's answers about itself.
 #[derive(Debug)]
 pub(super) struct Source {
     /// Its name in the archive.

@@ -20,7 +20,7 @@ use crate::{
     state::{lock, make_directory},
 };
 
-/// What the names of the files begin and end with, around the server.
+/// Beginning and end of the name of a state file, with the server's name between them.
 const PREFIX: &str = "binlogs-";
 const SUFFIX: &str = ".json";
 

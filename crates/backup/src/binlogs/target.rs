@@ -200,16 +200,16 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Refuses a time if most of the transactions after the first later one are not later: a client has set its time to the
-    /// future (`SET timestamp`), or the clock went back.
+    /// Refuses a time if most of the transactions after the first later one are not later: a client has set its time to
+    /// the future (`SET timestamp`), or the clock went back.
     fn check_clock(&self) -> Result<(), Error> {
         let Some(next) = self.reach.next.as_ref().filter(|_| self.earlier.saturating_mul(2) > self.ahead) else {
             return Ok(());
         };
         let time = next.committed.map_or_else(String::new, |time| format!(", of {time},"));
         Err(Error::unreachable(format!(
-            "the transaction {} at {}:{}{time} is followed by earlier ones, so a time does not say where to end; choose a \
-             transaction or a position (`sealant backup binlogs show --around`)",
+            "the transaction {} at {}:{}{time} is followed by earlier ones, so a time does not say where to end; choose \
+             a transaction or a position (`sealant backup binlogs show --around`)",
             next.gtid, next.file, next.start
         )))
     }

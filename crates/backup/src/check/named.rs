@@ -35,8 +35,8 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Reads and verifies every receipt of a host; the objects are those of all backups and binary logs, or those of `only`
-    /// one backup. Gaps that archives of binary logs declare are not findings.
+    /// Reads and verifies every receipt of a host; the objects are those of all backups and binary logs, or those of
+    /// `only` one backup. Gaps that archives of binary logs declare are not findings.
     pub(super) fn read(
         repository: &Repository,
         host: &str,

@@ -83,7 +83,8 @@ impl Error {
         Some(Cow::Borrowed(match self {
             Self::NoBinaryLog => "start it with log_bin",
             Self::OtherServer { .. } => {
-                "the same command archives the logs of the new one; after a failover with GTIDs they continue this archive"
+                "the same command archives the logs of the new one; after a failover with GTIDs they continue \
+                 this archive"
             }
             Self::OtherArchiver { .. } => {
                 "give each machine its own name under [host]; a host that lost its state, or has an older copy of it, \
@@ -141,8 +142,8 @@ const fn rekey_hint(fault: &RekeyFault) -> &'static str {
     match fault {
         RekeyFault::NoKeyring { .. } => SERVERS_KEYRING,
         RekeyFault::KeyRecords { .. } => {
-            "restore without --rekey, start a server on it with the old keyring, stop it, and give it its new keys with \
-             `sealant send` and `sealant receive --rekey`"
+            "restore without --rekey, start a server on it with the old keyring, stop it, and give it its new keys \
+             with `sealant send` and `sealant receive --rekey`"
         }
         _ => "restore without --rekey, with the old keyring",
     }

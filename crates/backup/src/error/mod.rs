@@ -41,7 +41,7 @@ pub enum Error {
     /// An answer is not the word of any recipient.
     #[error("that is not the word that was encrypted for a recipient")]
     Answer,
-    /// A part of the packs is to be read, and no file says which part the next check reads.
+    /// Only a part of the packs is to be read, but there is no file that records which part comes next.
     #[error("--read-data {percent}% needs --state, which says where the next check resumes")]
     PartWithoutState {
         /// The part, in percent.
@@ -128,7 +128,7 @@ pub enum Error {
     Untrusted {
         /// Name of the receipt.
         object: String,
-        /// The reason.
+        /// Why it is not trusted.
         reason: String,
     },
     /// An object differs from what its receipt says.
@@ -152,7 +152,8 @@ pub enum Error {
     Rekey(RekeyFault),
     /// The server is MariaDB, which has no master key to wrap the keys of files.
     #[error(
-        "backup {number} is of a MariaDB server, which encrypts with the keys of its key file themselves: no keyring can wrap them"
+        "backup {number} is of a MariaDB server, which encrypts with the keys of its key file themselves: no keyring \
+         can wrap them"
     )]
     RekeyMariaDb {
         /// Number of the backup.
@@ -165,7 +166,10 @@ pub enum Error {
         number: Number,
     },
     /// The proof cannot start a server, because its keys would come from a key service.
-    #[error("{}: says in which service the keys are, and the server of the proof would need its plug-in", path.display())]
+    #[error(
+        "{}: names the service that has the keys, and the server of the proof would need its plug-in",
+        path.display()
+    )]
     KeysInService {
         /// Path of the configuration.
         path: PathBuf,
@@ -223,7 +227,7 @@ pub enum Error {
     Prune {
         /// Name of the host.
         host: String,
-        /// The reason.
+        /// What would become unsafe.
         reason: String,
         /// The next step.
         hint: &'static str,
@@ -261,12 +265,13 @@ pub enum Error {
     },
     /// The state of this host is from before receipts that it has written.
     #[error(
-        "the state of {host} is older than its archive of the server {server}: it ends with receipt {number}, and receipt {newest} exists"
+        "the state of {host} is older than its archive of the server {server}: it ends with receipt {number}, and \
+         receipt {newest} exists"
     )]
     OldState {
         /// Name of the host.
         host: String,
-        /// The server.
+        /// The server whose logs are archived, as in the name of its archive.
         server: String,
         /// Number of the newest receipt that the state knows.
         number: Number,
@@ -290,7 +295,7 @@ pub enum Error {
     /// Every good backup has changes that a point in time excludes.
     #[error("no backup of {host} is older than the point in time: the oldest good one is {number}, and {reason}")]
     AllNewer {
-        /// The host.
+        /// The host whose archive was asked for.
         host: String,
         /// Number of its oldest good backup.
         number: Number,

@@ -6,6 +6,7 @@
 pub(crate) mod binary_log;
 pub(crate) mod memory;
 pub(crate) mod options;
+mod private_files;
 pub(crate) mod private_server;
 pub(crate) mod program;
 

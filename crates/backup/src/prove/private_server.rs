@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs::{self, File},
-    os::unix::fs::{DirBuilderExt, MetadataExt, chown},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Stdio,
     thread,
@@ -21,9 +21,10 @@ use server::{
 
 use super::{
     Prover, RecoveredGtids, memory,
+    private_files::{clean_up, give, private_directory, write_identity},
     program::{KEYRING, prepare},
 };
-use crate::{Error, temporary_directory::remove_stale};
+use crate::Error;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit of the shutdown, in which the server writes out what it recovered.
@@ -33,8 +34,6 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
 /// Name of the socket. Short, since the path of a socket has at most 107 bytes.
 const SOCKET: &str = "s";
 
-/// Prefix of private directories, followed by the process id.
-const PREFIX: &str = "sealant-prove-";
 /// Options of every private server. Those with `loose` exist on some versions only.
 const OPTIONS: [&str; 16] = [
     "--skip-networking",
@@ -91,8 +90,8 @@ impl PrivateServer {
         started.map(|(server, ())| server)
     }
 
-    /// The same, for a server that reads and writes rows outside of its data directory: they, its temporary files and its
-    /// log are in a directory in memory. What `options` writes there is given to the server's user.
+    /// The same, for a server that reads and writes rows outside of its data directory: they, its temporary files and
+    /// its log are in a directory in memory. What `options` writes there is given to the server's user.
     pub(crate) fn start_in_memory<T>(
         datadir: &Path,
         version: &ServerVersion,
@@ -271,8 +270,8 @@ impl PrivateServer {
         self.running.status().ok().flatten().is_some()
     }
 
-    /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of the
-    /// restored server whose relay logs are not here.
+    /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of
+    /// the restored server whose relay logs are not here.
     pub(crate) fn refused(&mut self, reason: &str) -> Error {
         if self.has_ended() {
             return self.failed(reason);
@@ -308,52 +307,4 @@ fn guarded(program: &Path, (uid, gid): (u32, u32)) -> Program<'static> {
     let program = Program::at(program).ended_with_parent(EndSignal::Kill, Unguarded::Run).with_children();
     let program = program.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
     if geteuid().is_root() && uid != 0 { program.user(uid, gid) } else { program }
-}
-
-fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), Error> {
-    let text = format!("[auto]\nserver-uuid={uuid}\n");
-    // The text becomes a file of the server, so it must contain nothing but the UUID.
-    if auto_cnf::server_uuid(&text) != Some(uuid) {
-        return Ok(());
-    }
-    let written = fs::write(path, text);
-    let given = written.and_then(|()| if geteuid().is_root() { chown(path, Some(uid), Some(gid)) } else { Ok(()) });
-    given.map_err(Error::io(path, "cannot be written"))
-}
-
-/// Creates a directory with a short name, for the path of the socket.
-fn private_directory(parent: &Path) -> Result<PathBuf, Error> {
-    let mut random = [0; 4];
-    aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;
-    let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    // Directories of killed proofs contain keys.
-    remove_stale(parent, PREFIX)?;
-    let directory = parent.join(format!("{PREFIX}{}-{number:x}", std::process::id()));
-    let made = fs::DirBuilder::new().mode(0o700).create(&directory);
-    made.map_err(Error::io(&directory, "cannot be created"))?;
-    Ok(directory)
-}
-
-/// Gives the private directory and its files to the server's user.
-fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), Error> {
-    if !geteuid().is_root() || uid == 0 {
-        return Ok(());
-    }
-    for item in fs::read_dir(directory).map_err(Error::io(directory, "cannot be listed"))?.flatten() {
-        let path = item.path();
-        if path.is_file() {
-            chown(&path, Some(uid), Some(gid)).map_err(Error::io(&path, "cannot be given to the server's user"))?;
-        }
-    }
-    chown(directory, Some(uid), Some(gid)).map_err(Error::io(directory, "cannot be given to the server's user"))
-}
-
-/// Removes the secrets and the server's identity: a second server with the same UUID must not start from the directory.
-fn clean_up(directory: &Path, secrets: &Path, made_identity: Option<&Path>) {
-    if let Some(identity) = made_identity {
-        let _ = fs::remove_file(identity);
-    }
-    for directory in [secrets, directory] {
-        let _ = fs::remove_dir_all(directory);
-    }
 }

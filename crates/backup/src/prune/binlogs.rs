@@ -25,8 +25,8 @@ use crate::{
 /// How much longer than the oldest kept backup logs are kept: the clocks of a server and of its host may differ.
 const MARGIN: SignedDuration = SignedDuration::from_hours(24);
 
-/// How much later than a part a receipt has to be put, if the part is to be known as one that no later receipt names: the
-/// clocks of a store's machines may differ.
+/// How much later than a part a receipt has to be put, if the part is to be known as one that no later receipt names:
+/// the clocks of a store's machines may differ.
 const RECEIPT_MARGIN: SignedDuration = SignedDuration::from_hours(24);
 
 /// The parts of one server's archive that a prune removes.
@@ -89,9 +89,9 @@ impl BinlogPlan {
     }
 }
 
-/// Plans what to remove of the archives of a host, and which parts no receipt names. `oldest`: when the oldest kept backup
-/// began; `servers_of_backups`: UUIDs of the servers that kept backups are of; `orphans`: parts that are old enough to go
-/// if no receipt names them.
+/// Plans what to remove of the archives of a host, and which parts no receipt names. `oldest`: when the oldest kept
+/// backup began; `servers_of_backups`: UUIDs of the servers that kept backups are of; `orphans`: parts that are old
+/// enough to go if no receipt names them.
 pub(super) fn plan(
     repository: &Repository,
     host: &str,
@@ -161,8 +161,8 @@ impl<'h> Existing<'h> {
         self.goes_on = self.goes_on && self.unneeded.take(receipt, sha256, put);
     }
 
-    /// Which of these parts no receipt names or will name. An archiver, even one that was interrupted, has put no receipt
-    /// after the parts that its next one names.
+    /// Which of these parts no receipt names or will name. An archiver, even one that was interrupted, has put no
+    /// receipt after the parts that its next one names.
     fn unnamed(&self, parts: &[&Listed]) -> Objects {
         let Some(newest) = self.newest.filter(|_| self.is_known) else { return Objects::new() };
         let is_passed = |part: &&&Listed| newest.duration_since(part.modified) > RECEIPT_MARGIN;
@@ -196,8 +196,8 @@ impl Unneeded {
         self.declared.is_some_and(|declared| number <= declared.removed.number)
     }
 
-    /// Takes the next receipt; returns whether more of them can be unneeded. `put`: when it was put, by the store's clock,
-    /// which nobody who writes receipts can set back.
+    /// Takes the next receipt; returns whether more of them can be unneeded. `put`: when it was put, by the store's
+    /// clock, which nobody who writes receipts can set back.
     fn take(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) -> bool {
         if self.is_left(receipt.number) {
             // A later one is of a host with an old state, as `check` says.
@@ -224,8 +224,8 @@ impl Unneeded {
         !is_later
     }
 
-    /// Notes that the archive has ended: another server's goes on. Its last log is as unneeded as those before it, if nothing
-    /// of it is from after the time.
+    /// Records that the archive has ended, because another server's continues it. Its last log is as unneeded as those
+    /// before it, if nothing of it is from after the time.
     fn end_archive(&mut self) {
         if !self.is_later {
             self.count = self.receipts.len();
@@ -316,7 +316,7 @@ mod tests {
             of(&[&[(4, 100), (14, 150)], &[(4, 200)], &[(4, 900), (14, 950)], &[(14, 990)], &[(4, 1200)]]),
             [1, 2]
         );
-        // A log that goes on for long is needed from its beginning.
+        // A log that is in use for long is needed from its beginning.
         assert_eq!(of(&[&[(4, 100)], &[(14, 600)], &[(24, 1500)], &[(34, 9000)]]), [0; 0]);
         // A receipt is removed whole.
         assert_eq!(of(&[&[(4, 100)], &[(14, 500), (4, 800)], &[(4, 1200)]]), [1]);
@@ -400,7 +400,8 @@ mod tests {
             (part, Digest::compute(&bytes))
         }
 
-        /// Servers and numbers of receipts that go if the oldest backup is two days old, and parts that no receipt names.
+        /// Servers and numbers of receipts that go if the oldest backup is two days old, and parts that no receipt
+        /// names.
         fn planned(&self, servers_of_backups: &[&str]) -> (Vec<(String, usize)>, Vec<String>) {
             let listed = self.repository.store().list("hosts/db1/").unwrap();
             let old: Vec<&Listed> = listed.iter().filter(|listed| listed.modified < at(ago(7))).collect();

@@ -140,7 +140,8 @@ impl Removal<'_> {
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
     }
 
-    /// Removes receipts of binary logs, each after what it names: as long as it is there, the next prune finds the rest.
+    /// Removes receipts of binary logs, each after what it names: as long as it is there, the next prune finds the
+    /// rest.
     fn logs(&mut self, host: &str, logs: &BinlogPlan) -> Result<(), Error> {
         for receipt in &logs.removed {
             let mut is_locked = false;

@@ -153,7 +153,8 @@ impl Planning<'_> {
         let mut unneeded = self.unneeded(&host, &listed, &live);
         let began =
             |link: &Link| put.get(&link.receipt.number).map_or(link.receipt.began, |put| link.receipt.began.min(*put));
-        // Also those that go now: a lock may keep them, and they have to restore as long as they are there.
+        // Also those that are removed now: a lock of the bucket may keep them, and until then a restore of them must
+        // work.
         let links = || kept.iter().map(|kept| &kept.link).chain(&removed);
         let uuids = links().filter_map(|link| link.receipt.server_uuid.as_deref()).collect();
         let parts: Vec<&Listed> = listed.iter().filter(|listed| self.is_old(listed)).collect();

@@ -52,7 +52,7 @@ pub struct Job<'j> {
     pub record: Option<&'j Path>,
 }
 
-/// A step that is done or goes on.
+/// Events of a restore, for the user.
 #[derive(Debug)]
 pub enum Event<'e> {
     /// The files are in place.
@@ -84,7 +84,7 @@ pub type Work<'w> = dyn Fn() -> Result<Restored, Error> + Sync + 'w;
 
 /// Gets the progress of a job.
 pub struct Observer<'w> {
-    /// Called once to restore the files; shows the progress while it calls the work.
+    /// Called once, with the work that restores the files; calls it, and shows the progress meanwhile.
     pub restoring: &'w dyn Fn(&RestoreProgress, &Work<'_>) -> Result<Restored, Error>,
     /// Called for each event.
     pub event: &'w dyn Fn(Event<'_>),

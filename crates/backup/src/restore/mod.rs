@@ -181,13 +181,7 @@ fn restore(
     options: &RestoreOptions<'_>,
     progress: &RestoreProgress,
 ) -> Result<Restored, Error> {
-    let (mut manifest, salvaged) =
-        if let (true, Some(JudgedReceipt { receipt, .. })) = (options.salvage, opened.receipt()) {
-            let Salvaged { manifest, lost } = salvage::find(repository, receipt, options)?;
-            (manifest, Some(lost))
-        } else {
-            (opened.manifest(repository, options.identities)?, None)
-        };
+    let (mut manifest, salvaged) = manifest(repository, opened, options)?;
     if let Some(keyring) = options.rekey {
         check_location(keyring, &options.into)?;
         check_rekey(&manifest)?;
@@ -234,6 +228,21 @@ fn restore(
         finished: false,
         salvaged,
     })
+}
+
+/// The manifest. If it is to be salvaged from the packs, also what is lost.
+fn manifest(
+    repository: &Repository,
+    opened: &Opened,
+    options: &RestoreOptions<'_>,
+) -> Result<(Manifest, Option<Vec<String>>), Error> {
+    match opened.receipt().filter(|_| options.salvage) {
+        Some(JudgedReceipt { receipt, .. }) => {
+            let Salvaged { manifest, lost } = salvage::find(repository, receipt, options)?;
+            Ok((manifest, Some(lost)))
+        }
+        None => Ok((opened.manifest(repository, options.identities)?, None)),
+    }
 }
 
 /// Results of reading everything back from disk.

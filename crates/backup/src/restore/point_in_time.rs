@@ -58,8 +58,8 @@ impl PointInTime {
         Ok(point)
     }
 
-    /// Compares the newest receipt of the archive with the one that the host wrote last, if that is known. Returns whether it
-    /// is.
+    /// Compares the newest receipt of the archive with the one that the host wrote last, if that is known. Returns
+    /// whether it is.
     ///
     /// # Errors
     /// [`Error::Untrusted`] if it is another one: newer receipts are hidden.

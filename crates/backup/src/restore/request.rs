@@ -19,7 +19,7 @@ use crate::{
 /// The requested backup.
 #[derive(Debug)]
 pub struct Request<'r> {
-    /// The repository.
+    /// Where the backup is stored.
     pub repository: &'r Location,
     /// Its host; optional if the repository has only one.
     pub host: Option<&'r str>,
@@ -78,8 +78,8 @@ impl Request<'_> {
         }
     }
 
-    /// Finds a backup and what is to be replayed after it. [`BackupSelector::Latest`] means the newest good backup that is
-    /// older than the point in time.
+    /// Finds a backup and what is to be replayed after it. [`BackupSelector::Latest`] means the newest good backup that
+    /// is older than the point in time.
     ///
     /// # Errors
     /// As [`Self::find`] and [`PointInTime::open`].

@@ -77,8 +77,7 @@ pub fn run(
 ) -> Result<Backup, Error> {
     let SourceCopy { copy, signing_key, duration } = source_copy;
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
-    let (provider, position) = (copy.provider().to_string(), source::position(&copy));
-    let source = &Source { guard: hold(copy), provider, instant: Timestamp::now(), position };
+    let source = &Source::new(copy, hold);
     let (began, clock) = (Timestamp::now(), Instant::now());
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
@@ -89,7 +88,7 @@ pub fn run(
     let draft = state.begin(predecessor.number)?;
     let files = Files::read(&plan, &keys, config, predecessor.base.as_ref(), &state)?;
     let packs = Packs::new(repository, config, predecessor.base.as_ref().map(|base| &base.manifest));
-    let inputs = Inputs {
+    let (limited_by, proofs) = Inputs {
         config,
         plan: &plan,
         files: &files,
@@ -99,11 +98,10 @@ pub fn run(
         progress,
         pages: &draft.pages,
         secret: &state.secret,
-    };
-    let (limited_by, proofs) = inputs.store(source.guard.root())?;
+    }
+    .store(source.guard.root())?;
     source.guard.prove().map_err(|error| Error::Void(error.to_string()))?;
     phases.store = clock.elapsed();
-    let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {
         repository,
         config,
@@ -111,21 +109,19 @@ pub fn run(
         key: &signing_key,
         keys: &keys,
         began,
-        number,
-        previous,
+        number: predecessor.number,
+        previous: predecessor.previous,
         full: predecessor.full.is_some(),
         phases,
     };
-    let recipients = state.recipients()?;
-    let unproven_recipients = recipients.unproven(&config.all_recipients()).into_iter().map(fingerprint).collect();
+    let unproven_recipients = unproven_recipients(config, &state)?;
     let summary = commit::Summary { proofs, left_out: left_out.clone(), unproven_recipients, progress };
     let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
     phases.commit = clock.elapsed().saturating_sub(phases.store);
-    let base = predecessor.base.as_ref().map(|base| base.manifest.head.number);
     Ok(Backup {
         receipt,
         sha256,
-        base,
+        base: predecessor.base_number(),
         full: predecessor.full,
         left_out,
         position: source.position.clone(),
@@ -135,6 +131,12 @@ pub fn run(
         limited_by,
         phases,
     })
+}
+
+/// Fingerprints of the recipients of which nobody has proven to hold the identity.
+fn unproven_recipients(config: &Config, state: &State) -> Result<Vec<String>, Error> {
+    let recipients = state.recipients()?;
+    Ok(recipients.unproven(&config.all_recipients()).into_iter().map(fingerprint).collect())
 }
 
 /// What all threads read.

@@ -39,7 +39,7 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
     Ok(RunPlan {
         number: predecessor.number,
-        base: predecessor.base.as_ref().map(|base| base.manifest.head.number),
+        base: predecessor.base_number(),
         full: predecessor.full,
         entries: plan.entries.len() as u64,
         bytes: plan.bytes,

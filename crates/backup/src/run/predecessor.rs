@@ -66,6 +66,11 @@ impl Predecessor {
         Ok(Self { number: highest.saturating_add(1), previous, base, full })
     }
 
+    /// Number of the backup that the next one builds on.
+    pub(super) fn base_number(&self) -> Option<Number> {
+        self.base.as_ref().map(|base| base.manifest.head.number)
+    }
+
     /// Like [`Self::find`], from the host's own state, since it may not read the repository. Only a check can find lost
     /// packs.
     fn remembered(state: &State, scope: &Scope) -> Result<Self, Error> {

@@ -18,7 +18,7 @@ use crate::Outcome;
 /// Result of a run.
 #[derive(Debug)]
 pub struct Backup {
-    /// Its receipt.
+    /// The receipt, as it was stored.
     pub receipt: Receipt,
     /// SHA-256 of the receipt.
     pub sha256: Digest,

@@ -12,7 +12,7 @@ use crate::{Config, Error};
 /// The copy that a backup reads, and the signing key.
 #[derive(Debug)]
 pub struct SourceCopy {
-    /// The copy.
+    /// The copy of the data directory.
     pub copy: SnapshotCopy,
     pub(super) signing_key: SigningKey,
     pub(super) duration: Duration,
@@ -29,7 +29,7 @@ pub fn take(config: &Config) -> Result<SourceCopy, Error> {
 }
 
 /// Position of a copy in the binary log, if its provider reads it.
-pub(super) fn position(copy: &SnapshotCopy) -> Option<CopyPosition> {
+fn position(copy: &SnapshotCopy) -> Option<CopyPosition> {
     Some(copy.followed()?.position.clone())
 }
 
@@ -54,4 +54,12 @@ pub(super) struct Source {
     pub(super) instant: Timestamp,
     /// Position of the binary log at that time, if it was read.
     pub(super) position: Option<CopyPosition>,
+}
+
+impl Source {
+    /// The copy, held by a guard.
+    pub(super) fn new(copy: SnapshotCopy, hold: impl FnOnce(SnapshotCopy) -> SnapshotGuard) -> Self {
+        let (provider, position) = (copy.provider().to_string(), position(&copy));
+        Self { guard: hold(copy), provider, instant: Timestamp::now(), position }
+    }
 }

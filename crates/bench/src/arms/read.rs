@@ -15,8 +15,8 @@ use rustix::fs::OFlags;
 use crate::{Arm, Error};
 
 /// Length of one read.
-const CHUNK_BYTES: usize = 1 << 20;
-const CHUNK: u64 = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
+const BUFFER: u64 = BUFFER_BYTES as u64;
 /// Alignment of memory for direct reads.
 const ALIGNMENT: usize = 4096;
 
@@ -45,7 +45,7 @@ pub fn read_direct<'a>(name: impl Into<String>, files: &'a [PathBuf]) -> Arm<'a>
             loop {
                 let read = file.read_at(room(&mut memory), offset).map_err(Error::file(path))?;
                 offset += u64::try_from(read).unwrap_or(0);
-                if read < CHUNK_BYTES {
+                if read < BUFFER_BYTES {
                     break;
                 }
             }
@@ -60,10 +60,10 @@ fn read_by_many(file: &File, path: &Path, threads: NonZeroUsize) -> Result<u64, 
     let work = || -> io::Result<()> {
         let mut memory = aligned();
         loop {
-            let offset = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let offset = next.fetch_add(BUFFER, Ordering::Relaxed);
             let read = file.read_at(room(&mut memory), offset)?;
             bytes.fetch_add(u64::try_from(read).unwrap_or(0), Ordering::Relaxed);
-            if read < CHUNK_BYTES {
+            if read < BUFFER_BYTES {
                 return Ok(());
             }
         }
@@ -78,12 +78,12 @@ fn read_by_many(file: &File, path: &Path, threads: NonZeroUsize) -> Result<u64, 
 }
 
 fn aligned() -> Vec<u8> {
-    vec![0; CHUNK_BYTES + ALIGNMENT]
+    vec![0; BUFFER_BYTES + ALIGNMENT]
 }
 
 fn room(memory: &mut [u8]) -> &mut [u8] {
     let skip = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-    &mut memory[skip..skip + CHUNK_BYTES]
+    &mut memory[skip..skip + BUFFER_BYTES]
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn every_byte_is_read_once() {
         let file = tempfile::NamedTempFile::new_in(".").unwrap();
-        std::fs::write(file.path(), vec![1; 3 * CHUNK_BYTES + 4096 * 3]).unwrap();
+        std::fs::write(file.path(), vec![1; 3 * BUFFER_BYTES + 4096 * 3]).unwrap();
         let files = [file.path().to_path_buf()];
         let settings = Settings { rounds: Rounds::Exactly(NonZeroU32::MIN), ..Settings::default() };
         let three = NonZeroUsize::new(3).unwrap();
@@ -111,6 +111,6 @@ mod tests {
             Err(error) => panic!("{error}"),
         };
         let bytes: Vec<u64> = samples.all().iter().map(|sample| sample.amount).collect();
-        assert_eq!(bytes, [(3 * CHUNK_BYTES + 4096 * 3) as u64; 3]);
+        assert_eq!(bytes, [(3 * BUFFER_BYTES + 4096 * 3) as u64; 3]);
     }
 }

@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use server::program::MARIADB_BACKUP;
+
 use super::{BackupTool, Workspace};
 use crate::{Error, RunningServer, copy::Pipeline, copy::name_in_path};
 
@@ -16,7 +18,7 @@ pub(crate) struct MariaBackup<'a> {
 }
 
 /// Programs that must be installed.
-pub(crate) const PROGRAMS: &[&str] = &["mariadb-backup", "mbstream", "openssl"];
+pub(crate) const PROGRAMS: &[&str] = &[MARIADB_BACKUP[0], "mbstream", "openssl"];
 const STREAM: &str = "backup.xb.enc";
 
 impl BackupTool for MariaBackup<'_> {
@@ -26,7 +28,7 @@ impl BackupTool for MariaBackup<'_> {
     }
 
     fn back_up(&self, _source: &Path, workspace: &Workspace) -> Result<(), Error> {
-        const NAME: &str = "mariadb-backup";
+        const NAME: &str = MARIADB_BACKUP[0];
         let directory = workspace.beside("extra");
         fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
         let mut pack = Command::new(name_in_path(NAME).unwrap_or(NAME));

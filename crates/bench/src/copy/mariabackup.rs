@@ -85,7 +85,7 @@ impl RunningServer {
 
 /// Through TLS of OpenSSL.
 pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
-    const NAME: &str = "mariadb-backup";
+    const NAME: &str = server::program::MARIADB_BACKUP[0];
     let failed = |reason: &str| Error::Program { program: NAME.to_owned(), reason: reason.to_owned() };
     let server = job.server.ok_or_else(|| failed("needs a running server"))?;
     // For the program's own small files; the backup itself goes to the stream.

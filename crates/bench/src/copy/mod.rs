@@ -25,6 +25,7 @@ pub use tree::Tree;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use server::program::MARIADB_BACKUP;
 
 use crate::{Error, peer};
 
@@ -68,13 +69,11 @@ pub const COPY_PEERS: [CopyPeer; 8] = [
 
 /// Requirement of peers that copy from a running server.
 pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";
-/// Current names of programs, with the names in older releases.
-const OLDER_NAMES: [(&str, &str); 1] = [("mariadb-backup", "mariabackup")];
 
 /// A program that was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its name.
+    /// Name of the executable file.
     pub name: String,
     /// Its version, if it prints one.
     pub version: Option<String>,
@@ -120,10 +119,10 @@ pub(crate) fn programs(all: impl IntoIterator<Item = &'static str>) -> Vec<Progr
     names.into_iter().map(|name| Program { name: name.to_owned(), version: version(name) }).collect()
 }
 
-/// The first name of the program that is in `PATH`.
+/// The name under which the program is in `PATH`: older releases of MariaDB's backup program have another one.
 pub(crate) fn name_in_path(program: &'static str) -> Option<&'static str> {
-    let older = OLDER_NAMES.iter().filter(|(today, _)| *today == program).map(|(_, older)| *older);
-    std::iter::once(program).chain(older).find(|name| ::process::find(name).is_some())
+    let names: &[&str] = if program == MARIADB_BACKUP[0] { &MARIADB_BACKUP } else { &[program] };
+    names.iter().copied().find(|name| ::process::find(name).is_some())
 }
 
 /// How long a program may take to print its version.

@@ -34,7 +34,7 @@ pub struct Comparison {
 pub struct LayerComparison {
     /// What is encrypted.
     pub layer: String,
-    /// The part.
+    /// The part in which it was measured.
     pub part: Part,
     /// Rate with the layer in units of the rate without it.
     pub before: Interval,
@@ -47,7 +47,7 @@ pub struct LayerComparison {
 /// Rate of an arm in both.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArmComparison {
-    /// The part.
+    /// The part in which it was measured.
     pub part: Part,
     /// Name of the experiment.
     pub experiment: String,

@@ -1,7 +1,7 @@
 //! What encryption costs on this machine: experiments on several layers within a time limit, in one report.
 //!
 //! A [`Part`] is a suite with its settings. Results of each part are kept until the last one is done, so that the same
-//! command goes on after an interruption. [`Layer`]s compare what is encrypted with what is not, in the same terms for
+//! command resumes after an interruption. [`Layer`]s compare what is encrypted with what is not, in the same terms for
 //! every part.
 
 mod advice;
@@ -63,7 +63,7 @@ pub struct CostRecord {
     pub server: String,
     /// What each layer costs.
     pub layers: Vec<Layer>,
-    /// What follows from that.
+    /// Advice that follows from the results.
     pub advice: Vec<Advice>,
     /// The parts with all their figures.
     pub parts: Vec<PartRecord>,
@@ -72,7 +72,7 @@ pub struct CostRecord {
 /// One part with its figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// The part.
+    /// Which part was measured.
     pub part: Part,
     /// Its figures.
     pub record: Record,
@@ -146,7 +146,7 @@ impl CostSuite<'_> {
         self.parts.iter().copied().filter(|part| !done.contains(part)).collect()
     }
 
-    /// Removes what an interrupted run would go on from; called when the report is written.
+    /// Removes the state from which an interrupted run would resume; called when the report is written.
     ///
     /// # Errors
     /// [`Error::File`].

@@ -189,7 +189,7 @@ fn connections<'a>(suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Lim
 
 fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
     DiskSuite {
-        sets: CipherSet::of_today(),
+        sets: CipherSet::current(),
         sector_bytes: &[4096],
         free_disk: None,
         patterns: Vec::new(),

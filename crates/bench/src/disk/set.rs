@@ -44,13 +44,13 @@ impl CipherSet {
 
     /// The eight sets of the comparison of 2014.
     #[must_use]
-    pub fn of_2014() -> Vec<Self> {
+    pub fn benchmark_2014() -> Vec<Self> {
         OF_2014.iter().map(|name| Self::new(name, 128)).collect()
     }
 
     /// The current sets.
     #[must_use]
-    pub fn of_today() -> Vec<Self> {
+    pub fn current() -> Vec<Self> {
         TODAY.iter().map(|(name, bits)| Self::new(name, *bits)).collect()
     }
 
@@ -60,13 +60,13 @@ impl CipherSet {
     /// [`UnknownSet`].
     pub fn parse_all(word: &str) -> Result<Vec<Self>, UnknownSet> {
         match word {
-            "2014" => Ok(Self::of_2014()),
-            "today" => Ok(Self::of_today()),
+            "2014" => Ok(Self::benchmark_2014()),
+            "today" => Ok(Self::current()),
             one => one.parse().map(|set| vec![set]),
         }
     }
 
-    /// These sets, each once, in their order.
+    /// The given sets without duplicates, in their order.
     #[must_use]
     pub fn each_once<'s>(sets: impl IntoIterator<Item = &'s Self>) -> Vec<Self> {
         let mut once: Vec<Self> = Vec::new();
@@ -155,7 +155,7 @@ mod tests {
         let [set] = CipherSet::parse_all("default:128").unwrap().try_into().unwrap();
         assert!(set.is_xts() && set.cipher == "aes-xts-plain64" && set.fault().is_some());
         let faulty = |sets: Vec<CipherSet>| sets.iter().filter(|set| set.fault().is_some()).count();
-        assert_eq!((faulty(CipherSet::of_2014()), faulty(CipherSet::of_today())), (4, 0));
+        assert_eq!((faulty(CipherSet::benchmark_2014()), faulty(CipherSet::current())), (4, 0));
         let [bare] = CipherSet::parse_all("aes:128").unwrap().try_into().unwrap();
         assert!(bare.is_cbc() && bare.data_key_bits() == 128);
     }

@@ -145,14 +145,14 @@ mod tests {
         let wanted =
             "ECB has no IV, but the cipher names one; cryptsetup: Check that kernel supports aes-ecb-plain cipher";
         assert_eq!(reason(&set, text), wanted);
-        assert_eq!(reason(&CipherSet::of_today()[0], "No."), "cryptsetup: No");
+        assert_eq!(reason(&CipherSet::current()[0], "No."), "cryptsetup: No");
         let not_installed = "Cannot initialize device-mapper. Is dm_mod kernel module loaded?";
         assert_eq!(reason(&set, not_installed), "ECB has no IV, but the cipher names one");
     }
 
     #[test]
     fn only_a_refusal_by_cryptsetup_is_blamed_on_the_set() {
-        let set = &CipherSet::of_today()[0];
+        let set = &CipherSet::current()[0];
         let missing = Error::Luks(luks::Error::Missing);
         assert!(matches!(Refusal::from_error(set, 512, missing), Err(Error::Luks(luks::Error::Missing))));
     }

@@ -7,7 +7,7 @@ use server::dialect::encryption;
 pub enum ServerArm {
     /// Nothing.
     Clear,
-    /// The tables.
+    /// Tables, but neither logs nor temporary files.
     Tables,
     /// The tables, all logs and temporary files.
     Everything,

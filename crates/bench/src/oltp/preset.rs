@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{TableSet, Workload};
 
-/// A name for data, clients and times that go together.
+/// A named combination of data, clients and durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// The tables of [`Self::Webinar`], 5 s a run.

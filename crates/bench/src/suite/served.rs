@@ -10,7 +10,7 @@ use crate::{Error, RunningServer, Tree};
 /// How to reach the server.
 #[derive(Debug)]
 pub struct ServerAccount<'a> {
-    /// Its socket.
+    /// Socket of the server.
     pub socket: &'a Path,
     /// The account; by default that of the option file, or the user who runs this.
     pub user: Option<&'a str>,

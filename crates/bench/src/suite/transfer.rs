@@ -331,7 +331,7 @@ mod tests {
         fs::write(directory.path().join("t.ibd"), [7]).unwrap();
         let suite = suite(directory.path(), directory.path());
         let within = suite.scratch(&suite.tree().unwrap()).unwrap_err();
-        assert!(within.is_misuse() && within.to_string().ends_with("lies within what is to be copied"));
+        assert!(within.is_misuse() && within.to_string().ends_with("is inside the directory that is to be copied"));
     }
 
     #[test]

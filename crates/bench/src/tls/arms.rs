@@ -11,8 +11,9 @@ use std::{
 use crate::{
     Arm, Error, Work,
     tls::{
-        client::{Address, Client, Security},
+        client::Client,
         daemon::{Daemon, KeyPairFiles, ROW_BYTES, USER},
+        security::{Address, Security},
     },
 };
 
@@ -23,7 +24,7 @@ const WARM_UP: u32 = 4;
 /// One path to the server.
 #[derive(Clone)]
 pub struct Route<'a> {
-    /// Its name.
+    /// Name in the report.
     pub name: String,
     /// Address that the client connects to.
     pub address: SocketAddr,

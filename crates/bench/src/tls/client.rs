@@ -5,21 +5,18 @@
 //! Accounts must have no password: nothing secret is ever sent.
 
 use std::{
-    fmt,
     io::{self, BufReader, ErrorKind, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     os::unix::net::UnixStream,
-    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use rustls::{
-    ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned, SupportedProtocolVersion,
-    client::Resumption, version,
-};
+use rustls::{ClientConnection, HandshakeKind, StreamOwned};
 use rustls_pki_types::ServerName;
 use server::greeting::{UTF8MB4_GENERAL_CI, capability};
+
+use super::security::{Address, Security, TlsSettings};
 
 /// Timeout for an answer of the server.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,85 +33,6 @@ const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 /// A packet that ends the rows is shorter than this; a row that begins with the same byte is longer.
 const END_BYTES: usize = 9;
-
-/// Address of a server.
-#[derive(Clone, Debug)]
-pub enum Address {
-    /// TCP.
-    Tcp(SocketAddr),
-    /// Unix socket.
-    Socket(PathBuf),
-}
-
-/// The TLS versions to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsVersion {
-    /// TLS 1.2 (RFC 5246).
-    Tls12,
-    /// TLS 1.3 (RFC 8446).
-    Tls13,
-}
-
-impl TlsVersion {
-    fn supported(self) -> &'static SupportedProtocolVersion {
-        match self {
-            Self::Tls12 => &version::TLS12,
-            Self::Tls13 => &version::TLS13,
-        }
-    }
-}
-
-impl fmt::Display for TlsVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tls12 => "TLS 1.2",
-            Self::Tls13 => "TLS 1.3",
-        })
-    }
-}
-
-/// TLS settings of a client.
-#[derive(Clone)]
-pub struct TlsSettings {
-    config: Arc<ClientConfig>,
-    resumes: bool,
-    version: TlsVersion,
-}
-
-/// Security of a connection between the client and the server.
-#[derive(Clone)]
-pub enum Security {
-    /// Clear text.
-    Plain,
-    /// TLS to the server.
-    Tls(TlsSettings),
-}
-
-impl TlsSettings {
-    /// TLS of one version, trusting the authority in the file `ca`. With `resumes`, sessions are resumed if the server
-    /// permits it; else every handshake is full.
-    ///
-    /// # Errors
-    /// If the file has no certificate.
-    pub fn new(version: TlsVersion, ca: &Path, resumes: bool) -> io::Result<Self> {
-        let mut roots = RootCertStore::empty();
-        for certificate in pki::ders_from_pem(&std::fs::read(ca)?).map_err(io::Error::other)? {
-            roots.add(certificate).map_err(io::Error::other)?;
-        }
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version.supported()]);
-        let mut config = builder.map_err(io::Error::other)?.with_root_certificates(roots).with_no_client_auth();
-        config.resumption = if resumes { Resumption::in_memory_sessions(16) } else { Resumption::disabled() };
-        Ok(Self { config: Arc::new(config), resumes, version })
-    }
-}
-
-impl Security {
-    /// Whether sessions are resumed.
-    pub(super) const fn resumes(&self) -> bool {
-        matches!(self, Self::Tls(TlsSettings { resumes: true, .. }))
-    }
-}
 
 /// An authenticated connection.
 pub struct Client {
@@ -137,7 +55,7 @@ pub(crate) struct Prepared {
 /// Value of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'v> {
-    /// A number.
+    /// An unsigned integer of 32 bits.
     Number(u32),
     /// A string shorter than 251 bytes.
     Text(&'v str),

@@ -23,7 +23,10 @@ use server::{
 
 use crate::{
     Error, Program,
-    tls::client::{Address, Client, Security},
+    tls::{
+        client::Client,
+        security::{Address, Security},
+    },
 };
 
 /// Name of the clients' account.

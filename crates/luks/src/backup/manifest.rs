@@ -110,5 +110,5 @@ fn slots(volume: &Volume) -> Vec<SlotMark> {
 }
 
 fn volume_keys(volume: &Volume) -> Vec<String> {
-    volume.live_digests().map(|digest| sha256_hex(&[digest.proof.0.as_slice(), &digest.proof.1].concat())).collect()
+    volume.current_digests().map(|digest| sha256_hex(&[digest.proof.0.as_slice(), &digest.proof.1].concat())).collect()
 }

@@ -55,7 +55,7 @@ impl Repair {
         };
         let repaired = Header::read(&bytes, device)?;
         let whole = repaired.readable == Readable::Yes && !repaired.volume.reencrypting();
-        if !whole || repaired.volume.live_digests().count() != 1 {
+        if !whole || repaired.volume.current_digests().count() != 1 {
             return refused("the header without the re-encryption metadata would be invalid");
         }
         Ok(Self { device: device.to_owned(), before: header.volume, repaired })
@@ -133,7 +133,7 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if !covers || data.offset >= device_bytes {
         return Err("its segment does not cover the device");
     }
-    let digests: Vec<_> = volume.live_digests().collect();
+    let digests: Vec<_> = volume.current_digests().collect();
     let [digest] = digests.as_slice() else { return Err("its data is not encrypted with exactly one volume key") };
     if volume.slots_of(digest).next().is_none() {
         return Err("no key slot has the volume key of its data; only a header backup can restore it");
@@ -146,7 +146,7 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
 
 /// Digests of keys that only the re-encryption metadata refers to.
 fn reencryption_digests(volume: &Volume) -> impl Iterator<Item = &Digest> {
-    let is_live = |digest: &Digest| volume.live_digests().any(|live| live.id == digest.id);
+    let is_live = |digest: &Digest| volume.current_digests().any(|live| live.id == digest.id);
     volume.digests.iter().filter(move |digest| !digest.segments.is_empty() && !is_live(digest))
 }
 
@@ -154,7 +154,7 @@ fn reencryption_digests(volume: &Volume) -> impl Iterator<Item = &Digest> {
 fn without_reencryption(copy: &Copy, header: &Header) -> Option<Vec<u8>> {
     let old: Vec<&Slot> =
         reencryption_digests(&header.volume).flat_map(|digest| header.volume.slots_of(digest)).collect();
-    let kept = |slot: &Slot| header.volume.live_digests().any(|digest| digest.slots.contains(&slot.id));
+    let kept = |slot: &Slot| header.volume.current_digests().any(|digest| digest.slots.contains(&slot.id));
     if old.iter().any(|slot| kept(slot)) {
         return None;
     }

@@ -6,6 +6,7 @@
 mod check;
 mod names;
 pub(crate) mod options;
+mod removal;
 mod table;
 mod write;
 
@@ -13,16 +14,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use check::{Checked, FailedCheck, check};
+pub use removal::{Removal, removal};
 pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 
 use crate::Error;
-use crate::device::{Block, FileSystem, Host, MountPointGuard, guard, reload, stop};
+use crate::device::{Block, FileSystem, Host, MountPointGuard, guard, reload};
 use check::escaped;
 use names::{
     check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
 };
-use table::{LineSelector, RemovedLines, with_line, without_lines};
+use table::{LineSelector, with_line};
 
 /// Directory of the administrator's units, relative to the root.
 const UNITS: &str = "etc/systemd/system";
@@ -62,15 +64,6 @@ pub struct Boot {
     pub no_queues: bool,
     /// Pass TRIM to the disk.
     pub discards: bool,
-}
-
-/// Changes that remove the boot entries of a volume.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Removal {
-    /// Changes to files.
-    pub edits: Vec<Edit>,
-    /// Lines about the same volume, with their tables, that stay because `boot install` did not write them.
-    pub foreign: Vec<(PathBuf, String)>,
 }
 
 /// Socket on which systemd listens for requests for the key.
@@ -256,21 +249,6 @@ impl Boot {
     }
 }
 
-impl Removal {
-    /// Removes the entries; on the running system, systemd reloads its units and stops listening.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn run(&self, root: &Path, name: &str) -> Result<(), Error> {
-        apply(&self.edits)?;
-        if is_this_system(root) {
-            reload()?;
-            stop_listening(self, name)?;
-        }
-        Ok(())
-    }
-}
-
 fn is_this_system(root: &Path) -> bool {
     root == Path::new("/")
 }
@@ -285,63 +263,6 @@ fn check_empty(directory: &Path) -> Result<(), Error> {
         name.to_string_lossy()
     );
     Err(Error::not_proven(directory, why))
-}
-
-/// The changes that remove all boot entries of `name`.
-///
-/// # Errors
-/// [`Error::Refused`] if `name` is not a valid name; [`Error::Io`].
-pub fn removal(root: &Path, name: &str) -> Result<Removal, Error> {
-    check_name(name)?;
-    let mut removal = Removal::default();
-    for (file, lines) in [("etc/crypttab", LineSelector::Crypttab(name)), ("etc/fstab", LineSelector::Fstab(name))] {
-        let path = root.join(file);
-        let mut foreign = Vec::new();
-        let edit = Edit::text(root, &path, |text| {
-            let RemovedLines { text, removed, foreign: stays } = without_lines(text, lines);
-            foreign = stays;
-            Ok((text, removed.iter().map(|line| format!("- {line}")).collect()))
-        })?;
-        removal.foreign.extend(foreign.into_iter().map(|line| (path.clone(), line)));
-        removal.edits.push(edit);
-    }
-    removal.edits.retain(|edit| !edit.added.is_empty());
-    let units = root.join(UNITS);
-    let mut files: Vec<PathBuf> = fs::read_dir(&units)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "d"))
-        .map(|directory| directory.join(drop_in_name(name)))
-        .collect();
-    files.sort();
-    files.extend(key_unit_names(name).map(|file| units.join(file)));
-    files.push(key_link(root, name).0);
-    for file in files {
-        removal.edits.extend(Edit::removal(root, &file)?);
-    }
-    Ok(removal)
-}
-
-/// Stops the socket of the key. Call it after the removal was applied and systemd has reloaded: while opening the
-/// volume still requires the socket, stopping the socket would close the volume.
-///
-/// # Errors
-/// [`Error::Program`]; [`Error::Io`].
-pub(crate) fn stop_listening(removal: &Removal, name: &str) -> Result<(), Error> {
-    let [socket, _] = key_unit_names(name);
-    let was_ours = removal.edits.iter().any(|edit| edit.path.ends_with(&socket) && edit.after.is_none());
-    if !was_ours {
-        return Ok(());
-    }
-    stop(&socket)?;
-    // systemd leaves the socket file behind.
-    let path = socket_path(name);
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&path)(error)),
-        _ => Ok(()),
-    }
 }
 
 fn drop_in_name(name: &str) -> String {

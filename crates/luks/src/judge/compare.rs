@@ -42,7 +42,7 @@ pub fn compare(backup: &Volume, current: &Volume) -> Relation {
 
 /// The volume keys that encrypt live data, identified by their digests.
 fn proofs(volume: &Volume) -> BTreeSet<&(Vec<u8>, Vec<u8>)> {
-    volume.live_digests().map(|digest| &digest.proof).collect()
+    volume.current_digests().map(|digest| &digest.proof).collect()
 }
 
 /// Slots of `one` that `other` lacks. A new key always has a new salt.

@@ -19,7 +19,7 @@ pub struct Vault {
     pub address: String,
     /// The secret in a KV engine of version 2, such as `secret/data/mysqldata`.
     pub path: String,
-    /// The field of the secret.
+    /// Name of the secret's field that holds the key.
     pub field: String,
     /// The field holds the key in base64.
     pub is_base64: bool,

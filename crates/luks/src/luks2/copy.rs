@@ -65,7 +65,7 @@ pub(crate) enum CopyState {
     Damaged(String),
     /// The checksum is correct, but fields have impossible values.
     Invalid(String),
-    /// Valid.
+    /// The copy is valid.
     Good(Box<Copy>),
 }
 

@@ -209,7 +209,7 @@ pub enum Error {
         /// The data directory.
         path: PathBuf,
     },
-    /// A file system of which a snapshot cannot be mounted next to the original.
+    /// The file system cannot be mounted twice: its snapshot cannot be read next to the original.
     #[error("{}: is on {kind}, and only XFS and ext4 are copied by a snapshot of their volume", path.display())]
     NotThisFileSystem {
         /// The data directory.

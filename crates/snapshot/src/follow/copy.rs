@@ -4,14 +4,14 @@ use std::{
     fs::{self, File, Metadata, OpenOptions},
     io,
     num::NonZeroU64,
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use files::{
@@ -23,11 +23,14 @@ use rustix::fs::{Advice, fadvise};
 use innodb::file_suffix;
 use innodb::{keys::KeySource, tablespace::Page0};
 
-use super::pages::{Page, PageFormat, lsn_of};
+use super::{
+    pages::{Page, PageFormat, lsn_of},
+    version::Version,
+};
 use crate::{Error, attributes};
 
 /// Bytes read at once; a multiple of every page size.
-const CHUNK_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 /// Number of times a page with a wrong checksum is read again.
 const REREADS: u32 = 50;
 /// Number of damaged pages that get all [`REREADS`]; later ones get [`FEW_REREADS`].
@@ -47,31 +50,6 @@ impl Item {
     /// Reads until the buffer is full or the file ends.
     fn read(&self, file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, Error> {
         read_up_to(file, offset, buf).map_err(|error| Error::copying(&self.from)(error.source))
-    }
-}
-
-/// State of a file when its copy began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Version {
-    /// Device and inode, which distinguish a file from another one of the same name.
-    pub(super) id: (u64, u64),
-    bytes: u64,
-    /// Last change of contents and last change of status (mtime, ctime), each in seconds and nanoseconds.
-    times: [(i64, i64); 2],
-}
-
-impl Version {
-    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
-        let times = [(metadata.mtime(), metadata.mtime_nsec()), (metadata.ctime(), metadata.ctime_nsec())];
-        Self { id: (metadata.dev(), metadata.ino()), bytes: metadata.len(), times }
-    }
-
-    /// Whether the last change was long enough before `time` that a later change would have another timestamp: the
-    /// kernel advances file times in steps of milliseconds.
-    pub(super) fn is_older_than(&self, time: SystemTime) -> bool {
-        const MARGIN_SECONDS: i64 = 2;
-        let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed());
-        self.times.iter().all(|(changed, _)| *changed < seconds - MARGIN_SECONDS)
     }
 }
 
@@ -213,7 +191,7 @@ impl Copier<'_> {
         format: &PageFormat,
         page_bytes: usize,
     ) -> Result<u64, Error> {
-        let (mut chunk, mut image, mut offset) = (vec![0; CHUNK_BYTES], Vec::new(), 0_u64);
+        let (mut chunk, mut image, mut offset) = (vec![0; BUFFER_BYTES], Vec::new(), 0_u64);
         loop {
             self.check_stopped()?;
             let filled = item.read(from, offset, &mut chunk)?;
@@ -235,7 +213,7 @@ impl Copier<'_> {
             }
             self.write(&item.to, to, offset, chunk)?;
             offset += filled as u64;
-            if filled < CHUNK_BYTES {
+            if filled < BUFFER_BYTES {
                 return Ok(offset);
             }
         }
@@ -256,8 +234,8 @@ impl Copier<'_> {
             Some(again) => again,
             None => {
                 thread::sleep(Duration::from_millis(1));
-                let _ = fadvise(from, offset, NonZeroU64::new(CHUNK_BYTES as u64), Advice::DontNeed);
-                let mut again = vec![0; CHUNK_BYTES];
+                let _ = fadvise(from, offset, NonZeroU64::new(BUFFER_BYTES as u64), Advice::DontNeed);
+                let mut again = vec![0; BUFFER_BYTES];
                 let filled = item.read(from, offset, &mut again)?;
                 again.truncate(filled);
                 second.insert(again)
@@ -268,13 +246,13 @@ impl Copier<'_> {
     }
 
     fn copy_bytes(&self, item: &Item, from: &File, to: &File) -> Result<u64, Error> {
-        let (mut chunk, mut offset) = (vec![0; CHUNK_BYTES], 0_u64);
+        let (mut chunk, mut offset) = (vec![0; BUFFER_BYTES], 0_u64);
         loop {
             self.check_stopped()?;
             let filled = item.read(from, offset, &mut chunk)?;
             self.write(&item.to, to, offset, chunk.get(..filled).unwrap_or_default())?;
             offset += filled as u64;
-            if filled < CHUNK_BYTES {
+            if filled < BUFFER_BYTES {
                 return Ok(offset);
             }
         }

@@ -19,9 +19,10 @@ use innodb::{
 
 use super::{
     Job,
-    copy::{Copier, Item, Version},
+    copy::{Copier, Item},
     ddl_log,
     session::Session,
+    version::Version,
 };
 use crate::{
     error::Error,

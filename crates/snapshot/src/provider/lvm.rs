@@ -11,8 +11,6 @@
 
 use std::path::{Path, PathBuf};
 
-use files::mounts::{Mounts, SELF_MOUNTINFO};
-
 use super::{
     Driver, Prepared, Source,
     covered::{check_mounts, check_nothing_outside, check_one_file_system},
@@ -110,8 +108,7 @@ struct Device {
 }
 
 fn device_of(datadir: &Path) -> Result<Device, Error> {
-    let mounts =
-        Mounts::of_this_process().map_err(|source| Error::Unreadable { path: SELF_MOUNTINFO.into(), source })?;
+    let mounts = mounted::process_mounts()?;
     let not_lvm = || Error::NotLvm { path: datadir.to_owned() };
     let mount = mounts.holding(datadir).ok_or_else(not_lvm)?;
     let uuid = std::fs::read_to_string(format!("/sys/dev/block/{}/dm/uuid", mount.device)).unwrap_or_default();

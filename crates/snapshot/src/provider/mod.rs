@@ -7,7 +7,7 @@
 //! | `zfs` | snapshots of the data sets, all at once | keeps running; writes wait for a moment |
 //! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | is stopped meanwhile |
 //! | `lvm` | a snapshot of the logical volume | keeps running; writes wait for a moment |
-//! | `follow` | files copied while the server works, then its log (any file system) | keeps running; commits wait for a moment |
+//! | `follow` | files copied while the server works, then its log | keeps running; commits wait for a moment |
 //!
 //! Copying files under locks is not one of them: InnoDB keeps writing under every lock.
 

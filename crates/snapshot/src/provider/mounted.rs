@@ -50,7 +50,8 @@ pub(super) fn unmount_all(tools: &Tools, point: &Path) -> Result<(), Error> {
     unmount(tools, process_mounts()?.below(point).map(|mount| mount.point.clone()))
 }
 
-fn process_mounts() -> Result<Mounts, Error> {
+/// The mounts that this process sees.
+pub(super) fn process_mounts() -> Result<Mounts, Error> {
     Mounts::of_this_process().map_err(|source| Error::Unreadable { path: SELF_MOUNTINFO.into(), source })
 }
 

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use files::mounts::{Mounts, SELF_MOUNTINFO};
+use files::mounts::Mounts;
 
 use super::{
     Driver, Prepared, Source,
@@ -33,7 +33,7 @@ impl Driver for Zfs {
             return Err(Error::NotZfs { path: datadir.to_owned(), kind: location::filesystem_name(datadir) });
         }
         check_nothing_outside(source)?;
-        data_sets(&mounts()?, datadir, &source.listing)?;
+        data_sets(&mounted::process_mounts()?, datadir, &source.listing)?;
         mounted::needs_root("zfs")?;
         location::writable(datadir, options.location.as_deref())
     }
@@ -41,7 +41,7 @@ impl Driver for Zfs {
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let datadir = prepared.source.datadir.path();
         let tools = Tools::default();
-        let sets = data_sets(&mounts()?, datadir, &prepared.source.listing)?;
+        let sets = data_sets(&mounted::process_mounts()?, datadir, &prepared.source.listing)?;
         let within = sets.first().map(|set| set.within.clone()).unwrap_or_default();
         let mut pending = PendingCopy::begin_mounted(&prepared.location, datadir, &within, prepared.provider, options)?;
         let names: Vec<String> = sets.iter().map(|set| format!("{}@{}", set.name, pending.volume_name())).collect();
@@ -70,10 +70,6 @@ struct DataSet {
     /// For the first one, path of the data directory in it; for others, their path in the data
     /// directory.
     within: PathBuf,
-}
-
-fn mounts() -> Result<Mounts, Error> {
-    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: SELF_MOUNTINFO.into(), source })
 }
 
 /// The data set of the data directory, and those mounted inside it.

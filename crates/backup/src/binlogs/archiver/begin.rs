@@ -11,8 +11,9 @@ use super::{APPLIER_POLL, APPLIER_STILL, Archiver, Note};
 use crate::{
     Error,
     binlogs::{
-        chain::{Archive, newest_trusted, pruned},
+        chain::Archive,
         failover::{self, ArchiveStart, PreviousArchive},
+        receipts::{newest_trusted, pruned},
         source::Source,
         state::ArchiveState,
     },
@@ -36,8 +37,8 @@ impl Archiver<'_> {
         self.state.save()
     }
 
-    /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a machine
-    /// that continues as this host.
+    /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a
+    /// machine that continues as this host.
     pub(super) fn check_state(&self, source: &Source) -> Result<(), Error> {
         let ArchiveState { number, draft, end, .. } = &self.state.archive;
         if !self.repository.may_read() || end.file.is_empty() {
@@ -119,7 +120,7 @@ impl Archiver<'_> {
         Ok(true)
     }
 
-    /// Waits while a promoted server still applies what it has received from the former one. Returns what it said last,
+    /// Waits while a promoted server still applies what it has received from the former one. Returns its last answer,
     /// if it had to be asked again.
     fn wait_for_applier(&self, former: &PreviousArchive, source: &Source) -> Result<Option<Source>, Error> {
         let (began, mut changed) = (Instant::now(), Instant::now());

@@ -58,7 +58,8 @@ pub enum Note<'n> {
     TookOver(&'n Predecessor),
     /// The server does not have these transactions of the former one yet; they are waited for, at most so long.
     Waiting(&'n str, Duration),
-    /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among them.
+    /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among
+    /// them.
     Behind(u64, Option<&'n str>),
     /// Logs were lost.
     Lost(&'n Gap),

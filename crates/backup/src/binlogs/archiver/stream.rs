@@ -33,7 +33,7 @@ impl Archiver<'_> {
     pub(super) fn follow(&mut self, source: &Source, until: Option<&LogPosition>) -> Result<Ended, Error> {
         let (connection, now) = source.connect_again(self.account)?;
         if !now.has(&self.state.archive.end) {
-            self.lose(&now, "the server has no such position in its logs any more")?;
+            self.lose(&now, "the server no longer has this position in its logs")?;
         }
         if until.is_some_and(|until| *until == self.state.archive.end) {
             return Ok(Ended::Reached);
@@ -163,7 +163,8 @@ impl Archiver<'_> {
         }
     }
 
-    /// Says how far the archive is behind the server, which keeps what is not archived only as long as it keeps its logs.
+    /// Says how far the archive is behind the server, which keeps what is not archived only as long as it keeps its
+    /// logs.
     fn note_lag(&self, source: &Source) {
         // The next attempt says why a server cannot be asked.
         if let Ok((_, now)) = source.connect_again(self.account) {

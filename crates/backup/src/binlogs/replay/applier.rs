@@ -1,7 +1,7 @@
 //! A server that applies events as relay logs of a replication channel.
 //!
-//! The restored server may have channels itself. Theirs are the settings that the directory holds; what is replayed has a
-//! channel of its own, of which nothing stays.
+//! The restored server may have channels itself. Theirs are the settings that the directory holds; what is replayed has
+//! a channel of its own, of which nothing stays.
 
 use std::{
     collections::BTreeSet,
@@ -56,8 +56,8 @@ pub(super) struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Starts a server, lets it apply a portion, and stops it. Without transactions, the server only recovers the directory
-    /// and says what that has.
+    /// Starts a server, lets it apply a portion, and stops it. Without transactions, the server only recovers the
+    /// directory and says what that has.
     pub(super) fn apply(&self, portion: &Portion) -> Result<Applied, Error> {
         let channel = Channel::new(self.version);
         let prepare = |secrets: &Path| {
@@ -111,7 +111,7 @@ impl Applier<'_> {
         let (mut reached, mut since) = (String::new(), Instant::now());
         loop {
             let status = channel.status(&server.rows(replica_status(self.version))?);
-            // MariaDB begins a further relay log when it starts, and goes on there.
+            // MariaDB begins another relay log when it starts, and continues in it.
             let file = status.relay_log;
             if let Some((number, text)) = status.applier_error {
                 let log = logs.iter().zip(&portion.logs).find(|((name, _), _)| *name == file);
@@ -138,7 +138,7 @@ impl Applier<'_> {
     }
 }
 
-/// What is said of an error of an applier. Its text may have values of rows, or whole statements.
+/// The message about an error of an applier. The server's own text may contain values of rows, or whole statements.
 fn fault(number: u16, text: &str, log: &str, position: u64) -> String {
     let on_table = text.strip_prefix("Could not execute ").and_then(|text| text.split_once(" event on table "));
     let table = on_table.and_then(|(_, text)| text.split_once(';'));

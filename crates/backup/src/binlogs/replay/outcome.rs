@@ -4,8 +4,8 @@ use replication::gtid::mysql::GtidSet;
 
 use crate::binlogs::ResolvedTarget;
 
-/// Compares the GTIDs of a server after a replay with the plan; returns what is wrong. `gtids` are a set of MySQL, or the
-/// positions of MariaDB.
+/// Compares the GTIDs of a server after a replay with the plan; returns what is wrong. `gtids` are a set of MySQL, or
+/// the positions of MariaDB.
 pub(super) fn difference(reach: &ResolvedTarget, gtids: &str) -> Option<String> {
     let gtid = |transaction: Option<&crate::binlogs::Transaction>| {
         transaction.map(|transaction| transaction.gtid.clone()).filter(|gtid| !gtid.is_empty())

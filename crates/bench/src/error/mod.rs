@@ -1,6 +1,8 @@
 //! Errors of measurements.
 
-use std::{borrow::Cow, io, path::PathBuf, time::Duration};
+mod hint;
+
+use std::{io, path::PathBuf, time::Duration};
 
 use server::Endpoint;
 use verify::size;
@@ -46,9 +48,12 @@ pub enum Error {
         reason: String,
     },
     /// The time does not suffice for rounds that give an interval.
-    #[error("the time is too short for intervals: with {part} it takes at least {} min", needed.as_millis().div_ceil(60_000))]
+    #[error(
+        "the time is too short for intervals: with {part} it takes at least {} min",
+        needed.as_millis().div_ceil(60_000)
+    )]
     TooLittleTime {
-        /// The part.
+        /// Name of the part for which the time is too short.
         part: String,
         /// The time that is needed for all parts.
         needed: Duration,
@@ -57,7 +62,10 @@ pub enum Error {
     #[error("interrupted; nothing more was measured")]
     Interrupted,
     /// A requested program does not exist.
-    #[error("{}: no such program{}", program.display(), if *has_version { ", or it does not report its version" } else { "" })]
+    #[error(
+        "{}: no such program{}",
+        program.display(), if *has_version { ", or it does not report its version" } else { "" }
+    )]
     NoProgram {
         /// Path of the program.
         program: PathBuf,
@@ -134,7 +142,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Copies would be made inside the source directory.
-    #[error("{}: lies within what is to be copied", path.display())]
+    #[error("{}: is inside the directory that is to be copied", path.display())]
     WithinSource {
         /// Directory of the copies.
         path: PathBuf,
@@ -184,7 +192,7 @@ pub enum Error {
     /// The running server cannot be asked what it is.
     #[error("{}", source.naming(endpoint))]
     Server {
-        /// Its endpoint.
+        /// Address that was tried.
         endpoint: Endpoint,
         /// The client's error.
         source: Box<server::Error>,
@@ -192,7 +200,7 @@ pub enum Error {
     /// The running server is not MariaDB, which `mariabackup` requires.
     #[error("{}: mariabackup copies MariaDB only, and this is {version}", socket.display())]
     NotMariaDb {
-        /// Its socket.
+        /// Socket of the server.
         socket: PathBuf,
         /// Its fork and version.
         version: String,
@@ -200,21 +208,21 @@ pub enum Error {
     /// The running server's data directory cannot be read.
     #[error("{}: its data directory cannot be read: {source}", socket.display())]
     ServerUnread {
-        /// Its socket.
+        /// Socket of the server.
         socket: PathBuf,
         /// The underlying error.
         source: Box<Self>,
     },
     /// The running server uses the directory that is copied.
-    #[error("{}: the server runs in DIR, which is not still", socket.display())]
+    #[error("{}: the server runs in DIR, so files would change while they are copied", socket.display())]
     SourceInUse {
-        /// Its socket.
+        /// Socket of the server.
         socket: PathBuf,
     },
     /// The running server has other data than the directory that is copied.
     #[error("{}: not the same data: {difference}", socket.display())]
     OtherData {
-        /// Its socket.
+        /// Socket of the server.
         socket: PathBuf,
         /// What differs.
         difference: String,
@@ -228,7 +236,7 @@ pub enum Error {
     /// The path given as a server program is a running server's socket, or a directory.
     #[error("{}: is no server program but {what}; only servers that this run starts are measured", path.display())]
     NotServerProgram {
-        /// Its path.
+        /// The path that was given.
         path: PathBuf,
         /// Type of the file.
         what: &'static str,
@@ -236,9 +244,9 @@ pub enum Error {
     /// An option for the servers names a path, or sets what the measurement itself sets.
     #[error("--server-option {option}: {reason}")]
     ServerOption {
-        /// The option.
+        /// The option as it was given.
         option: String,
-        /// The reason.
+        /// Why it is refused.
         reason: &'static str,
     },
     /// There is not enough disk space for the servers and their data.
@@ -275,60 +283,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step, if there is one.
-    #[must_use]
-    pub fn hint(&self) -> Option<Cow<'static, str>> {
-        let hint = match self {
-            Self::NoInstallation { option, .. } => {
-                return Some(Cow::Owned(format!("install MariaDB with Galera, or give {option}")));
-            }
-            Self::Link { .. } => {
-                "--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel"
-            }
-            Self::OptionFile(error) | Self::Server { source: error, .. } => return error.hint(),
-            Self::NoAccount => "give --server-user NAME",
-            Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
-            Self::TooLittleTime { .. } => "give more --minutes, fewer --parts or fewer --rows",
-            Self::NoFio => "install the package fio, or give --fio",
-            Self::NoServer => "install one, or name its program",
-            Self::Certificate(error) => error.hint()?,
-            Self::Luks(error) => error.hint()?,
-            Self::Snapshot(error) => return error.hint(),
-            Self::ServerRuns { .. } => "stop it, or give a copy: see `sealant snapshot create`",
-            Self::NoDirectory { .. } => {
-                "--into takes directories that are there, one on each file system that is to be measured"
-            }
-            Self::InDataDirectory { .. } => "copies of it cannot be made in itself: give --into a directory elsewhere",
-            Self::NoRoom { .. } => "give another directory with --into",
-            Self::DataDirectory { .. } => "--dir takes a directory for scratch files, such as /var/tmp",
-            Self::NotServerProgram { .. } => "--mysqld takes the path of mysqld or mariadbd",
-            Self::NoServerRoom { .. } => "give another directory with --dir, or fewer rows or arms",
-            Self::NoMemory { .. } => "give a smaller --buffer-pool, or fewer arms",
-            Self::SourceInUse { .. } | Self::OtherData { .. } => {
-                "DIR has to be a still copy or a snapshot of the server's directory"
-            }
-            _ => return None,
-        };
-        Some(Cow::Borrowed(hint))
-    }
-
-    /// Whether the request can never work.
-    #[must_use]
-    pub const fn is_misuse(&self) -> bool {
-        match self {
-            Self::OptionFile(error) | Self::Server { source: error, .. } => error.is_misuse(),
-            Self::WithinSource { .. }
-            | Self::TooLittleTime { .. }
-            | Self::PeerNeedsServer { .. }
-            | Self::NoPeerOfServer
-            | Self::PeerWithoutNetwork { .. }
-            | Self::ServerOption { .. }
-            | Self::NoAesSwitch
-            | Self::NoAccount => true,
-            _ => false,
-        }
-    }
-
     /// For `map_err` of an option file.
     pub(crate) fn option_file(source: server::Error) -> Self {
         Self::OptionFile(Box::new(source))

@@ -1,30 +1,30 @@
 //! Sends requests: signs them, retries transient failures, and explains the others.
 
+mod answer;
+
 use std::{
-    io::{self, Read, SeekFrom},
+    io::{Read, SeekFrom},
     path::Path,
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
     thread::sleep,
     time::{Duration, Instant},
 };
 
-use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
+use jiff::{SignedDuration, Timestamp};
 use ureq::{
     Agent, Body as Answer, SendBody,
-    http::{HeaderMap, Request, Response},
+    http::{HeaderMap, Request},
 };
 
+use self::answer::{Failed, read};
 use super::{
     Address, S3Fault, Settings,
     backoff::{ConcurrencyLimit, pause},
     credentials::{Credentials, Source},
     sign::{EMPTY, Signed, query_text, sign},
-    xml,
 };
 use crate::Body;
 
-/// Maximum length of an error document that is read.
-const MAX_ERROR_BYTES: u64 = 1 << 16;
 /// Minimum length of bodies that are sent only after the store has accepted the headers (`Expect: 100-continue`).
 const ASKED_BYTES: u64 = 1 << 20;
 /// Number of retries for bytes that were changed in transit.
@@ -76,19 +76,6 @@ pub(super) struct Reply {
     pub(super) is_repeated: bool,
 }
 
-/// Why an attempt failed.
-enum Failed {
-    /// Transient: retry. `may_have_acted`: the request may have taken effect. `asked`: Retry-After.
-    Passing {
-        fault: S3Fault,
-        may_have_acted: bool,
-        asked: Option<Duration>,
-    },
-    /// The clock was corrected, or the credentials were dropped: retry at once.
-    Amended(S3Fault),
-    Final(S3Fault),
-}
-
 impl Reply {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
@@ -98,10 +85,6 @@ impl Reply {
     pub(super) fn text(mut self, most_bytes: u64) -> Result<Vec<u8>, S3Fault> {
         read(&mut self.body, most_bytes).map_err(|error| S3Fault::Answer(error.to_string()))
     }
-}
-
-fn read(body: &mut Answer, most_bytes: u64) -> Result<Vec<u8>, ureq::Error> {
-    body.with_config().limit(most_bytes).read_to_vec()
 }
 
 impl Client {
@@ -151,12 +134,12 @@ impl Client {
             let (fault, asked) = match ended {
                 Ok(reply) => return Ok(Reply { is_repeated, ..reply }),
                 Err(Failed::Final(fault)) => return Err(fault),
-                Err(Failed::Amended(fault)) if amended > 1 => return Err(fault),
-                Err(Failed::Amended(_)) => {
+                Err(Failed::Corrected(fault)) if amended > 1 => return Err(fault),
+                Err(Failed::Corrected(_)) => {
                     amended = amended.saturating_add(1);
                     continue;
                 }
-                Err(Failed::Passing { fault, may_have_acted, asked }) => {
+                Err(Failed::Transient { fault, may_have_acted, asked }) => {
                     is_repeated |= may_have_acted;
                     (fault, asked)
                 }
@@ -186,7 +169,7 @@ impl Client {
         };
         // A store that rejects a body may close the connection before it has read it. It never stores a partial body.
         let reply = answered.map_err(|error| self.unanswered(&error, is_sent))?;
-        self.judge(call, reply, &credentials, now)
+        self.classify(call, reply, &credentials, now)
     }
 
     fn now(&self) -> Timestamp {
@@ -227,130 +210,6 @@ impl Client {
         }
         request.body(()).expect("keys, queries and credentials are checked to be ASCII without spaces")
     }
-
-    /// Classifies an attempt without an answer.
-    fn unanswered(&self, error: &ureq::Error, may_have_acted: bool) -> Failed {
-        let (endpoint, reason) = (self.address.origin(), describe(error));
-        match error {
-            ureq::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData => {
-                Failed::Final(S3Fault::Tls { endpoint, reason })
-            }
-            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failed::Final(S3Fault::Tls { endpoint, reason }),
-            ureq::Error::Http(_) | ureq::Error::BadUri(_) => Failed::Final(S3Fault::Answer(reason)),
-            _ => Failed::Passing {
-                fault: S3Fault::Unreachable { endpoint, reason, attempts: 0 },
-                may_have_acted,
-                asked: None,
-            },
-        }
-    }
-
-    /// Classifies an answer: as a reply for the caller, a transient failure, or a final one.
-    fn judge(
-        &self,
-        call: &Call<'_>,
-        reply: Response<Answer>,
-        credentials: &Credentials,
-        now: Timestamp,
-    ) -> Result<Reply, Failed> {
-        let (parts, mut body) = reply.into_parts();
-        let (status, headers) = (parts.status.as_u16(), parts.headers);
-        if matches!(status, 200..=299 | 412) || (status == 404 && call.method == "HEAD") {
-            return Ok(Reply { status, headers, body, is_repeated: false });
-        }
-        // Answers to HEAD requests have no body.
-        let text =
-            if call.method == "HEAD" { Vec::new() } else { read(&mut body, MAX_ERROR_BYTES).unwrap_or_default() };
-        match self.failure(call, status, &headers, xml::refusal(&text), credentials, now) {
-            Some(failed) => Err(failed),
-            None => {
-                let body = Answer::builder().data("");
-                Ok(Reply { status, headers: HeaderMap::new(), body, is_repeated: false })
-            }
-        }
-    }
-
-    /// What a refusal means; `None` if the object does not exist.
-    fn failure(
-        &self,
-        call: &Call<'_>,
-        status: u16,
-        headers: &HeaderMap,
-        refusal: xml::Refusal,
-        credentials: &Credentials,
-        now: Timestamp,
-    ) -> Option<Failed> {
-        let header = |name: &str| headers.get(name)?.to_str().ok();
-        let xml::Refusal { code, message, region } = refusal;
-        let passing = |fault, may_have_acted| Failed::Passing {
-            fault,
-            may_have_acted,
-            asked: header("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs),
-        };
-        let busy = |code: String| S3Fault::Busy { status, code, attempts: 0 };
-        Some(match (status, code.as_str()) {
-            (404, "NoSuchKey" | "NoSuchVersion") => return None,
-            (404, "NoSuchBucket") => Failed::Final(S3Fault::NoBucket { bucket: self.address.bucket().to_owned() }),
-            (503 | 429, _) | (_, "SlowDown" | "TooManyRequests" | "ThrottlingException") => {
-                self.was_busy.store(true, Ordering::Relaxed);
-                self.concurrency.slow_down();
-                passing(busy(code), status == 503)
-            }
-            (507, _) | (_, "QuotaExceeded" | "XMinioStorageFull" | "EntityTooLarge" | "InsufficientCapacity") => {
-                Failed::Final(S3Fault::Full { code })
-            }
-            (500 | 502 | 504, _) | (_, "RequestTimeout" | "InternalError") => passing(busy(code), true),
-            (409, "ConditionalRequestConflict" | "OperationAborted") => passing(busy(code), false),
-            (_, "BadDigest" | "XAmzContentSHA256Mismatch" | "IncompleteBody") => passing(S3Fault::Garbled, false),
-            (_, "RequestTimeTooSkewed" | "RequestExpired") => self.clock(header("date"), now),
-            (_, "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired") => {
-                self.credentials.forget();
-                Failed::Amended(S3Fault::Expired)
-            }
-            (_, "InvalidAccessKeyId" | "SignatureDoesNotMatch" | "InvalidToken" | "InvalidClientTokenId") => {
-                self.rejected(code, credentials)
-            }
-            (301 | 307, _) | (_, "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException") => {
-                let configured = self.address.region().to_owned();
-                let region = region.or_else(|| header("x-amz-bucket-region").map(str::to_owned));
-                let right = region.filter(|region| *region != configured);
-                Failed::Final(S3Fault::WrongRegion { configured, right })
-            }
-            (_, "ObjectLocked") => Failed::Final(S3Fault::Locked),
-            (403, _) if call.method == "DELETE" && message.to_ascii_lowercase().contains("lock") => {
-                Failed::Final(S3Fault::Locked)
-            }
-            (403, "" | "AccessDenied" | "AllAccessDisabled") => Failed::Final(S3Fault::Denied { action: call.action }),
-            (404, "") if !call.query.is_empty() => return None,
-            _ => Failed::Final(S3Fault::Refused { status, code, message }),
-        })
-    }
-
-    /// The store does not know the credentials, which may have been replaced in the meantime.
-    fn rejected(&self, code: String, credentials: &Credentials) -> Failed {
-        self.credentials.forget();
-        match self.credentials.current() {
-            Ok(newer) if newer.access_key != credentials.access_key || newer.secret != credentials.secret => {
-                Failed::Amended(S3Fault::Rejected { code })
-            }
-            _ => Failed::Final(S3Fault::Rejected { code }),
-        }
-    }
-
-    /// The store rejects this host's time. From now on, times are corrected by the difference.
-    fn clock(&self, date: Option<&str>, now: Timestamp) -> Failed {
-        let Some(theirs) = date.and_then(|date| rfc2822::parse(date).ok()).map(|zoned| zoned.timestamp()) else {
-            return Failed::Final(S3Fault::Answer(
-                "it rejects the time of this host without stating its own".to_owned(),
-            ));
-        };
-        let fault = S3Fault::Clock { ours: Timestamp::now(), theirs };
-        if theirs.duration_since(now).abs() < SignedDuration::from_mins(1) {
-            return Failed::Final(fault);
-        }
-        self.ahead.store(theirs.duration_since(Timestamp::now()).as_secs(), Ordering::Relaxed);
-        Failed::Amended(fault)
-    }
 }
 
 /// Adds the number of attempts to a fault.
@@ -359,14 +218,6 @@ fn after(fault: S3Fault, tried: u32) -> S3Fault {
         S3Fault::Unreachable { endpoint, reason, .. } => S3Fault::Unreachable { endpoint, reason, attempts: tried },
         S3Fault::Busy { status, code, .. } => S3Fault::Busy { status, code, attempts: tried },
         other => other,
-    }
-}
-
-fn describe(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
-        ureq::Error::Io(io) => io.to_string(),
-        other => other.to_string(),
     }
 }
 

@@ -1,0 +1,186 @@
+//! The configuration: one TOML file for all commands of `sealant backup`.
+
+mod key_files;
+mod sections;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use agefile::Recipient;
+use archive::sshsig::SigningKey;
+use serde::Deserialize;
+use snapshot::{ProviderChoice, follow::Account};
+use verify::Keys;
+
+pub(crate) use self::key_files::signing_key;
+pub use self::key_files::{allowed_signers, identities};
+pub(crate) use self::sections::RepositorySection;
+use crate::{Error, location::Location};
+
+/// The validated configuration.
+#[derive(Debug)]
+pub struct Config {
+    /// Where the backups are stored.
+    pub repository: Location,
+    /// Id of the repository, for a host that may not read it.
+    pub repository_id: Option<String>,
+    /// Name of this host.
+    pub host: String,
+    /// File with the private key that signs receipts.
+    pub signing_key: PathBuf,
+    /// Paths of the server.
+    pub server: Server,
+    /// Recipients of the backups.
+    pub recipients: Vec<Recipient>,
+    /// Recipients of the files' keys, if these are stored.
+    pub key_recipients: Vec<Recipient>,
+    /// How encrypted pages are stored.
+    pub pages: PageStorage,
+    /// Compression level of zstd.
+    pub level: i32,
+    /// The snapshot provider.
+    pub provider: ProviderChoice,
+    /// Maximum time that the server may be frozen for the snapshot.
+    pub max_freeze: Duration,
+    /// Number of threads.
+    pub streams: u16,
+    /// Directory of the state, which records the last backup of this host.
+    pub state: PathBuf,
+    /// Maximum time before changes are archived.
+    pub segment_every: Duration,
+    /// The server whose binary logs are archived, if not the one at the socket.
+    pub binlog_source: Option<BinlogSource>,
+    /// Maximum time that a server which takes over may need to apply the archived transactions of the one before.
+    pub takeover_wait: Duration,
+    /// `server_id` of the replica that archives binary logs, if configured.
+    pub replica_id: Option<u32>,
+}
+
+/// A server that sends its binary logs over TCP with TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BinlogSource {
+    /// `mysql://USER@HOST:PORT`.
+    pub url: String,
+    /// File of the authorities that may issue its certificate.
+    pub ca: PathBuf,
+}
+
+/// Paths of the server and its keys.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Data directory.
+    pub datadir: PathBuf,
+    /// Socket of the server.
+    pub socket: Option<PathBuf>,
+    /// Account on the server, for the provider `follow`.
+    pub user: Option<String>,
+    /// File with the password of the account.
+    pub password_file: Option<PathBuf>,
+    /// Pid file of the server.
+    pub pid_file: Option<PathBuf>,
+    /// Keyring file of MySQL.
+    pub keyring: Option<PathBuf>,
+    /// Configuration of component_keyring_file.
+    pub keyring_config: Option<PathBuf>,
+    /// Key file of MariaDB.
+    pub mariadb_key_file: Option<PathBuf>,
+    /// File with the password of the key file.
+    pub mariadb_key_file_password_file: Option<PathBuf>,
+}
+
+/// How encrypted pages are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageStorage {
+    /// Decrypted before compression: reading the backup takes only the age identity.
+    #[default]
+    Open,
+    /// Encrypted as on disk: reading takes the identity and the keyring, and the size more than doubles.
+    AsIs,
+}
+
+impl PageStorage {
+    /// Whether pages are decrypted.
+    #[must_use]
+    pub fn are_opened(self) -> bool {
+        self == Self::Open
+    }
+}
+
+/// Reads a configuration file; `parse` returns what is wrong with the text.
+pub(crate) fn read_with<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Error> {
+    let text = fs::read_to_string(path).map_err(Error::io(path, "the configuration cannot be read"))?;
+    parse(&text).map_err(|reason| Error::Config { path: path.to_owned(), reason })
+}
+
+impl Config {
+    /// Reads and validates a configuration file.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the reason.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        read_with(path, Self::parse)
+    }
+
+    /// All recipients; the identity of each has to be proven.
+    #[must_use]
+    pub fn all_recipients(&self) -> Vec<Recipient> {
+        self.recipients.iter().chain(&self.key_recipients).cloned().collect()
+    }
+
+    /// Reads the signing key.
+    ///
+    /// # Errors
+    /// [`Error::Key`], [`Error::Io`].
+    pub fn signing_key(&self) -> Result<SigningKey, Error> {
+        signing_key(&self.signing_key)
+    }
+}
+
+/// Parses the name of a snapshot provider that a backup can use.
+///
+/// # Errors
+/// Why backups cannot use it.
+pub fn provider(text: &str) -> Result<ProviderChoice, String> {
+    match text.parse()? {
+        ProviderChoice::Stream(_) => Err("the stream of another program is not a consistent snapshot".to_owned()),
+        provider => Ok(provider),
+    }
+}
+
+impl Server {
+    /// The account for locks and the position.
+    pub(crate) fn account(&self, choice: ProviderChoice) -> Result<Option<Account>, snapshot::Error> {
+        let (socket, password_file) = (self.socket.as_deref(), self.password_file.as_deref());
+        Account::for_choice(choice, socket, self.user.as_deref(), password_file)
+    }
+
+    /// Loads the keys; an empty set if the configuration names none.
+    ///
+    /// # Errors
+    /// [`Error::Keys`].
+    pub fn keys(&self) -> Result<Keys, Error> {
+        let mut keys = Keys::default();
+        if let Some(path) = &self.keyring {
+            keys.add_keyring(path)?;
+        }
+        if let Some(path) = &self.keyring_config {
+            keys.add_keyring_config(path, Some(&self.datadir))?;
+        }
+        if let Some(path) = &self.mariadb_key_file {
+            keys.add_key_file(path, self.mariadb_key_file_password_file.as_deref())?;
+        }
+        Ok(keys)
+    }
+
+    /// Paths of the files with keys and their passwords.
+    #[must_use]
+    pub fn key_files(&self) -> Vec<PathBuf> {
+        let named = [&self.keyring, &self.keyring_config, &self.mariadb_key_file, &self.mariadb_key_file_password_file];
+        named.into_iter().flatten().cloned().collect()
+    }
+}

@@ -1,0 +1,275 @@
+//! The sections of the configuration file, and what is valid in them.
+
+use std::{path::PathBuf, time::Duration};
+
+use agefile::Recipient;
+use archive::names::is_host;
+use serde::{Deserialize, de::IgnoredAny};
+use snapshot::MAX_FREEZE;
+use store::s3::{LockMode, Style};
+use transfer::codec::level::{Compression, CompressionLevel};
+
+use super::{BinlogSource, Config, PageStorage, Server, provider};
+use crate::location::{BucketOptions, Location};
+
+/// Default directory for the state of hosts.
+const STATE: &str = "/var/lib/sealant/backup";
+const STREAMS: u16 = 4;
+const SEGMENT_EVERY: Duration = Duration::from_secs(10);
+/// How long a new source may take, by default and at most, to apply what it received from the one before.
+const TAKEOVER_WAIT: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(86_400)];
+/// Default level of zstd. Higher levels take longer and gain little on pages (measured).
+const LEVEL: i32 = 1;
+/// Maximum of most time settings.
+const MAX_TIME: Duration = Duration::from_secs(60);
+/// Maximum time for which calls of a store are retried.
+const MAX_GIVE_UP: Duration = Duration::from_secs(86_400);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sections {
+    repository: RepositorySection,
+    host: HostSection,
+    server: Server,
+    data: DataSection,
+    keys: Option<KeysSection>,
+    state: Option<StateSection>,
+    #[serde(default)]
+    binlogs: BinlogsSection,
+    /// Section of the keeper, which may be in the same file.
+    #[serde(rename = "keeper")]
+    _keeper: Option<IgnoredAny>,
+    #[serde(rename = "retention")]
+    _retention: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepositorySection {
+    url: String,
+    id: Option<String>,
+    endpoint: Option<String>,
+    region: Option<String>,
+    addressing: Option<Style>,
+    ca: Option<PathBuf>,
+    credentials: Option<PathBuf>,
+    lock_days: Option<u16>,
+    lock_mode: Option<LockMode>,
+    timeout: Option<String>,
+    give_up: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostSection {
+    name: String,
+    signing_key: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DataSection {
+    recipients: Vec<String>,
+    #[serde(default)]
+    pages: PageStorage,
+    compress: Option<String>,
+    provider: Option<String>,
+    max_freeze: Option<String>,
+    streams: Option<u16>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeysSection {
+    recipients: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BinlogsSection {
+    url: Option<String>,
+    ca: Option<PathBuf>,
+    segment_every: Option<String>,
+    takeover_wait: Option<String>,
+    replica_id: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StateSection {
+    directory: PathBuf,
+}
+
+impl Config {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let sections: Sections = files::toml::parse(text)?;
+        if !is_host(&sections.host.name) {
+            return Err("host.name may have letters, digits, '.', '_' and '-', at most 64".to_owned());
+        }
+        let recipients = recipients(&sections.data.recipients)?;
+        let key_recipients = sections.keys.map_or_else(Vec::new, |keys| keys.recipients);
+        let key_recipients = key_recipients_of(&key_recipients, &recipients, &sections.server)?;
+        let provider = provider(sections.data.provider.as_deref().unwrap_or("auto"))
+            .map_err(|error| format!("data.provider: {error}"))?;
+        Ok(Self {
+            repository_id: sections.repository.id.clone(),
+            repository: sections.repository.location()?,
+            host: sections.host.name,
+            signing_key: sections.host.signing_key,
+            server: sections.server,
+            recipients,
+            key_recipients,
+            pages: sections.data.pages,
+            level: level(sections.data.compress.as_deref())?,
+            provider,
+            max_freeze: sections
+                .data
+                .max_freeze
+                .as_deref()
+                .map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text, MAX_TIME))?,
+            streams: sections.data.streams.unwrap_or(STREAMS).clamp(1, 64),
+            state: sections.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
+            segment_every: sections
+                .binlogs
+                .segment_every
+                .as_deref()
+                .map_or(Ok(SEGMENT_EVERY), |text| time("binlogs.segment_every", text, MAX_TIME))?,
+            binlog_source: match (sections.binlogs.url, sections.binlogs.ca) {
+                (None, None) => None,
+                (Some(url), Some(ca)) => Some(BinlogSource { url, ca }),
+                _ => {
+                    return Err(
+                        "binlogs.url and binlogs.ca go together: the connection is encrypted and verified".to_owned()
+                    );
+                }
+            },
+            takeover_wait: sections
+                .binlogs
+                .takeover_wait
+                .as_deref()
+                .map_or(Ok(TAKEOVER_WAIT[0]), |text| time("binlogs.takeover_wait", text, TAKEOVER_WAIT[1]))?,
+            replica_id: sections.binlogs.replica_id.filter(|id| *id > 0),
+        })
+    }
+}
+
+fn recipients(texts: &[String]) -> Result<Vec<Recipient>, String> {
+    if texts.is_empty() {
+        return Err("data.recipients is empty, so nobody could read the backups".to_owned());
+    }
+    parse_recipients(texts, "data.recipients")
+}
+
+fn parse_recipients(texts: &[String], name: &str) -> Result<Vec<Recipient>, String> {
+    texts.iter().map(|text| text.parse().map_err(|error| format!("{name}: {error}"))).collect()
+}
+
+/// Parses the recipients of the keys. They must differ from those of the pages: otherwise the backup would be as
+/// readable as without the keyring.
+fn key_recipients_of(texts: &[String], of_data: &[Recipient], server: &Server) -> Result<Vec<Recipient>, String> {
+    let recipients = parse_recipients(texts, "keys.recipients")?;
+    let texts_of_data: Vec<String> = of_data.iter().map(ToString::to_string).collect();
+    if let Some(both) = recipients.iter().map(ToString::to_string).find(|text| texts_of_data.contains(text)) {
+        return Err(format!("keys.recipients: {both} is in data.recipients, too: that identity alone would be enough"));
+    }
+    if !recipients.is_empty() && server.mariadb_key_file.is_some() {
+        return Err(
+            "keys.recipients: MariaDB's files have no keys of their own; keep a copy of the key file".to_owned()
+        );
+    }
+    Ok(recipients)
+}
+
+impl RepositorySection {
+    pub(crate) fn location(self) -> Result<Location, String> {
+        let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if self.id.as_deref().is_some_and(|id| !is_id(id)) {
+            return Err("repository.id must have 32 hexadecimal digits".to_owned());
+        }
+        let limit = |name, text: Option<&str>, most| text.map(|text| time(name, text, most)).transpose();
+        let options = BucketOptions {
+            timeout: limit("repository.timeout", self.timeout.as_deref(), MAX_TIME)?,
+            give_up: limit("repository.give_up", self.give_up.as_deref(), MAX_GIVE_UP)?,
+            endpoint: self.endpoint,
+            region: self.region,
+            addressing: self.addressing,
+            ca: self.ca,
+            credentials: self.credentials,
+            lock_days: self.lock_days,
+            lock_mode: self.lock_mode,
+        };
+        Location::parse(&self.url, options)
+    }
+}
+
+fn level(text: Option<&str>) -> Result<i32, String> {
+    let Some(text) = text else { return Ok(LEVEL) };
+    match text.parse() {
+        Ok(Compression::Fixed(CompressionLevel::Zstd(_))) if text == "zstd" => Ok(LEVEL),
+        Ok(Compression::Fixed(CompressionLevel::Zstd(level))) => Ok(level),
+        _ => Err("data.compress must be zstd, or zstd:1 to zstd:19".to_owned()),
+    }
+}
+
+/// Parses the time that is the value of the setting `name`.
+fn time(name: &str, text: &str, most: Duration) -> Result<Duration, String> {
+    files::quantity::short_time(text, most).map_err(|_| format!("{name} must be 1ms to {}s", most.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use snapshot::ProviderChoice;
+
+    use super::*;
+
+    const TEXT: &str = r#"
+[repository]
+url = "/backup/repo"
+[host]
+name = "db1"
+signing_key = "/etc/sealant/backup.key"
+[server]
+datadir = "/var/lib/mysql"
+keyring_config = "/etc/mysql/component_keyring_file.cnf"
+[data]
+recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
+"#;
+
+    #[test]
+    fn what_is_not_said_has_defaults() {
+        let config = Config::parse(TEXT).unwrap();
+        assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
+        assert_eq!((config.pages, config.level, config.streams), (PageStorage::Open, 1, 4));
+        assert_eq!((config.provider, config.max_freeze), (ProviderChoice::Auto, MAX_FREEZE));
+        assert_eq!(config.state, Path::new(STATE));
+        let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
+        let config = Config::parse(&more).unwrap();
+        assert_eq!((config.pages, config.level, config.max_freeze), (PageStorage::AsIs, 3, Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (from, to, says) in [
+            ("db1", "../db1", "host.name"),
+            ("\"/backup/repo\"", "\"backup\"", "absolute"),
+            ("age1zvky", "age1zvkx", "checksum"),
+            ("[\"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj\"]", "[]", "nobody"),
+            ("[data]", "[data]\ncompress = \"lz4\"", "zstd"),
+            ("[data]", "[data]\nprovider = \"mariabackup\"", "consistent"),
+            ("[data]", "[data]\nmax_freeze = \"2m\"", "max_freeze"),
+            ("[data]", "[data]\ntypo = 1", "typo"),
+            ("[data]", "[binlogs]\nurl = \"mysql://u@db1\"\n[data]", "go together"),
+            (
+                "[data]",
+                "[keys]\nrecipients = [\"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj\"]\n[data]",
+                "in data.recipients, too",
+            ),
+        ] {
+            let text = TEXT.replace(from, to);
+            let error = Config::parse(&text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The next step after an error, and whether the request itself is wrong.
+
+use std::borrow::Cow;
+
+use super::Error;
+
+impl Error {
+    /// The next step, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            Self::NoInstallation { option, .. } => {
+                return Some(Cow::Owned(format!("install MariaDB with Galera, or give {option}")));
+            }
+            Self::Link { .. } => {
+                "--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel"
+            }
+            Self::OptionFile(error) | Self::Server { source: error, .. } => return error.hint(),
+            Self::NoAccount => "give --server-user NAME",
+            Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
+            Self::TooLittleTime { .. } => "give more --minutes, fewer --parts or fewer --rows",
+            Self::NoFio => "install the package fio, or give --fio",
+            Self::NoServer => "install one, or name its program",
+            Self::Certificate(error) => error.hint()?,
+            Self::Luks(error) => error.hint()?,
+            Self::Snapshot(error) => return error.hint(),
+            Self::ServerRuns { .. } => "stop it, or give a copy: see `sealant snapshot create`",
+            Self::NoDirectory { .. } => "--into takes existing directories, one on each file system to measure",
+            Self::InDataDirectory { .. } => "copies of it cannot be made in itself: give --into a directory elsewhere",
+            Self::NoRoom { .. } => "give another directory with --into",
+            Self::DataDirectory { .. } => "--dir takes a directory for scratch files, such as /var/tmp",
+            Self::NotServerProgram { .. } => "--mysqld takes the path of mysqld or mariadbd",
+            Self::NoServerRoom { .. } => "give another directory with --dir, or fewer rows or arms",
+            Self::NoMemory { .. } => "give a smaller --buffer-pool, or fewer arms",
+            Self::SourceInUse { .. } | Self::OtherData { .. } => {
+                "DIR has to be a still copy or a snapshot of the server's directory"
+            }
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
+    }
+
+    /// Whether the request can never work.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        match self {
+            Self::OptionFile(error) | Self::Server { source: error, .. } => error.is_misuse(),
+            Self::WithinSource { .. }
+            | Self::TooLittleTime { .. }
+            | Self::PeerNeedsServer { .. }
+            | Self::NoPeerOfServer
+            | Self::PeerWithoutNetwork { .. }
+            | Self::ServerOption { .. }
+            | Self::NoAesSwitch
+            | Self::NoAccount => true,
+            _ => false,
+        }
+    }
+}
