@@ -35,7 +35,6 @@ impl Iterator for Backoff {
 }
 
 /// Pauses before a file is read again that seems damaged because its writer is active.
-#[must_use]
 pub fn reread_pauses(rereads: usize) -> iter::Take<Backoff> {
     Backoff::new(Duration::from_millis(20), Duration::from_secs(3)).take(rereads)
 }

@@ -12,7 +12,7 @@ use backup::{
 use snapshot::{Provider, SnapshotCopy};
 
 use super::{left_out_messages, part};
-use crate::{Message, labels::second, size, visible};
+use crate::{Message, size, visible};
 
 /// Messages after a repository and a key were created.
 #[must_use]
