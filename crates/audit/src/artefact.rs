@@ -6,6 +6,8 @@
 
 mod bytes;
 mod join;
+mod kind;
+mod reported;
 pub(crate) mod system;
 
 use std::cmp::Ordering;

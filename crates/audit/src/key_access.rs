@@ -1,6 +1,7 @@
 //! Judges who can read or replace a key file, for the audit and for `sealant keyring check`.
 
 use findings::Severity;
+
 /// Permissions and owners of a file and its directory.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyAccess {

@@ -1,28 +1,22 @@
 //! Joins the server's reports with the files.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use innodb::file_kind::{self, FileKind};
-use innodb::file_suffix;
-use innodb::page::checksum::Checksum;
 use innodb::redo::{RedoFormat, RedoScan};
 use innodb::server_file;
-use innodb::tablespace::{TablespaceKind, TablespaceScan};
-use server::dialect::{
-    directory,
-    encryption::{Encrypts, switches},
-};
-
-use server::dialect::innodb::{DICTIONARY_SPACE, SYSTEM_SPACE, TEMPORARY_SPACE, UNDO_SPACES};
-use server::switch::{is_on, is_switched_on};
+use innodb::tablespace::TablespaceKind;
+use server::dialect::directory;
+use server::dialect::encryption::Encrypts;
 
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
+use super::kind::{is_table_by_name, is_tablespace, is_unused_extension, kind_by_name, kind_of_scan, kind_of_space};
+use super::reported::{Reported, datafile_paths, reported_binary_log, reported_state, switched};
 use super::{Artefact, Kind, State, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::facts::sql::{SqlFacts, Tablespace};
+use crate::facts::sql::SqlFacts;
 use crate::path::normal;
 
 /// Artefacts so far, and the files that already belong to one.
@@ -314,14 +308,6 @@ impl<'a> Join<'a> {
     }
 }
 
-/// The server's report about an artefact, and its source.
-#[derive(Default)]
-struct Reported {
-    state: Option<State>,
-    by: &'static str,
-    switch: Option<&'static str>,
-}
-
 /// Whether the file can belong to the tablespace: another one may have taken its path.
 fn may_hold(file: &FileFact, space_id: u32) -> bool {
     match &file.content {
@@ -337,111 +323,4 @@ fn is_without_header(kind: Kind, file: &FileFact, scan: &RedoScan) -> bool {
 /// Whether no byte of a file was seen to be clear.
 const fn is_closed(bytes: Option<State>) -> bool {
     !matches!(bytes, Some(State::Clear | State::Partly))
-}
-
-const fn is_tablespace(kind: Kind) -> bool {
-    use Kind::{GeneralTablespace, MysqlTablespace, SystemTablespace, Table, Undo};
-    matches!(kind, Table | GeneralTablespace | MysqlTablespace | SystemTablespace | Undo)
-}
-
-fn switched(sql: &SqlFacts, what: Encrypts) -> Reported {
-    let set = switches(what).into_iter().find_map(|name| Some((name, sql.variable_or_none(name)?)));
-    let state = set.map(|(_, value)| if is_switched_on(value) { State::Encrypted } else { State::Clear });
-    Reported { state, by: "variables", switch: set.map(|(name, _)| name) }
-}
-
-fn datafile_paths(sql: &SqlFacts) -> BTreeMap<u32, String> {
-    let rows = sql.rows("datafiles").unwrap_or_default();
-    let path = |row: &crate::facts::sql::Row<'_>| {
-        let space = u32::try_from(row.number("space_id")?).ok()?;
-        let path = row.text("path").trim_start_matches("./");
-        let datadir = sql.identity.datadir.trim_end_matches('/');
-        Some((space, if path.starts_with('/') { path.to_owned() } else { format!("{datadir}/{path}") }))
-    };
-    rows.iter().filter_map(path).collect()
-}
-
-fn reported_binary_log(sql: &SqlFacts, name: &str) -> Option<State> {
-    let rows = sql.rows("binary_logs").ok()?;
-    let row = rows.iter().find(|row| row.text("name") == name)?;
-    match row.get("encrypted") {
-        Some(value) if is_on(value) => Some(State::Encrypted),
-        Some(_) => Some(State::Clear),
-        // MariaDB has no column for it; the variable applies only to logs created after it was set.
-        None => None,
-    }
-}
-
-fn reported_state(space: &Tablespace<'_>) -> Option<State> {
-    match space.encrypted {
-        "Y" => Some(State::Encrypted),
-        "P" => Some(State::Partly),
-        "N" => Some(State::Clear),
-        _ => None,
-    }
-}
-
-/// MySQL lists `mysql` as a general tablespace and `innodb_temporary` as a system tablespace.
-fn kind_of_space(space: &Tablespace<'_>) -> Kind {
-    match (space.name, space.kind) {
-        (DICTIONARY_SPACE, _) | (_, "Mysql") => Kind::MysqlTablespace,
-        (TEMPORARY_SPACE, _) | (_, "Temporary") => Kind::TemporaryTablespace,
-        (SYSTEM_SPACE, _) | (_, "System") => Kind::SystemTablespace,
-        (_, "General") => Kind::GeneralTablespace,
-        (name, _) if name.starts_with(UNDO_SPACES) => Kind::Undo,
-        (_, "Undo") => Kind::Undo,
-        _ => Kind::Table,
-    }
-}
-
-/// The kind of a file whose bytes do not show it: truncated, zeroed, unreadable.
-fn kind_by_name(file: &FileFact) -> Option<Kind> {
-    let name = file.base_name();
-    match file_kind::recognise(&[], name, 0) {
-        Some(FileKind::Tablespace) => Some(kind_of_tablespace_name(name)),
-        Some(FileKind::Redo) => Some(Kind::Redo),
-        Some(FileKind::Doublewrite) => Some(Kind::Doublewrite),
-        Some(FileKind::AriaData) => Some(Kind::AriaTable),
-        Some(FileKind::AriaLog) => Some(Kind::AriaLog),
-        Some(FileKind::MyisamData | FileKind::Archive | FileKind::Csv) => Some(Kind::PlainTable),
-        Some(FileKind::GaleraCache) => Some(Kind::GaleraCache),
-        _ if matches!(file.content, Content::Empty) || server_file::log_base(name).is_none() => None,
-        _ => match file.role {
-            Role::BinaryLog => Some(Kind::BinaryLog),
-            Role::RelayLog => Some(Kind::RelayLog),
-            _ => None,
-        },
-    }
-}
-
-fn kind_of_tablespace_name(name: &str) -> Kind {
-    match name {
-        server_file::DICTIONARY => Kind::MysqlTablespace,
-        _ if server_file::is_system(name) => Kind::SystemTablespace,
-        _ if server_file::is_temporary(name) => Kind::TemporaryTablespace,
-        _ if server_file::is_undo(name) => Kind::Undo,
-        _ => Kind::Table,
-    }
-}
-
-/// A further file of the system tablespace, of which no page was used yet. The first file has a page 0.
-fn is_unused_extension(scan: &TablespaceScan) -> bool {
-    scan.kind == TablespaceKind::System && scan.complete && scan.counts.empty == scan.counts.total
-}
-
-/// Whether a table's file looks like part of the system tablespace because the id on page 0 is damaged.
-fn is_table_by_name(file: &FileFact, scan: &TablespaceScan) -> bool {
-    let damaged = scan.page0.checksum == Checksum::Mismatch;
-    damaged && scan.kind == TablespaceKind::System && file_suffix::has(file.base_name(), file_suffix::TABLESPACE)
-}
-
-fn kind_of_scan(scan: &TablespaceScan) -> Kind {
-    match scan.kind {
-        TablespaceKind::General => Kind::GeneralTablespace,
-        TablespaceKind::Dictionary => Kind::MysqlTablespace,
-        TablespaceKind::System => Kind::SystemTablespace,
-        TablespaceKind::Undo => Kind::Undo,
-        TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary => Kind::TemporaryTablespace,
-        TablespaceKind::FilePerTable => Kind::Table,
-    }
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use server::option_file::{DATADIR_FILE, Entries, HOME_FILE, HOST_FILES, OptionFileArguments, Value, Warning};
-
 use server::option_name;
 use server::secret_name::{is_account_password, without_passwords};
 

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use innodb::crypt::mariadb::CryptData;
 use innodb::tablespace::{Encryption, Family, Page0};
 use keyring::{Derivation, Digest, MariaDbKeys, PageSample, StoreKind};
-use zeroize::Zeroizing;
-
 use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
+use zeroize::Zeroizing;
 
 use super::roots::normal;
 use super::view::View;

@@ -7,6 +7,7 @@ use innodb::server_file;
 
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
+
 pub(super) use crate::path::normal;
 use keyring::{COMPONENT_MANIFEST, CONFIGURED_COMPONENTS};
 use server::ProviderOptions;

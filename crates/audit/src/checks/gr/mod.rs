@@ -1,12 +1,12 @@
 //! Group Replication.
 
 use findings::Remedy;
+use server::dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION};
 
 use crate::channel::group::{Group, group, members};
 use crate::check::{Context, Verdict};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use server::dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION};
 
 checks! {
     CHECKS:

@@ -3,6 +3,9 @@
 use findings::{Remedy, Severity};
 use innodb::binlog::BinlogEncryption;
 use keyring::KeyName;
+use server::dialect::statement::ROTATE_BINLOG_KEY;
+use server::dialect::variable;
+use server::switch::is_on;
 
 use super::{is_mariadb, known_keys};
 use crate::access;
@@ -12,9 +15,6 @@ use crate::facts::files::Content;
 use crate::facts::host::Role;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::statement::ROTATE_BINLOG_KEY;
-use server::dialect::variable;
-use server::switch::is_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-binlog-age",

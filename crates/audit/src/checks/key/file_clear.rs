@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use keyring::StoreSummary;
+use server::dialect::key_store::MARIADB_PASSWORD;
 
 use super::{
     can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_text, live_stores, path_evidence, store_evidence,
@@ -15,7 +16,6 @@ use crate::facts::files::FileFact;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
-use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-clear",

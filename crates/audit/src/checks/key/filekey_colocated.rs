@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use findings::Severity;
+use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 
 use super::key_path;
 use crate::access;
@@ -13,7 +14,6 @@ use crate::facts::host::{HostFacts, PathOnDisk};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-filekey-colocated",

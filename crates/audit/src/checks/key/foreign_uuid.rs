@@ -1,13 +1,13 @@
 //! `key-foreign-uuid`.
 
 use findings::{Remedy, Severity};
+use server::dialect::statement::ROTATE_MASTER_KEY;
 
 use super::{nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::statement::ROTATE_MASTER_KEY;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-foreign-uuid",

@@ -1,13 +1,13 @@
 //! `key-local-file`.
 
 use findings::Severity;
+use server::Capability;
 
 use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
-use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-local-file",

@@ -6,6 +6,8 @@ use findings::{Remedy, Severity};
 use innodb::binlog_scan::{Statement, StatementKind};
 use jiff::Timestamp;
 use keyring::KeyName;
+use server::dialect::statement::ROTATE_MASTER_KEY;
+use server::dialect::variable;
 
 use super::{can_encrypt, is_mariadb, keyring, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -15,8 +17,6 @@ use crate::facts::host::Role;
 use crate::facts::register::{RegisterFacts, RegisteredKey};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::statement::ROTATE_MASTER_KEY;
-use server::dialect::variable;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-master-age",

@@ -2,6 +2,8 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::dialect::encryption::all_switches;
+use server::switch::is_on;
 
 use super::{can_encrypt, keyring};
 use crate::artefact::State;
@@ -11,8 +13,6 @@ use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::encryption::all_switches;
-use server::switch::is_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use findings::Severity;
+use server::dialect::key_store::MARIADB_PASSWORD;
 
 use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
 use crate::access;
@@ -12,7 +13,6 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-same-disk",

@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use keyring::{StoreSummary, VaultIssue};
+use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 use super::{can_encrypt, keyring};
 use crate::access;
@@ -13,7 +14,6 @@ use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-vault-weak",

@@ -1,10 +1,10 @@
 //! Replication: channels, accounts that may replicate, connected replicas.
 
 use findings::Remedy;
-
-use crate::facts::sql::SqlFacts;
 use server::dialect::statement::{ReplicationTerms, replication_terms};
 use server::quote;
+
+use crate::facts::sql::SqlFacts;
 
 checks! {
     CHECKS:

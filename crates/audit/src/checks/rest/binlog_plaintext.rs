@@ -3,6 +3,10 @@
 use findings::{Remedy, Severity};
 use innodb::server_file;
 use server::Capability;
+use server::dialect::encryption::Encrypts;
+use server::dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs_to};
+use server::dialect::variable;
+use server::switch::is_switched_on;
 
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::{Kind, State};
@@ -13,10 +17,6 @@ use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
-use server::dialect::encryption::Encrypts;
-use server::dialect::statement::{FLUSH_BINARY_LOGS, purge_binary_logs_to};
-use server::dialect::variable;
-use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",

@@ -2,6 +2,9 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::dialect::encryption::Encrypts;
+use server::dialect::variable;
+use server::switch::is_switched_on;
 
 use super::first_variable;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -11,9 +14,6 @@ use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use crate::finding::EvidenceGrade;
-use server::dialect::encryption::Encrypts;
-use server::dialect::variable;
-use server::switch::is_switched_on;
 
 pub const CHECK: Check = Check {
     id: "rest-default-off",

@@ -1,6 +1,9 @@
 //! `rest-encryption-threads-zero`.
 
 use findings::Severity;
+use server::Capability;
+use server::dialect::variable;
+use server::switch::is_switched_on;
 
 use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
@@ -10,9 +13,6 @@ use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 use crate::finding::EvidenceGrade;
-use server::Capability;
-use server::dialect::variable;
-use server::switch::is_switched_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-encryption-threads-zero",

@@ -3,6 +3,10 @@
 use std::collections::HashSet;
 
 use findings::{Remedy, Severity};
+use server::Flavor;
+use server::dialect::encryption::table_option;
+use server::dialect::variable;
+use server::quote;
 
 use super::{
     all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, is_system_schema, sees_all_tables, unread,
@@ -16,10 +20,6 @@ use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::EvidenceGrade;
-use server::Flavor;
-use server::dialect::encryption::table_option;
-use server::dialect::variable;
-use server::quote;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-engine-cannot-encrypt",

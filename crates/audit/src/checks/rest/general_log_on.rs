@@ -1,6 +1,7 @@
 //! `rest-general-log-on`.
 
 use findings::{Remedy, Severity};
+use server::Capability;
 
 use super::{disk_layer, disk_only, with_evidence};
 use crate::access;
@@ -12,7 +13,6 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-general-log-on",

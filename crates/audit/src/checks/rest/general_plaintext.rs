@@ -2,16 +2,16 @@
 
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
+use server::Capability;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
+use server::dialect::statement::encrypt_tablespace;
+use server::quote;
 
 use super::{ArtefactPolicy, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Verdict};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
-use server::Capability;
-use server::dialect::encryption::MYSQL_ENCRYPTED;
-use server::dialect::statement::encrypt_tablespace;
-use server::quote;
 
 pub const CHECK: Check = Check {
     id: "rest-general-plaintext",

@@ -1,15 +1,15 @@
 //! `rest-ibdata1-exposed`.
 
-use server::Capability;
-use server::dialect::encryption::MYSQL_ENCRYPTED;
-use server::dialect::variable;
-use server::quote;
-use server::switch::is_switched_on;
 use std::collections::BTreeSet;
 
 use findings::{Remedy, Severity};
 use innodb::file_name::decoded;
 use innodb::tablespace::TablespaceScan;
+use server::Capability;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
+use server::dialect::variable;
+use server::quote;
+use server::switch::is_switched_on;
 
 use super::{
     ArtefactPolicy, convert_in_background, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence,

@@ -1,14 +1,13 @@
 //! Data at rest: InnoDB and the server's other files.
 
-use server::{
-    Grants,
-    dialect::encryption::{Encrypts, switches},
-};
-
 use findings::{Remedy, Severity};
 use server::dialect::catalog::is_system_schema;
 use server::dialect::variable;
 use server::switch::is_switched_on;
+use server::{
+    Grants,
+    dialect::encryption::{Encrypts, switches},
+};
 
 use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, State};

@@ -1,15 +1,15 @@
 //! `rest-mysql-ibd-plaintext`.
 
 use findings::{Remedy, Severity};
+use innodb::server_file::DICTIONARY;
+use server::Capability;
+use server::dialect::statement::ENCRYPT_DICTIONARY;
 
 use super::{ArtefactPolicy, judge_all, mariadb, not_listed, or_none_of_it, written_by_mysql_8};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
-use innodb::server_file::DICTIONARY;
-use server::Capability;
-use server::dialect::statement::ENCRYPT_DICTIONARY;
 
 pub const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",

@@ -1,6 +1,7 @@
 //! `rest-optout-allowed`.
 
 use findings::Severity;
+use server::Capability;
 
 use super::listed;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -8,7 +9,6 @@ use crate::checks::advice::set_variable;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
-use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-optout-allowed",

@@ -2,6 +2,8 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::dialect::encryption::Encrypts;
+use server::dialect::statement::FLUSH_RELAY_LOGS;
 
 use super::binlog_plaintext::{by_switch, switch_on};
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
@@ -15,8 +17,6 @@ use crate::facts::Observed;
 use crate::facts::files::FileFacts;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
-use server::dialect::encryption::Encrypts;
-use server::dialect::statement::FLUSH_RELAY_LOGS;
 
 pub const CHECK: Check = Check {
     id: "rest-relaylog-plaintext",

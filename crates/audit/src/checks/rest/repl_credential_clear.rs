@@ -1,6 +1,10 @@
 //! `rest-repl-credential-clear`.
 
 use findings::{Remedy, Severity};
+use innodb::server_file;
+use server::Capability;
+use server::dialect::statement::ENCRYPT_DICTIONARY;
+use server::dialect::statement::{ReplicationTerms, replication_terms};
 
 use super::{data_seen, with_evidence};
 use crate::access;
@@ -12,10 +16,6 @@ use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
-use innodb::server_file;
-use server::Capability;
-use server::dialect::statement::ENCRYPT_DICTIONARY;
-use server::dialect::statement::{ReplicationTerms, replication_terms};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-repl-credential-clear",

@@ -1,6 +1,9 @@
 //! `rest-schema-default-no`.
 
 use findings::{Remedy, Severity};
+use server::Capability;
+use server::dialect::encryption::MYSQL_ENCRYPTED;
+use server::quote;
 
 use super::{has_grant, hidden_tables, is_system_schema, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -8,9 +11,6 @@ use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::EvidenceGrade;
-use server::Capability;
-use server::dialect::encryption::MYSQL_ENCRYPTED;
-use server::quote;
 
 pub const CHECK: Check = Check {
     id: "rest-schema-default-no",

@@ -3,6 +3,12 @@
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
 use innodb::server_file::full_text_table_id;
+use server::Capability;
+use server::Flavor;
+use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
+use server::dialect::variable;
+use server::quote;
+use server::switch::is_switched_on;
 
 use super::fts_plaintext::is_auxiliary;
 use super::{ArtefactPolicy, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
@@ -12,12 +18,6 @@ use crate::checks::advice::{set_variable, word};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
-use server::Capability;
-use server::Flavor;
-use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
-use server::dialect::variable;
-use server::quote;
-use server::switch::is_switched_on;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-table-plaintext",

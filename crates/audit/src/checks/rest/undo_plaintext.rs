@@ -1,16 +1,15 @@
 //! `rest-undo-plaintext`.
 
 use findings::{Remedy, Severity};
-
-use super::{
-    ArtefactPolicy, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
-    written_by_mysql_8,
-};
 use innodb::server_file::FIRST_UNDO;
 use server::Capability;
 use server::dialect::variable;
 use server::quote;
 
+use super::{
+    ArtefactPolicy, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
+    written_by_mysql_8,
+};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};

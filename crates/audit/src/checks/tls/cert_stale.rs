@@ -3,13 +3,12 @@
 use findings::{Remedy, Severity};
 use jiff::Timestamp;
 use pki::Certificate;
+use server::dialect::statement::RELOAD_ADMIN_TLS;
+use server::dialect::variable;
 
 use super::cert_expiry::openssl_time;
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
-use server::dialect::statement::RELOAD_ADMIN_TLS;
-use server::dialect::variable;
-
 use crate::access;
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};

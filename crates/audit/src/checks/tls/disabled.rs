@@ -1,6 +1,9 @@
 //! `tls-disabled`.
 
 use findings::{Remedy, Severity};
+use server::Capability;
+use server::dialect::setting::reload_tls;
+use server::dialect::variable;
 
 use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -9,9 +12,6 @@ use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT};
 use crate::finding::EvidenceGrade;
-use server::Capability;
-use server::dialect::setting::reload_tls;
-use server::dialect::variable;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-disabled",

@@ -23,6 +23,7 @@ use super::view::View;
 use crate::facts::files::{DirectoryFact, FileFact, Root};
 use crate::facts::host::Role;
 use again::continue_system_tablespace;
+
 pub(super) use again::settle;
 use lister::Lister;
 use read::{Job, fact, read_all};
