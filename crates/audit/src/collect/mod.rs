@@ -1,6 +1,6 @@
 //! Collects facts: the only I/O of this crate.
 //!
-//! [`live`] queries a server and examines its files, host and ports, as far as permitted; [`offline`] examines the
+//! [`live()`] queries a server and examines its files, host and ports, as far as permitted; [`offline()`] examines the
 //! files of a directory. Neither judges, and neither keeps a secret. What could not be examined becomes a gap, which
 //! checks turn into UNKNOWN.
 //!

@@ -1,4 +1,4 @@
-//! What is collected, and its limits: the requests for [`super::live`] and [`super::offline`].
+//! What is collected, and its limits: the requests for [`super::live()`] and [`super::offline()`].
 
 use std::fmt;
 use std::path::PathBuf;

@@ -61,7 +61,7 @@ pub fn carry_out<E: From<Error>>(
 /// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
 ///
 /// # Errors
-/// As [`EncryptPlan::run`].
+/// As [`super::EncryptPlan::run`].
 fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
