@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error,
     operations::{Operations, OperationsRecord},
-    record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord},
+    record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Stop, Unit},
     stats::{Difference, Interval, MIN_ROUNDS, median_interval, ratio_interval},
 };
 
@@ -120,21 +120,6 @@ pub struct Progress<'a> {
     pub rounds: u32,
 }
 
-/// Unit of an amount of work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Bytes processed.
-    #[default]
-    Bytes,
-    /// Connections opened.
-    Connections,
-    /// Queries answered.
-    Queries,
-    /// Transactions committed.
-    Transactions,
-}
-
 /// Arms that do the same work.
 pub struct Experiment<'a> {
     name: String,
@@ -165,18 +150,6 @@ pub struct Sample {
     /// Latency and cost of single operations, if the arm reports them.
     #[serde(flatten)]
     pub operations: Option<Operations>,
-}
-
-/// Why an experiment stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// Every interval is as narrow as requested.
-    Narrow,
-    /// The requested or the maximum number of rounds was run.
-    Rounds,
-    /// The time budget is used up; the intervals are wider than requested.
-    Budget,
 }
 
 /// Result of an experiment: all samples, and the statistics.
@@ -378,7 +351,8 @@ impl Samples {
     fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
         let amount = self.samples_of(arm).map(|sample| sample.amount).max()?;
         let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
-        let operations = OperationsRecord::from_samples(self.samples_of(arm), self.seed);
+        let runs = self.samples_of(arm).filter_map(|sample| Some((sample.amount, sample.operations.as_ref()?)));
+        let operations = OperationsRecord::from_runs(runs, self.seed);
         Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail, operations })
     }
 

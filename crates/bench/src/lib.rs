@@ -36,12 +36,12 @@ pub use copy::{
 };
 pub use environment::Environment;
 pub use error::Error;
-pub use experiment::{Arm, Detail, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Unit, Work};
+pub use experiment::{Arm, Detail, Experiment, Progress, Rounds, Sample, Samples, Settings, Work};
 pub use oltp::{Arms, Changes, Pace, Preset, Scale, ServerArm, TableSet, WireArm, Workload};
 pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
-pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
+pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Stop, Subject, Unit};
 pub use stats::{Difference, Interval, median, median_interval, ratio_interval};
 pub use tls::{
     Address, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Proxy, Relay, Route, Security, TlsSettings,

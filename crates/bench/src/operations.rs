@@ -3,10 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Sample,
-    stats::{Interval, median_interval},
-};
+use crate::stats::{Interval, median_interval};
 
 /// Significant digits of a latency.
 const DIGITS: u8 = 3;
@@ -145,10 +142,9 @@ fn seconds(nanoseconds: u64) -> f64 {
 
 #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
 impl OperationsRecord {
-    /// Figures of an arm's samples; `None` if these have none.
-    pub(crate) fn from_samples<'s>(samples: impl Iterator<Item = &'s Sample>, seed: u64) -> Option<Self> {
-        let runs: Vec<(f64, &Operations)> =
-            samples.filter_map(|one| Some((one.amount.max(1) as f64, one.operations.as_ref()?))).collect();
+    /// Figures of the runs of an arm, each with its number of operations; `None` without runs.
+    pub(crate) fn from_runs<'r>(runs: impl Iterator<Item = (u64, &'r Operations)>, seed: u64) -> Option<Self> {
+        let runs: Vec<(f64, &Operations)> = runs.map(|(amount, run)| (amount.max(1) as f64, run)).collect();
         let median = |value: &dyn Fn(&Operations) -> f64| {
             median_interval(&runs.iter().map(|(amount, run)| value(run) / amount).collect::<Vec<_>>(), seed)
         };
@@ -187,31 +183,21 @@ fn unfairness<'r>(runs: impl Iterator<Item = &'r [u64]>) -> f64 {
 mod tests {
     use super::*;
 
-    fn sample(latencies: Vec<(u64, u64)>, by_client: Vec<u64>, server_cpu_seconds: f64) -> Sample {
+    fn run(latencies: Vec<(u64, u64)>, by_client: Vec<u64>, server_cpu_seconds: f64) -> (u64, Operations) {
         let amount = by_client.iter().sum();
-        let operations = Operations { latencies, by_client, server_cpu_seconds, fsyncs: 2, ..Operations::default() };
-        Sample {
-            experiment: "e".to_owned(),
-            arm: "a".to_owned(),
-            round: 0,
-            position: 0,
-            amount,
-            seconds: 1.0,
-            detail: None,
-            operations: Some(operations),
-        }
+        (amount, Operations { latencies, by_client, server_cpu_seconds, fsyncs: 2, ..Operations::default() })
     }
 
     #[test]
     fn percentiles_are_of_all_rounds_together() {
         // One operation in a thousand is slow, and all of these are in one round: medians of rounds would not show
         // them.
-        let samples = [
-            sample(vec![(1_000_000, 990), (500_000_000, 10)], vec![500, 500], 1.0),
-            sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
-            sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
+        let runs = [
+            run(vec![(1_000_000, 990), (500_000_000, 10)], vec![500, 500], 1.0),
+            run(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
+            run(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
         ];
-        let record = OperationsRecord::from_samples(samples.iter(), 1).unwrap();
+        let record = OperationsRecord::from_runs(runs.iter().map(|(amount, run)| (*amount, run)), 1).unwrap();
         assert!((record.latency.p50_seconds - 0.001).abs() < 1e-5, "{:?}", record.latency);
         assert!((record.latency.p999_seconds - 0.5).abs() < 1e-3, "{:?}", record.latency);
         assert!((record.server_cpu_seconds.estimate - 0.001).abs() < 1e-12);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, Program, Stop, Unit};
+use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, Program};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
@@ -131,4 +131,31 @@ impl ExperimentRecord {
             one.difference = one.difference.beyond(&one.ratio, resolution_percent);
         }
     }
+}
+
+/// Unit of an amount of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes processed.
+    #[default]
+    Bytes,
+    /// Connections opened.
+    Connections,
+    /// Queries answered.
+    Queries,
+    /// Transactions committed.
+    Transactions,
+}
+
+/// Why an experiment stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// Every interval is as narrow as requested.
+    Narrow,
+    /// The requested or the maximum number of rounds was run.
+    Rounds,
+    /// The time budget is used up; the intervals are wider than requested.
+    Budget,
 }

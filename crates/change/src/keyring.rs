@@ -33,10 +33,6 @@ pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
 /// `performance_schema.keyring_keys` truncates names to this length.
 const SHOWN_NAME_BYTES: usize = 64;
 
-/// Remedy if the keyring on disk differs from the running server's.
-pub(crate) const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring \
-                               back first (docs/rotate.md, \"When a keyring is lost\")";
-
 /// Names of the keys that a running MySQL has in memory, truncated to 64 bytes. They prove nothing about the file: a
 /// server notices a missing file only at its next start. `None` before 8.0.16, which does not list keys.
 ///

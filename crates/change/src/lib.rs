@@ -7,6 +7,7 @@
 //! Plans depend only on the server's state, so that running a command again completes an interrupted run.
 #![forbid(unsafe_code)]
 
+mod activity;
 mod control;
 pub mod encrypt;
 
@@ -27,7 +28,8 @@ mod throttle;
 pub mod tls;
 
 pub use crate::{
-    control::{Activity, Control, Request, RunState, Runs},
+    activity::Activity,
+    control::{Control, Request, RunState, Runs},
     error::Error,
     keyring::{KeyStore, Opened, prove},
     log::StatementLog,

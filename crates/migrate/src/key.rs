@@ -9,51 +9,15 @@ use binlog::Value;
 use server::quote;
 
 use crate::{
-    Error, Table, literal,
+    Error, Table,
+    catalog::Order,
+    literal,
     value::{self, is_unsigned},
 };
 
 /// Digits before and after the point that any DECIMAL can have.
 const WHOLE_DIGITS: usize = 65;
 const FRACTION_DIGITS: usize = 38;
-
-/// How values of a column are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Numbers without a fraction, BIT among them.
-    Integer,
-    /// DECIMAL.
-    Decimal,
-    /// TIME, which can be negative.
-    Time,
-    /// DATE, DATETIME, TIMESTAMP: text of a fixed length.
-    Moment,
-    /// VARBINARY, and BINARY filled up with zero bytes to this length.
-    Bytes {
-        /// 0 for VARBINARY.
-        length: usize,
-    },
-    /// BIT, which servers send as bytes.
-    Bits,
-}
-
-impl Order {
-    /// The order of a column; `None` if only the server can tell. This alone decides whether a key is comparable. The
-    /// texts of FLOAT and DOUBLE are not exact.
-    #[must_use]
-    pub(crate) fn from_column(column: &crate::Column) -> Option<Self> {
-        Some(match column.data_type.as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => Self::Integer,
-            "decimal" => Self::Decimal,
-            "time" => Self::Time,
-            "date" | "datetime" | "timestamp" => Self::Moment,
-            "varbinary" => Self::Bytes { length: 0 },
-            "binary" => Self::Bytes { length: value::length(&column.column_type).unwrap_or(1) },
-            "bit" => Self::Bits,
-            _ => return None,
-        })
-    }
-}
 
 /// A part of an identity.
 #[derive(Clone, Debug)]

@@ -33,6 +33,7 @@ mod link;
 mod literal;
 mod logged_type;
 mod moved_table;
+mod not_writable;
 pub mod plan;
 mod position;
 pub mod preflight;
@@ -59,6 +60,7 @@ pub use difference::{Difference, Divergence, DivergenceKind};
 pub use error::Error;
 pub use event::Event;
 pub use link::{Accept, Server};
+pub use not_writable::NotWritable;
 pub use prepare::prepare;
 pub use progress::{Progress, Work};
 pub use proof::{ChunkProof, Entry, Proof, TableProof, Verdict, proof};
@@ -67,7 +69,6 @@ pub use settings::{BatchLimits, MAX_BLOCKED, Settings, Until};
 pub use side::Side;
 pub use state::Phase;
 pub use status::{Status, TableStatus, status};
-pub use value::NotWritable;
 
 /// The schema at the target in which a migration keeps its state.
 pub const STATE_SCHEMA: &str = "_sealant";

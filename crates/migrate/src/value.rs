@@ -7,35 +7,12 @@ use binlog::{
     value::{Timestamp, WholeDoubles},
 };
 
-use crate::{Column, literal};
-
-/// Why a value cannot be written into a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotWritable {
-    /// The image does not have the column: `binlog_row_image` is not FULL.
-    #[error("the log does not have the whole row (binlog_row_image)")]
-    Missing,
-    /// The log has only the changed part of a JSON value.
-    #[error("the log has only changes of a JSON value (binlog_row_value_options)")]
-    PartialJson,
-    /// JSON with a value that its text cannot express: a DECIMAL, a date, a time, or bytes.
-    #[error("the JSON has a DECIMAL, a date, a time or bytes, which its text cannot hold")]
-    JsonScalar,
-    /// A type of column that cannot be read from the log.
-    #[error("values of this type cannot be read from the log")]
-    Type,
-}
+use crate::{Column, NotWritable, literal};
 
 /// Whether a column is UNSIGNED.
 #[must_use]
 pub(crate) fn is_unsigned(column: &Column) -> bool {
     column.column_type.contains("unsigned")
-}
-
-/// The number in `binary(16)`.
-#[must_use]
-pub(crate) fn length(column_type: &str) -> Option<usize> {
-    column_type.split_once('(')?.1.split_once(')')?.0.parse().ok()
 }
 
 /// The text that a server sends for a value of an identity; `None` for types that are not compared, and NULL.
@@ -124,11 +101,5 @@ mod tests {
         assert_eq!(at(1, 120_000, 2), "1970-01-01 00:00:01.12");
         assert_eq!(at(2_147_483_647, 999_999, 6), "2038-01-19 03:14:07.999999");
         assert_eq!(at(u32::MAX, 0, 0), "2106-02-07 06:28:15");
-    }
-
-    #[test]
-    fn a_length_is_the_number_in_brackets() {
-        assert_eq!(length("binary(16)"), Some(16));
-        assert_eq!(length("binary"), None);
     }
 }

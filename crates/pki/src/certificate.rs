@@ -15,7 +15,7 @@ use x509_parser::{
     x509::{SubjectPublicKeyInfo, X509Name},
 };
 
-use crate::{ders_from_pem, signature};
+use crate::{CertificateFault, ders_from_pem, signature};
 
 /// Largest accepted certificate; real ones stay below 8 KiB.
 const MAX_DER_BYTES: usize = 256 * 1024;
@@ -57,36 +57,6 @@ pub struct Certificate {
     pub sha256: String,
     /// SHA-256 of the public key structure, hexadecimal; equal for equal keys.
     pub spki_sha256: String,
-}
-
-/// Why bytes cannot be described as a certificate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CertificateFault {
-    /// Larger than any real certificate.
-    #[error("certificate of {bytes} bytes is too large")]
-    TooLarge {
-        /// Size in bytes.
-        bytes: usize,
-    },
-    /// Not DER of the X.509 structure.
-    #[error("not an X.509 certificate: {reason}")]
-    Der {
-        /// Error of the parser.
-        reason: String,
-    },
-    /// A date outside the representable years.
-    #[error("certificate has an impossible date")]
-    Date,
-    /// Malformed PEM.
-    #[error("not a PEM file: {reason}")]
-    Pem {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A PEM file without certificates.
-    #[error("no certificate in the file")]
-    Empty,
 }
 
 impl Certificate {

@@ -10,10 +10,7 @@ use std::{
 use files::{PendingFile, SavedFile, WriteOptions};
 use zeroize::Zeroizing;
 
-use crate::{Error, Name, PrivateKey};
-
-/// Name of the authority's own files.
-pub const CA: &str = "ca";
+use crate::{CA, Error, Name, PrivateKey};
 
 /// Files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]

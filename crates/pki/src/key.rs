@@ -8,7 +8,7 @@ use rcgen::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Certificate, Error, files};
+use crate::{Certificate, Error, read_secret};
 
 /// Kind of a key pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl PrivateKey {
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = files::read_secret(path)?;
+        let bytes = read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
         let unusable = |reason| Error::Content { path: path.to_owned(), reason };
         let der = crate::private_key(&bytes).map_err(|reason| unusable(reason.to_owned()))?;
         let pair = KeyPair::try_from(&*der).map_err(|error| unusable(format!("not a usable key: {error}")))?;

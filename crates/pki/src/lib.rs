@@ -14,6 +14,7 @@
 
 mod authority;
 mod certificate;
+mod certificate_fault;
 mod chain;
 pub mod check;
 mod credentials;
@@ -30,16 +31,17 @@ mod signature;
 
 pub use crate::{
     authority::{AUTHORITY_DAYS, Authority, IssueRequest, LEAF_DAYS, RenewalSelector, Usage},
-    certificate::{Certificate, CertificateFault, modulus_bits},
+    certificate::{Certificate, modulus_bits},
+    certificate_fault::CertificateFault,
     chain::{Purpose, Untrusted, check_chain, check_signature, key_is_checked, leads_to, public_key_info},
     credentials::Credentials,
     error::Error,
-    files::{CA, Files},
+    files::Files,
     fingerprint::{Fingerprint, NotAFingerprint},
     identity::{Authorities, Identity},
     judge::{Level, Limits, Problem, ProblemKind, judge, worst},
     key::{KeyType, PrivateKey},
-    name::{AlternativeName, Name, subject},
+    name::{AlternativeName, CA, Name, subject},
     peer_name::check_name,
     pem::{ders_from_pem, private_key, read_secret},
 };

@@ -4,7 +4,10 @@ use std::{fmt, net::IpAddr, str::FromStr};
 
 use rustls_pki_types::DnsName;
 
-use crate::{CA, Error};
+use crate::Error;
+
+/// Name of the authority's own files.
+pub const CA: &str = "ca";
 
 /// Longest common name (RFC 5280, `ub-common-name`).
 const MAX_CHARS: usize = 64;

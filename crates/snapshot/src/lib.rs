@@ -22,6 +22,7 @@ pub mod follow;
 mod freeze;
 mod listing;
 mod location;
+mod mounted;
 pub mod prepare;
 mod prepare_fault;
 mod privileges;

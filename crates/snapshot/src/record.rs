@@ -15,12 +15,7 @@ use jiff::Timestamp;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    datadir::DataDir,
-    error::Error,
-    location,
-    provider::{Provider, mounted},
-};
+use crate::{choice::Provider, datadir::DataDir, error::Error, location, mounted};
 
 const NAME: &str = "snapshot.json";
 const LOCK: &str = "lock";

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 
 use crate::{
     Options,
+    choice::Provider,
     error::Error,
     follow::Followed,
-    location,
-    provider::{Provider, mounted},
+    location, mounted,
     record::{self, Record},
 };
 

@@ -67,9 +67,6 @@ pub const COPY_PEERS: [CopyPeer; 8] = [
     },
 ];
 
-/// Requirement of peers that copy from a running server.
-pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";
-
 /// A program that was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {

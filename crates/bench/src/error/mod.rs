@@ -7,6 +7,9 @@ use std::{io, path::PathBuf, time::Duration};
 use server::Endpoint;
 use verify::size;
 
+/// Requirement of peers that copy from a running server.
+pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";
+
 /// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -166,7 +169,7 @@ pub enum Error {
         programs: Vec<&'static str>,
     },
     /// A requested peer copies from a running server, and none was given.
-    #[error("{peer}: needs {}", crate::copy::NEEDS_SERVER)]
+    #[error("{peer}: needs {}", NEEDS_SERVER)]
     PeerNeedsServer {
         /// Name of the other program.
         peer: &'static str,

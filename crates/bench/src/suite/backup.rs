@@ -20,7 +20,8 @@ use crate::{
         TarZstdAge, Workspace,
     },
     cache,
-    copy::{NEEDS_SERVER, missing, programs},
+    copy::{missing, programs},
+    error::NEEDS_SERVER,
 };
 
 /// A repository for each tool, two in use at the same time, and a restored directory.

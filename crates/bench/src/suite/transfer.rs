@@ -12,7 +12,7 @@ use verify::size;
 use super::{Collected, Outcome, Watch, served::Served};
 use crate::{
     COPY_PEERS, CopyJob, CopyPeer, Environment, Error, Experiment, Link, Rate, SealantCopy, Settings, Subject,
-    TemporaryDirectory, Tree, arms, copy::NEEDS_SERVER, programs_of,
+    TemporaryDirectory, Tree, arms, error::NEEDS_SERVER, programs_of,
 };
 
 /// Space for the overhead of other file systems: journals and directories.

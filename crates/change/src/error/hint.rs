@@ -3,8 +3,10 @@
 use std::{borrow::Cow, io};
 
 use super::Error;
-use crate::keyring::LOST;
 
+/// Remedy if the keyring on disk differs from the running server's.
+pub(crate) const KEYRING_LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring \
+                               back first (docs/rotate.md, \"When a keyring is lost\")";
 /// Hint for a statement whose error has no hint.
 const SEE_LOG: &str = "look at the server's error log, then run the same command again";
 /// Hint for a server that reads certificates only at startup.
@@ -73,7 +75,7 @@ impl Error {
             | Self::KeyringOpensNotAll { .. }
             | Self::KeyringLost { .. }
             | Self::KeyringFile { .. }
-            | Self::KeyringBehind { .. } => LOST,
+            | Self::KeyringBehind { .. } => KEYRING_LOST,
             Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
             Self::KeyringNotAFile { .. } => {
                 "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back \

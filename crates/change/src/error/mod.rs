@@ -1,6 +1,9 @@
 //! Errors of changes. Their hints are in `hint`; `statement` classifies failed statements for a run.
 
 mod hint;
+
+pub(crate) use hint::KEYRING_LOST;
+
 mod statement;
 
 use std::{io, path::PathBuf};

@@ -19,7 +19,8 @@ use server::{
 use super::Error;
 use crate::{
     KeyStore, LockWait, Session, StatementLog,
-    keyring::{LOST, awaits_first_key, in_memory, lacking, prove_and_list},
+    error::KEYRING_LOST,
+    keyring::{awaits_first_key, in_memory, lacking, prove_and_list},
     rotate::{copy::KeyringCopy, data_files},
 };
 
@@ -130,7 +131,7 @@ impl Checker<'_, '_> {
                 self.add("opens", CheckState::Skipped, "there is no key yet; the first encrypted table creates one", "")
             }
             Ok(false) => self.opens("opens", &store),
-            Err(error) => self.add("opens", CheckState::Failed, &error.to_string(), LOST),
+            Err(error) => self.add("opens", CheckState::Failed, &error.to_string(), KEYRING_LOST),
         }
         for copy in &self.request.copies {
             self.opens("copy-opens", &store.copy(copy.clone()));
@@ -246,7 +247,7 @@ impl Checker<'_, '_> {
                 );
             }
             Err(error) => {
-                let remedy = if check == "opens" { LOST } else { "copy the keyring again" };
+                let remedy = if check == "opens" { KEYRING_LOST } else { "copy the keyring again" };
                 let mut detail = error.to_string();
                 // A key that the server still has in memory, and the files that need it.
                 if matches!(error, Error::KeyringBehind { .. })

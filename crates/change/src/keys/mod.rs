@@ -24,7 +24,7 @@ pub use self::{
     entries::{KeyEntry, KeyUse},
     uses::{EncryptedFileKind, KeyUsage},
 };
-use crate::{Error, LockWait, Session, StatementLog, keyring::LOST, rotate::data_files};
+use crate::{Error, LockWait, Session, StatementLog, error::KEYRING_LOST, rotate::data_files};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keys/1";
@@ -162,7 +162,7 @@ fn remedy(available: &AvailableKeys, tried: bool, keys: &[KeyEntry]) -> Option<S
     let lost = keys.iter().any(|key| key.is_missing() || key.used_by.values().any(|uses| uses.shut > 0));
     let message = match available.back_end.as_ref().map(|back_end| &back_end.storage) {
         Some(Storage::Service { .. }) if lost => LOST_IN_SERVICE,
-        _ if lost => LOST,
+        _ if lost => KEYRING_LOST,
         _ if tried => return None,
         None => {
             "the server runs without its keys: put its keyring back and restart it; its error log says why it has none"

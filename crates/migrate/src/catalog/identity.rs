@@ -1,7 +1,6 @@
 //! The key that distinguishes the rows of a table.
 
-use super::{Column, Identity};
-use crate::key::Order;
+use super::{Column, Identity, Order};
 
 /// A part of an index, as the information schema lists it.
 #[derive(Clone, Debug)]

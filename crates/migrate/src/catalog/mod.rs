@@ -8,6 +8,7 @@ mod create;
 mod filter;
 mod identity;
 mod options;
+mod order;
 mod read;
 mod structure;
 mod tablespaces;
@@ -20,7 +21,7 @@ pub use self::{
     read::read,
     structure::Structure,
 };
-pub(crate) use create::less_encrypted;
+pub(crate) use {create::less_encrypted, order::Order};
 
 /// Schema and name of a table.
 pub type TableName = (String, String);

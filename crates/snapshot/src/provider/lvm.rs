@@ -14,12 +14,11 @@ use std::path::{Path, PathBuf};
 use super::{
     Driver, Prepared, Source,
     covered::{check_mounts, check_nothing_outside, check_one_file_system},
-    mounted,
 };
 use crate::{
     Options,
     error::Error,
-    location,
+    location, mounted,
     snapshot_copy::{PendingCopy, SnapshotCopy},
     tools::Tools,
     write_latency::WriteLatencyProbe,

@@ -15,7 +15,6 @@ mod btrfs;
 mod covered;
 mod follow;
 mod lvm;
-pub(crate) mod mounted;
 mod reflink;
 mod stopped;
 mod zfs;

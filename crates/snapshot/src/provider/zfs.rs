@@ -11,13 +11,13 @@ use files::mounts::Mounts;
 use super::{
     Driver, Prepared, Source,
     covered::{check_mounts, check_nothing_outside},
-    mounted,
 };
 use crate::{
     Options,
     error::Error,
     listing::Listing,
     location::{self, ZFS},
+    mounted,
     snapshot_copy::{PendingCopy, SnapshotCopy},
     tools::Tools,
     write_latency::WriteLatencyProbe,
