@@ -130,13 +130,13 @@ impl Send {
                 self.send(Path::new(&source), &self.destination(&to)?, &|| Ok(()))
             }
             (None, true) => {
-                self.exclude.extend(not_sent());
                 // Checked before the copy is taken: a wrong code is found while there is nothing to undo.
                 let destination = self.destination(&to)?;
                 ::transfer::tls::speed::prepare();
                 if let Some(streamed) = self.running.stream()? {
                     return self.stream(&streamed, &destination);
                 }
+                self.exclude.extend(not_sent());
                 let guard = self.running.take(&self.keys)?;
                 self.send(guard.root(), &destination, &|| prove(&guard))
             }
@@ -174,11 +174,11 @@ impl Send {
 
     /// Sends the stream of a backup.
     fn stream(&self, streamed: &Streamed, destination: &Destination) -> Result<Exit, Failure> {
-        if self.dry_run || self.keys.any() || !self.include.is_empty() {
+        if self.dry_run || self.keys.any() || !self.include.is_empty() || !self.exclude.is_empty() {
             let program = streamed.program();
             return Err(Failure::usage(format!(
-                "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include and keys have \
-                 no meaning"
+                "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include, --exclude \
+                 and keys have no meaning"
             )));
         }
         self.follow(|progress| streamed.send(destination, &self.settings(), progress))

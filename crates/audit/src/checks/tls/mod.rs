@@ -125,7 +125,7 @@ fn version_variable(port: &str) -> &'static str {
 }
 
 /// The versions in a `tls_version` variable.
-fn listed_versions(value: &str) -> Vec<TlsVersion> {
+pub(super) fn listed_versions(value: &str) -> Vec<TlsVersion> {
     value.split(',').filter_map(|name| TlsVersion::from_name(name.trim())).collect()
 }
 

@@ -7,6 +7,7 @@ use server::probe::PlainLogin;
 use server::switch::is_on;
 
 use crate::check::{Context, Ruling, Verdict};
+use crate::checks::tls::listed_versions;
 use crate::facts::files::Content;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::WireFacts;
@@ -81,22 +82,15 @@ fn versions(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let listener = wire.classic.as_ref()?;
     let tls = listener.probe.tls.as_ref()?;
     let declared = sql.variable_or_none(variable::TLS_VERSION).filter(|value| !value.is_empty())?;
-    let allowed: Vec<String> = declared.split(',').map(|version| version.trim().to_ascii_lowercase()).collect();
+    let allowed = listed_versions(declared);
     let beyond: Vec<String> =
-        tls.accepted().iter().map(ToString::to_string).filter(|version| !allowed.contains(&spelt(version))).collect();
+        tls.accepted().iter().filter(|version| !allowed.contains(version)).map(ToString::to_string).collect();
     Some((!beyond.is_empty()).then(|| {
         let message = format!("tls_version allows {declared}, and the listener accepts {}", beyond.join(", "));
         Ruling::fail(&listener.endpoint, EvidenceGrade::Wire, message)
             .evidence(sql.variable_evidence(variable::TLS_VERSION))
             .evidence(seen(&listener.endpoint, format!("handshake with {} succeeded", beyond.join(", "))))
     }))
-}
-
-/// A protocol version in the notation of the servers' variable, in lower case: `tlsv1`, `tlsv1.2`.
-fn spelt(version: &str) -> String {
-    let plain = version.to_ascii_lowercase().replace([' ', '_'], "");
-    let plain = if plain.starts_with("tlsv") { plain } else { plain.replacen("tls", "tlsv", 1) };
-    plain.strip_suffix(".0").unwrap_or(&plain).to_owned()
 }
 
 fn plain_text(sql: &SqlFacts, wire: &WireFacts) -> Pair {
@@ -141,13 +135,23 @@ fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
 
 #[cfg(test)]
 mod tests {
-    use super::spelt;
+    use server::tls::TlsVersion::{Tls10, Tls12};
+
+    use crate::checks::ev::mismatch::CHECK;
+    use crate::checks::probes::{probed, tls};
+    use crate::finding::Status;
+    use crate::testing::mariadb;
+
+    fn fails(allowed: &str) -> bool {
+        let probe = tls(&[(Tls10, &[0xc013]), (Tls12, &[0xc02f])]);
+        let findings = probed(mariadb().variable("tls_version", allowed), Some(probe)).judge(&CHECK);
+        findings.iter().any(|finding| finding.status == Status::Fail && finding.message.contains("tls_version allows"))
+    }
 
     #[test]
-    fn protocol_versions_are_spelt_as_in_the_variable() {
-        for (ours, theirs) in [("TLSv1.2", "tlsv1.2"), ("TLS 1.3", "tlsv1.3"), ("TLSv1.0", "tlsv1"), ("SSLv3", "sslv3")]
-        {
-            assert_eq!(spelt(ours), theirs);
-        }
+    fn versions_are_compared_as_the_servers_name_them() {
+        assert!(!fails("TLSv1.0,TLSv1.2"), "MariaDB's name");
+        assert!(!fails("TLSv1, tlsv1.2"), "MySQL's name");
+        assert!(fails("TLSv1.2"));
     }
 }
