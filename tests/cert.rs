@@ -247,7 +247,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
         planned.stdout
     );
     unchanged("--dry-run");
-    site.install(&good, &[]).refused(2, "nobody is there to confirm the plan", "--dry-run");
+    site.install(&good, &[]).refused(2, "standard input is not a terminal", "--dry-run");
 
     // Refused before anything is changed.
     let other = site.new.issue("other", &[]);

@@ -74,7 +74,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     // A plan changes nothing, and asks for no confirmation without a terminal.
     let plan = written(&on(&server, "init", &["--dry-run"]));
     assert_eq!(plan["done"], false, "{plan:#}");
-    on(&server, "init", &[]).refused(2, "nobody is there to confirm the plan", "--dry-run");
+    on(&server, "init", &[]).refused(2, "standard input is not a terminal", "--dry-run");
     assert!(!server.dir().join("data-keyring").exists() && !server.datadir().join("mysqld.my").exists());
 
     let report = written(&on(&server, "init", &["--yes"]));

@@ -47,7 +47,7 @@ fn an_image_is_formatted_and_its_header_is_saved() {
     let plan = ends(&blank.format(&["--make-key", "--dry-run"]), 0);
     assert!(plan.contains("everything on it is lost") && plan.contains("aes-xts-plain64, 512 key bits"), "{plan}");
     assert!(blank.is_blank() && !Path::new(&blank.key).exists());
-    assert!(ends(&blank.format(&["--make-key"]), 2).contains("nobody is there"), "without a yes");
+    assert!(ends(&blank.format(&["--make-key"]), 2).contains("standard input is not a terminal"), "without a yes");
     assert!(blank.is_blank() && !Path::new(&blank.key).exists());
     let said = ends(&blank.format(&MADE), 0);
     assert!(said.contains("the key opens slot 0, a random one opens nothing"), "{said}");

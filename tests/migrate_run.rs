@@ -137,7 +137,7 @@ fn a_migration_from_its_first_command_to_its_last() {
     ] {
         ends(&pair, verb, more, 1, &["target: no migration was begun there", "sealant migrate run"]);
     }
-    ends(&pair, "run", &[], 2, &["nobody is there to confirm the plan", "--yes"]);
+    ends(&pair, "run", &[], 2, &["standard input is not a terminal", "--yes"]);
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").expect("an answer"), "");
 
     ends(&pair, "run", &["--yes", "--until", "copied"], 0, &["every row is copied", "not compared yet"]);
@@ -150,7 +150,7 @@ fn a_migration_from_its_first_command_to_its_last() {
     ends(&pair, "report", &[], 0, &["Equal so far", "The cut-over is"]);
     ends(&pair, "finish", &[], 1, &["the cut-over was not done yet", "sealant migrate cutover"]);
     ends(&pair, "cutover", &["--yes"], 2, &["--fence <HOW>"]);
-    ends(&pair, "cutover", &FENCE[..2], 2, &["nobody is there to confirm"]);
+    ends(&pair, "cutover", &FENCE[..2], 2, &["standard input is not a terminal"]);
 
     differences_are_named(&pair);
     a_cut_over(&pair);
@@ -303,7 +303,7 @@ fn an_interrupted_migration_goes_on_or_is_given_up() {
     ends(&pair, "abort", &["--yes", "--drop-tables"], 0, &["the tables at the target are dropped"]);
     assert!(!is_read_only(&pair));
     assert_eq!(pair.target.sql("SHOW TABLES FROM shop; SHOW DATABASES LIKE '%sealant'").expect("an answer"), "");
-    // All of it begins anew, and without the source only what needs none works.
+    // All of it begins again, and without the source only what needs none works.
     let begun = events(&pair, "run", &["--yes"], 0);
     assert_eq!(names(&begun), ["plan", "phase", "table", "table", "phase", "done"]);
     assert_eq!((&begun[0]["tables"], &begun[begun.len() - 1]["rows"]), (&json!(2), &json!(20_003)));

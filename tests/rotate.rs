@@ -98,7 +98,7 @@ fn a_plan_changes_nothing() {
     // There is no terminal for a confirmation.
     let mut command = at.bare(&["run", "--master-key", "--user", "root", "--recipient", &at.recipient()]);
     command.arg("--keyring-backup").arg(at.path("b.age"));
-    end(command).refused(2, "nobody is there to confirm the plan", "--yes");
+    end(command).refused(2, "standard input is not a terminal", "--yes");
     assert_eq!(fs::read(at.keyring()).expect("a keyring"), keyring);
     assert!(!at.path("state").exists() && !at.path("b.age").exists());
 }

@@ -337,7 +337,7 @@ fn files_not_on_disk_yet_are_reported_and_are_no_success() {
     };
     assert_eq!(ended.code, Some(3), "{}\n{}", ended.stdout, ended.stderr);
     let after = ended.stdout.lines().find(|line| line.starts_with("after:")).expect("a proof");
-    assert!(after.contains("page 0 of ") && after.contains("not proven"), "{}", ended.stdout);
+    assert!(after.contains("page 0 is not on disk") && after.contains("not proven"), "{}", ended.stdout);
     assert!(ended.stdout.contains("NOT proven: ") && ended.stdout.contains("/undo_00"), "{}", ended.stdout);
     // The same command continues after they are written.
     at.server

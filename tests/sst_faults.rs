@@ -213,7 +213,7 @@ fn what_lies_between_the_nodes_fails() {
     setup.donors.replace("unset WSREP_SST_OPT_REMOTE_AUTH\nexec $REAL \"$@\"");
     fails(&mut node);
     setup.donors.restore();
-    setup.goes_on(&mut node, "has no secret of sealant");
+    setup.goes_on(&mut node, "has no sealant secret");
 }
 
 /// Starts a transfer and breaks it while the donor's server is frozen; the server must soon accept writes again.

@@ -277,7 +277,7 @@ fn wrong_far_ends_are_reported() {
     let says = |near: &Near, reason: &str, hint: &str| warns(near, &server, reason, hint);
     says(&setup.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
     says(&setup.near(&[port], &[]), "app may not connect here", "--allow");
-    says(&setup.near(&[foreign], &[]), "not of an authority that is trusted here", "of the same authority");
+    says(&setup.near(&[foreign], &[]), "not issued by a trusted authority", "of the same authority");
     says(&setup.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
     // A port of another service.
     says(&setup.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");

@@ -164,7 +164,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l host -d 'Only the backups of this host [default: all hosts of the repository]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-shrunk -d 'Prune although a backup has less than half of the data of the one before it'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-breaks -d 'Prune although receipts are missing that no prune has removed'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-breaks -d 'Prune even if receipts are missing that no earlier prune removed'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
@@ -762,7 +762,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l pbkdf2-iterations -d 'Derive the key with this many iterations of PBKDF2. For a random key 1000 are enough, and the volume opens at once; default: Argon2id as cryptsetup measures it for a passphrase' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l make-key -d 'Create the key: 64 random bytes in the new file of --key-file'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l no-backup -d 'Save no header'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l destroy-unknown-data -d 'Overwrite data that no known signature explains'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l destroy-unknown-data -d 'Overwrite the disk even if it holds unidentified data'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -819,7 +819,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from plan" -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l key-file -d 'File with a key that opens the volume now and afterwards' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l other-key-file -d 'File with another key that shall open it afterwards, too (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l other-key-file -d 'File with another key that must still open the volume afterwards (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l backups -d 'Directory for the old and the new header' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l pbkdf2-iterations -d 'Derive the keys with this many iterations of PBKDF2, for random keys as few as 1000; default: what cryptsetup measures for a passphrase' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from reencrypt" -l drop-other-keys -d 'Drop the slots whose keys are not named'
@@ -1040,7 +1040,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 as-source\t'Only those that are encrypted at the source'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
 1.2\t''"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l html -d 'Write a page for people to this file; it needs no other file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l html -d 'Write a self-contained HTML report to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l proof -d 'Write the proof as JSON Lines to this file: each comparison, and a SHA-256 over all; its schema is in docs/schema' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
@@ -1189,7 +1189,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-option
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-limit -d 'Time limit of the recovery' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-time -d 'Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was committed at or before this time, such as 2026-11-26T14:05:00Z' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-gtid -d 'The same, up to the transaction with this GTID' -r
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l before-gtid -d 'The same, without the transaction with this GTID and all after it' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l before-gtid -d 'Replay up to the transaction with this GTID, without it' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-position -d 'The same, up to this position of the server\'s binary log' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l binlog-receipt -d 'With --to-end: SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; shows that none is hidden' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
@@ -1250,11 +1250,11 @@ json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l binlog-key -d 'The master key of binary and relay logs'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l redo -d 'The key of the redo log: as --master-key, with a proof that a redo log file uses the new key'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l data-keys -d 'The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l certificate -d 'The server\'s certificate and its key: --cert, --key, --ca'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l master-key -d 'Rotate the InnoDB master key, which wraps the keys of tablespaces and of the redo log'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l binlog-key -d 'Rotate the master key of binary and relay logs'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l redo -d 'Rotate the key of the redo log, and prove that a redo log file uses the new key'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l data-keys -d 'Rotate the keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l certificate -d 'Replace the server\'s certificate and its key: --cert, --key, --ca'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l trust-old-ca -d 'With --certificate: keep the server\'s current trusted authorities beside the new one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from plan" -l help -d 'Print help'
@@ -1297,11 +1297,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-plaintext-tcp -d 'With --tls off, send statements and answers over TCP in clear text, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l master-key -d 'The InnoDB master key, which wraps the keys of tablespaces and of the redo log'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l binlog-key -d 'The master key of binary and relay logs'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l redo -d 'The key of the redo log: as --master-key, with a proof that a redo log file uses the new key'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l data-keys -d 'The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
-complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l certificate -d 'The server\'s certificate and its key: --cert, --key, --ca'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l master-key -d 'Rotate the InnoDB master key, which wraps the keys of tablespaces and of the redo log'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l binlog-key -d 'Rotate the master key of binary and relay logs'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l redo -d 'Rotate the key of the redo log, and prove that a redo log file uses the new key'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l data-keys -d 'Rotate the keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait'
+complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l certificate -d 'Replace the server\'s certificate and its key: --cert, --key, --ca'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -l trust-old-ca -d 'With --certificate: keep the server\'s current trusted authorities beside the new one'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from run" -s y -l yes -d 'Do not ask'
@@ -1375,7 +1375,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l stale -d 'All copies whose program was killed'
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l stale -d 'Drop all copies whose program was killed'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
@@ -1396,7 +1396,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "watchdog" -d 'Resume a server when the program that stopped it is gone, or its time is up'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "near" -d 'The end beside the applications: a socket or port that clients use as if it were the server'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "far" -d 'The end beside the server: accepts near ends that the authority has certified'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and not __fish_seen_subcommand_from near far help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from near" -l listen -d 'Listen for applications here (repeatable, or separated by commas); sockets from systemd, if any, come first' -r
@@ -1442,7 +1442,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l server-tls-any-name -d 'Do not check the name in the server\'s certificate: those that MySQL generates have none'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -l insecure-plaintext-server -d 'Allow an unencrypted connection to a server on another host, readable on the network'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from far" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "near" -d 'The end beside the applications: a socket or port that clients use as if it were the server'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "far" -d 'The end beside the server: accepts near ends that the authority has certified'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l manifest -d 'Check only the list of files that `sealant receive` left, `sealant-manifest`: is every file unchanged? PATH is the directory, if it is not the one that contains FILE' -r -F
@@ -1538,5 +1538,5 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "drop" -d 'Remove copies'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "estimate" -d 'Show how a copy would be taken, and how long the server would be frozen'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from snapshot" -f -a "watchdog" -d 'Resume a server when the program that stopped it is gone, or its time is up'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "near" -d 'The end beside the applications: a socket or port that stands for the server'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "near" -d 'The end beside the applications: a socket or port that clients use as if it were the server'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from tunnel" -f -a "far" -d 'The end beside the server: accepts near ends that the authority has certified'

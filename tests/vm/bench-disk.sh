@@ -10,7 +10,7 @@ few="--span 1 --disk-span 1s --sector-bytes 4096 --quiet"
 sets="aes-ecb-plain:128;default:128;aes-cbc-plain:128;aes-xts-plain64:512"
 mke2fs -q /dev/disk1
 refuses "ext2 signature" sealant bench disk --on /dev/disk1 --yes
-refuses "nobody is there to confirm" sealant bench disk --on /dev/disk0
+refuses "standard input is not a terminal" sealant bench disk --on /dev/disk0
 [ "$(tr -d '\0' </dev/disk0 | wc -c)" = 0 ]
 echo "== document"
 sealant bench disk --on /dev/disk0 --sets "$sets" $few --rounds 2 --patterns random-write,fsync --yes --format json --html /root/page.html

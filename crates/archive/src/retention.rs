@@ -51,17 +51,17 @@ pub struct Candidate {
 pub enum Reason {
     /// The newest receipt: a running backup refers to its packs.
     Newest,
-    /// One of the newest good ones.
+    /// One of the newest good backups.
     Last,
-    /// The last good one of its day.
+    /// The last good backup of its day.
     Daily,
-    /// The last good one of its week.
+    /// The last good backup of its week.
     Weekly,
-    /// The last good one of its month.
+    /// The last good backup of its month.
     Monthly,
-    /// The last good one of its year.
+    /// The last good backup of its year.
     Yearly,
-    /// One of the good ones that are always kept.
+    /// One of the good backups that are always kept.
     MinGood,
 }
 

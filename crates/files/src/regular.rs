@@ -99,7 +99,7 @@ pub fn read(path: &Path, links: Links, most_bytes: u64) -> io::Result<Vec<u8>> {
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= most_bytes) {
         return Ok(bytes);
     }
-    Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than {most_bytes} bytes, which no such file has")))
+    Err(io::Error::new(ErrorKind::FileTooLarge, format!("larger than {most_bytes} bytes, the limit for such a file")))
 }
 
 const LINK: &str = "a symbolic link";

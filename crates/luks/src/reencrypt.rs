@@ -28,7 +28,7 @@ pub struct Reencrypt<'a> {
     pub device: &'a Path,
     /// A key that opens the volume before, during and after the re-encryption.
     pub key: &'a Secret,
-    /// Other keys that shall open it afterwards.
+    /// Other keys that must still open the volume afterwards.
     pub others: &'a [Secret],
     /// Whether slots of keys that are not named may be dropped.
     pub drop_others: bool,

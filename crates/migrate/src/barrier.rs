@@ -75,9 +75,9 @@ impl Begun {
 /// What a read waits for.
 #[derive(Clone, Debug)]
 pub(crate) enum Barrier {
-    /// Until the source has executed these transactions.
+    /// Wait until the source has executed these transactions.
     Gtids(GtidSet),
-    /// Until the transaction that has changed the row is visible, with all before it.
+    /// Wait until the transaction that changed this row, and all earlier ones, are visible.
     Row(Option<ChangedRow>),
 }
 

@@ -104,7 +104,7 @@ impl Pace {
         }
     }
 
-    /// Starts counting anew for the next kind of work.
+    /// Starts counting again for the next kind of work.
     pub(crate) fn restart(&mut self) {
         self.samples.clear();
     }

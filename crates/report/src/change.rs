@@ -48,7 +48,7 @@ fn room(room: Option<encrypt::Room>) -> String {
     let needed = format!("; the largest copy needs {} of space", size(room.needed_bytes));
     match room.free_bytes {
         Some(free) if room.lacks() => {
-            format!("{needed}, and ONLY {} ARE FREE: a run leaves that table as it is.", size(free))
+            format!("{needed}, and only {} are free: a run leaves that table as it is.", size(free))
         }
         _ => format!("{needed}."),
     }

@@ -103,8 +103,8 @@ fn proof(proof: &Proof) -> String {
     let opens = format!("the keyring opens {} encrypted of {} files", proof.encrypted_files, proof.files);
     match proof.unwritten_files {
         0 => opens,
-        1 => format!("{opens}; page 0 of 1 more is not on disk, so it is not proven"),
-        more => format!("{opens}; page 0 of {more} more is not on disk, so they are not proven"),
+        1 => format!("{opens}; 1 more is not proven: its page 0 is not on disk yet"),
+        more => format!("{opens}; {more} more are not proven: their page 0 is not on disk yet"),
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Error {
         reason: String,
     },
     /// The joiner's request has no secret: its method is not Sealant's, or the secret was lost on the way.
-    #[error("the joiner's request has no secret of sealant in it; the joiner's method has to be sealant too")]
+    #[error("the joiner's request has no sealant secret: set wsrep_sst_method=sealant on the joiner, too")]
     NoSecret,
     /// One side uses certificates of the site and the other does not.
     #[error("{ours}, {theirs}: set tkey, tcert and tca in [sst] on all nodes, or on none")]

@@ -25,10 +25,8 @@ pub(crate) fn certificates(options: &Options, report: &Report<'_>) -> Result<Opt
         report.line("tkey and tcert without tca prove nothing of the other side: a one-time key is used");
         return Ok(None);
     }
-    let missing = |option| Error::Option {
-        option,
-        reason: "is not set, and the other two of tcert, tkey and tca need it".to_owned(),
-    };
+    let missing =
+        |option| Error::Option { option, reason: "is not set; tcert, tkey and tca must be set together".to_owned() };
     let certificate = certificate.ok_or_else(|| missing("tcert"))?;
     let authorities = authorities.ok_or_else(|| missing("tca"))?;
     // One file may contain both.

@@ -7,8 +7,8 @@ pub fn describe(error: &rustls::Error) -> String {
     let text = match error {
         E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => "its certificate has expired",
         E::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. }) => "its certificate is not valid yet",
-        E::InvalidCertificate(C::UnknownIssuer) => "its certificate is not of an authority that is trusted here",
-        E::InvalidCertificate(C::BadSignature) => "its certificate is not of an authority that is trusted here",
+        E::InvalidCertificate(C::UnknownIssuer) => "its certificate was not issued by a trusted authority",
+        E::InvalidCertificate(C::BadSignature) => "its certificate was not issued by a trusted authority",
         E::InvalidCertificate(C::NotValidForNameContext { expected, presented }) if !presented.is_empty() => {
             let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
             return format!("its certificate is for another name: {}, not {}", names.join(", "), expected.to_str());
@@ -17,11 +17,13 @@ pub fn describe(error: &rustls::Error) -> String {
             "its certificate is for another name"
         }
         E::AlertReceived(A::CertificateExpired) => "it says that our certificate has expired, or is not valid yet",
-        E::AlertReceived(A::UnknownCA | A::DecryptError) => "it does not know the authority of our certificate",
+        E::AlertReceived(A::UnknownCA | A::DecryptError) => {
+            "it does not trust the authority of this side's certificate"
+        }
         E::AlertReceived(A::BadCertificate | A::CertificateUnknown | A::UnsupportedCertificate) => {
             "it does not accept our certificate"
         }
-        E::AlertReceived(A::CertificateRequired) => "it wants a certificate of ours",
+        E::AlertReceived(A::CertificateRequired) => "it requires a certificate from this side",
         E::AlertReceived(A::ProtocolVersion) => "it does not speak TLS 1.3",
         E::InvalidMessage(_) => "it does not speak TLS",
         E::NoCertificatesPresented => "it showed no certificate",

@@ -29,7 +29,7 @@ pub struct PruneOptions {
     pub host: Option<String>,
     /// Allow that the newest backup has less than half of the data of the one before it.
     pub allow_shrunk: bool,
-    /// Allow missing receipts that no prune has removed.
+    /// Allow missing receipts that no earlier prune removed.
     pub allow_breaks: bool,
 }
 

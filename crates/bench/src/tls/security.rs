@@ -82,7 +82,7 @@ impl TlsSettings {
 }
 
 impl Security {
-    /// Whether sessions are resumed.
+    /// Whether a new connection resumes the TLS session of an earlier one.
     pub(super) const fn resumes(&self) -> bool {
         matches!(self, Self::Tls(TlsSettings { resumes: true, .. }))
     }

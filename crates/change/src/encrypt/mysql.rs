@@ -82,7 +82,7 @@ fn statement(id: &str, what: &str, sql: &str) -> Step<Action> {
     Step::quiet(id, what, Action::Statements(vec![sql.to_owned()]))
 }
 
-/// Values of relevant variables.
+/// Values of the variables that decide the plan.
 struct Settings(Rows);
 
 impl Settings {

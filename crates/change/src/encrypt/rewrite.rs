@@ -10,12 +10,12 @@ use server::{Capability, dialect::statement::FLUSH_RELAY_LOGS};
 use super::{Action, POLL_INTERVAL, Policy, mariadb, mysql, read_only, run::Run, scan::Scan};
 use crate::{Error, Step};
 
-/// Maximum number of rewrites: other clients may keep writing.
-const MAX_RENEWALS: u32 = 6;
+/// Rewrites before the run gives up, because other clients keep writing.
+const MAX_REWRITES: u32 = 6;
 /// Maximum number of consecutive rewrites that change nothing in the doublewrite files.
-const MAX_FRUITLESS_RENEWALS: u32 = 2;
+const MAX_FRUITLESS_REWRITES: u32 = 2;
 /// Maximum number of rewrites if logs and undo stay in clear text: their pages reach the doublewrite files again.
-const MAX_RENEWALS_WITH_CLEAR_LOGS: u32 = 2;
+const MAX_REWRITES_WITH_CLEAR_LOGS: u32 = 2;
 /// How long to wait until clear-text relay logs are applied.
 const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -25,10 +25,10 @@ impl Run<'_> {
         self.wait_for_relay_logs()?;
         let mut scan = Scan::deep(self.access, self.options, self.progress)?;
         let mut in_vain = 0;
-        let renewals = if self.options.policy == Policy::Tables { MAX_RENEWALS_WITH_CLEAR_LOGS } else { MAX_RENEWALS };
-        for _ in 0..renewals {
+        let rewrites = if self.options.policy == Policy::Tables { MAX_REWRITES_WITH_CLEAR_LOGS } else { MAX_REWRITES };
+        for _ in 0..rewrites {
             let hopeless = |step: &Step<Action>| {
-                in_vain >= MAX_FRUITLESS_RENEWALS && matches!(step.action, Action::RenewDoublewrite)
+                in_vain >= MAX_FRUITLESS_REWRITES && matches!(step.action, Action::RenewDoublewrite)
             };
             let mut steps = self.renewals(&scan)?;
             steps.retain(|step| self.wanted(step) && !hopeless(step));

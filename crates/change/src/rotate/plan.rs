@@ -142,8 +142,8 @@ pub(super) fn steps(request: &RotateRequest, copies: Option<&Copies>, work: &Wor
 fn rebuild(table: &Table, key_id: Option<u32>) -> Step<Action> {
     let name = table.name();
     let what = match key_id {
-        Some(id) => format!("move the table {name} to key {id} by a copy"),
-        None => format!("give the table {name} a new key by a copy"),
+        Some(id) => format!("copy the table {name} to move it to key {id}"),
+        None => format!("copy the table {name} to give it a new key"),
     };
     let action = Action::Rebuild(table.clone(), table.statement(key_id));
     Step { id: format!("table {name}"), what, blocks: ClientImpact::Writes, bytes: table.bytes, action }

@@ -131,7 +131,7 @@ impl AriaHeader {
     fn judge_key_info(&self, tally: &mut Tally) {
         let at = u64::from(self.table.header_bytes).saturating_sub(as_u64(CryptRecord::BYTES));
         if self.table.encrypted && self.crypt.is_none() {
-            tally.bad_key_info(Some(at), "the table is encrypted, its encryption record is of no known scheme");
+            tally.bad_key_info(Some(at), "the table is encrypted, but the scheme of its encryption record is unknown");
         }
         if self.disagreement {
             tally.find(Some(0), Some(at), Check::KeyInfo, DISAGREEMENT);

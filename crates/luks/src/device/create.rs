@@ -66,7 +66,7 @@ pub struct Creation<'a> {
     pub file_system: Option<FileSystem>,
     /// Directory for the header backup.
     pub backups: Option<&'a Path>,
-    /// Overwrite data that no known signature explains.
+    /// Overwrite the disk even if it holds unidentified data.
     pub over_unknown_data: bool,
 }
 

@@ -7,11 +7,11 @@ use files::mounts::{Mount, Mounts};
 /// Base directories; tests use trees of their own.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// Base for `/proc`.
+    /// Path of `/proc`; another directory in tests.
     pub proc: PathBuf,
-    /// Base for `/sys`.
+    /// Path of `/sys`; another directory in tests.
     pub sys: PathBuf,
-    /// Base for `/etc`.
+    /// Path of `/etc`; another directory in tests.
     pub etc: PathBuf,
 }
 

@@ -18,10 +18,10 @@ impl Error {
             Self::DeviceUnreadable { .. } => "if its header is lost and you know the device: --header-is-lost",
             Self::Exists { .. } => "leave out --make-key to use it",
             Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, UsageSign::Data { .. })) => {
-                "if it is certainly not needed: --destroy-unknown-data"
+                "if the data is not needed, give --destroy-unknown-data"
             }
             Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, UsageSign::Signature(_))) => {
-                "if it is certainly not needed: `wipefs --all` on it first, and check its name twice"
+                "if the data is not needed, run `wipefs --all` on the device first, and check its name twice"
             }
             Self::Missing | Self::TooOld { .. } => {
                 "install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)"

@@ -28,8 +28,10 @@ fn derivations(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
             pbkdf2.add(format!("slot {}", slot.id));
         }
     }
-    let weak = weak
-        .finding("too cheap to protect a passphrase, but harmless for a random key file; `cryptsetup luksConvertKey`");
+    let weak = weak.finding(
+        "too cheap to protect a passphrase, but harmless for a random key file; change it with \
+         `cryptsetup luksConvertKey`",
+    );
     let pbkdf2 = pbkdf2.finding("PBKDF2 needs no memory to guess; Argon2id does");
     weak.into_iter().chain(pbkdf2).collect()
 }

@@ -27,7 +27,8 @@ impl Error {
             Self::SourceSetting { .. } => "set it on the source, then run again".into(),
             Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } => "leave the table out with --exclude".into(),
             Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
-                "abort, make the same change at the target or let it be created anew, and begin again".into()
+                "abort, make the same change at the target or let it be created again, then restart the migration"
+                    .into()
             }
             Self::StatementFormat { .. } => "set binlog_format=ROW for every session of the source, begin a new log file \
                                              there (FLUSH BINARY LOGS), abort, and begin again"

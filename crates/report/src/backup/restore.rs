@@ -129,7 +129,7 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
     messages
 }
 
-/// Results of starting a server on the restored directory.
+/// Messages about the proof: what a server found on the restored directory.
 fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
     let recovered = proof.recovered.as_secs_f64();
     let mut messages = vec![Message::info(format!(

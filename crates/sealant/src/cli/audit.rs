@@ -192,7 +192,7 @@ impl Judgement {
     fn exit(&self, outcome: &Outcome) -> Exit {
         match outcome.conclusion(self.fail_on.0, self.require_complete) {
             Conclusion::BadWaiver => {
-                warning(&format!("a waiver is expired or names no check of ours; see {}", WAIVER_EXPIRED.id));
+                warning(&format!("a waiver is expired or names an unknown check; see {}", WAIVER_EXPIRED.id));
                 Exit::BadWaiver
             }
             Conclusion::Unreachable => Exit::Failed,

@@ -143,7 +143,7 @@ fn require_terminal(otherwise: &str) -> Result<(), Failure> {
     if std::io::stdin().is_terminal() {
         return Ok(());
     }
-    Err(Failure::usage("nobody is there to confirm the plan").hint(otherwise))
+    Err(Failure::usage("the plan cannot be confirmed: standard input is not a terminal").hint(otherwise))
 }
 
 fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {

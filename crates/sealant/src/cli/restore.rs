@@ -143,7 +143,7 @@ struct UntilArgs {
     /// The same, up to the transaction with this GTID
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     to_gtid: Option<String>,
-    /// The same, without the transaction with this GTID and all after it
+    /// Replay up to the transaction with this GTID, without it
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     before_gtid: Option<String>,
     /// The same, up to this position of the server's binary log

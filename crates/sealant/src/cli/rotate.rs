@@ -76,22 +76,22 @@ struct Common {
 #[command(next_help_heading = "Keys")]
 #[group(required = true, multiple = true)]
 struct Keys {
-    /// The InnoDB master key, which wraps the keys of tablespaces and of the redo log
+    /// Rotate the InnoDB master key, which wraps the keys of tablespaces and of the redo log
     #[arg(long)]
     master_key: bool,
-    /// The master key of binary and relay logs
+    /// Rotate the master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
-    /// The key of the redo log: as --master-key, with a proof that a redo log file uses the new key
+    /// Rotate the key of the redo log, and prove that a redo log file uses the new key
     #[arg(long)]
     redo: bool,
-    /// The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
+    /// Rotate the keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
     #[arg(long)]
     data_keys: bool,
     /// MariaDB: move every table to the key with this number, which must exist in the key file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     mariadb_key_id: Option<u32>,
-    /// The server's certificate and its key: --cert, --key, --ca
+    /// Replace the server's certificate and its key: --cert, --key, --ca
     #[arg(long)]
     certificate: bool,
 }

@@ -85,7 +85,7 @@ struct Drop {
     /// Names, as `sealant snapshot list` shows them
     #[arg(value_name = "NAME", required_unless_present = "stale")]
     names: Vec<String>,
-    /// All copies whose program was killed
+    /// Drop all copies whose program was killed
     #[arg(long, conflicts_with = "names")]
     stale: bool,
 }

@@ -22,7 +22,7 @@ pub const SUPER_READ_ONLY_OFF: &str = "SET GLOBAL super_read_only = OFF";
 pub const READ_ONLY_OFF: &str = "SET GLOBAL read_only = OFF";
 /// Keeps the session's statements off the replicas.
 pub const NOT_ON_REPLICAS: &str = "SET SESSION sql_log_bin = 0";
-/// Makes MySQL load the certificates of the administrative port anew.
+/// Makes MySQL load the certificates of the administrative port again.
 pub const RELOAD_ADMIN_TLS: &str = "ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin";
 /// Makes a member join its group.
 pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";

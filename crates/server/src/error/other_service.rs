@@ -48,7 +48,7 @@ impl fmt::Display for OtherService {
             Self::PostgreSql => "it answers like PostgreSQL",
             Self::Http => "it answers like an HTTP server",
             Self::Ssh => "it answers like an SSH server",
-            Self::Tls => "it sends TLS before any greeting",
+            Self::Tls => "it begins with TLS, without a MySQL greeting",
             Self::XProtocol => "it answers in the X Protocol",
             Self::Classic => "it answers in the classic protocol",
             Self::LineBanner => "it answers like a mail or file server",

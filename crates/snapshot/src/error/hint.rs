@@ -27,7 +27,7 @@ impl Error {
         }
     }
 
-    /// A hint without names and values.
+    /// The hint of an error, if its text is constant.
     fn fixed_hint(&self) -> Option<&'static str> {
         match self {
             Self::Unreadable { source, .. } => match source.kind() {

@@ -208,7 +208,7 @@ impl Privilege {
             Self::LockTables => "GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB TO the account",
             Self::Reload => "GRANT RELOAD ON *.* TO the account",
             Self::BinlogMonitor => "GRANT BINLOG MONITOR ON *.* TO the account",
-            Self::Unknown => "GRANT the account what the server asks for",
+            Self::Unknown => "grant the account the privilege that the server's message names",
         }
     }
 }

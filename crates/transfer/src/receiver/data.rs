@@ -29,7 +29,7 @@ use crate::{
     wire::{Data, message::TOKEN_BYTES},
 };
 
-/// Interval of checks for connections to reject.
+/// How often waiting connections are checked, to reject unwanted ones.
 const REJECT_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Receiver {

@@ -167,7 +167,7 @@ impl Stream {
     }
 }
 
-/// State of the held bytes.
+/// What the buffered bytes contain: part of a packet, a packet, or something that does not belong to a login.
 enum Next {
     /// Incomplete packet.
     Incomplete,

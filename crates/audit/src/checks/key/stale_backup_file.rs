@@ -20,7 +20,7 @@ pub(crate) const CHECK: Check = Check {
     applies: "MySQL 5.7 to 8.3 with keyring_file, Percona XtraDB Cluster; the file component's .backup exists only \
         for a moment, too",
     fix: "compare the key names of both files, keep the complete one as the keyring, remove the .backup",
-    cost: "none; with the server stopped",
+    cost: "the server must be stopped",
     standards: &["PCI DSS 4.0.1 3.7.7"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,

@@ -53,7 +53,7 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
         Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} reads from {source} in clear"))
             .fix(verified_tls(sql, channel))
     };
-    ruling.evidence(quote(sql, channel))
+    ruling.evidence(evidence(sql, channel))
 }
 
 fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unavailable {
@@ -73,8 +73,8 @@ pub(super) fn verified_tls(sql: &SqlFacts, channel: &Channel<'_>) -> Remedy {
     change(sql, channel.name, &["SSL=1", &format!("SSL_CA='{ca}'"), "SSL_VERIFY_SERVER_CERT=1"])
 }
 
-/// The server's row of a channel.
-pub(super) fn quote(sql: &SqlFacts, channel: &Channel<'_>) -> Evidence {
+/// Evidence: the settings of the channel, as the server lists them.
+pub(super) fn evidence(sql: &SqlFacts, channel: &Channel<'_>) -> Evidence {
     let yes = |on: bool| if on { "yes" } else { "no" };
     let ca = if channel.ca.is_empty() { "(empty)" } else { channel.ca };
     let answer = format!(

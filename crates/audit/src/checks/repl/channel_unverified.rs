@@ -2,7 +2,7 @@
 
 use findings::Severity;
 
-use super::channel_plaintext::{quote, verified_tls};
+use super::channel_plaintext::{evidence, verified_tls};
 use crate::channel::replica::{Channel, channels};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -57,7 +57,7 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
         let message = format!("{name} checks the authority of {source}, not its name");
         Ruling::fail(&name, EvidenceGrade::Reported, message).severity(Severity::Low).fix(verified_tls(sql, channel))
     };
-    ruling.evidence(quote(sql, channel))
+    ruling.evidence(evidence(sql, channel))
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ pub(super) fn difference(reach: &ResolvedTarget, gtids: &str) -> Option<String> 
     next.map(|next| format!("it has executed a transaction that was to be left out, {next}"))
 }
 
-/// Numbers of MariaDB need not grow, but each position is the last transaction of its domain.
+/// Whether the server has executed `gtid`. MariaDB's sequence numbers may decrease, so the GTID is compared with the
+/// last one of each domain.
 fn has(gtids: &str, gtid: &str) -> bool {
     match gtid.parse::<GtidSet>() {
         Ok(one) if !one.is_empty() => gtids.parse().is_ok_and(|set: GtidSet| one.is_subset_of(&set)),

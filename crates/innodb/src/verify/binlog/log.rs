@@ -15,7 +15,7 @@ use crate::{
     read::fill,
 };
 
-/// Bytes of an event in memory at a time. Must be a valid length of a piece, see [`EventPieces`].
+/// Number of bytes of an event that are read at once. [`EventPieces`] must accept it.
 pub(super) const PIECE_BYTES: usize = 65536 + 4;
 /// Bytes of the checksum at the end of an event.
 pub(super) const CHECKSUM_BYTES: u32 = 4;

@@ -16,7 +16,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     }
     let evidence = format!(
         "gtid_mode is {mode}: the migration follows the positions in the log of this server, so that after a failover \
-         to another one it has to begin anew"
+         to another one it has to begin again"
     );
     vec![Finding::tell(Side::Source, evidence)]
 }

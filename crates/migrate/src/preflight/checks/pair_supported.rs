@@ -1,4 +1,4 @@
-//! This version migrates between these two servers.
+//! This release can migrate between these two servers.
 
 use super::prelude::*;
 use crate::preflight::Support;
@@ -6,7 +6,7 @@ use crate::preflight::Support;
 pub(super) const CHECK: Check = Check {
     id: "pair.supported",
     area: Area::Pair,
-    title: "this version migrates between these servers",
+    title: "this release can migrate between these two servers",
     judge: Judge::Servers(judge),
 };
 

@@ -20,7 +20,7 @@ fn judge(_: &Facts, tables: &Tables) -> Vec<Finding> {
                     json.column
                 );
                 Finding::block(&json.table, evidence).advice(
-                    "write such values anew from text, as CAST('…' AS JSON), or leave the table out with --exclude",
+                    "write such values again from text, as CAST('…' AS JSON), or leave the table out with --exclude",
                 )
             }
             unknown @ (JsonScalars::Unknown | JsonScalars::NotListed) => {

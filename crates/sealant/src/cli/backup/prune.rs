@@ -34,7 +34,7 @@ pub(crate) struct Prune {
     /// Prune although a backup has less than half of the data of the one before it
     #[arg(long)]
     allow_shrunk: bool,
-    /// Prune although receipts are missing that no prune has removed
+    /// Prune even if receipts are missing that no earlier prune removed
     #[arg(long)]
     allow_breaks: bool,
     #[command(flatten)]

@@ -56,7 +56,7 @@ pub(super) struct FormatVolume {
     /// once; default: Argon2id as cryptsetup measures it for a passphrase
     #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
-    /// Overwrite data that no known signature explains
+    /// Overwrite the disk even if it holds unidentified data
     #[arg(long)]
     destroy_unknown_data: bool,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub(super) struct Reencrypt {
     /// File with a key that opens the volume now and afterwards
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
-    /// File with another key that shall open it afterwards, too (repeatable)
+    /// File with another key that must still open the volume afterwards (repeatable)
     #[arg(long, value_name = "FILE")]
     other_key_file: Vec<PathBuf>,
     /// Drop the slots whose keys are not named

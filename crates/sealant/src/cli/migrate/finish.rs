@@ -54,7 +54,7 @@ impl Abort {
         ::migrate::abort(&source, &target, self.drop_tables.then(|| self.scope.filter()).as_ref())?;
         let tables =
             if self.drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
-        info(&format!("the migration is given up; {tables}"));
+        info(&format!("the migration is aborted; {tables}"));
         Ok(Exit::Clean)
     }
 }

@@ -20,7 +20,7 @@ use crate::output::message::Failure;
 pub(crate) struct Report {
     #[command(flatten)]
     scope: Scope,
-    /// Write a page for people to this file; it needs no other file
+    /// Write a self-contained HTML report to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
     /// Write the proof as JSON Lines to this file: each comparison, and a SHA-256 over all; its schema is in

@@ -10,7 +10,7 @@ use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, hint, info, warning};
 
-/// The end beside the applications: a socket or port that stands for the server
+/// The end beside the applications: a socket or port that clients use as if it were the server
 #[derive(Debug, Args)]
 pub(super) struct Near {
     /// Listen for applications here (repeatable, or separated by commas); sockets from systemd, if any, come first
