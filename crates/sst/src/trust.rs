@@ -26,7 +26,7 @@ pub(crate) fn certificates(options: &Options, report: &Report<'_>) -> Result<Opt
         return Ok(None);
     }
     let missing =
-        |option| Error::Option { option, reason: "is not set; tcert, tkey and tca must be set together".to_owned() };
+        |option| Error::Option { option, reason: "is not set; tcert and tca must be set together".to_owned() };
     let certificate = certificate.ok_or_else(|| missing("tcert"))?;
     let authorities = authorities.ok_or_else(|| missing("tca"))?;
     // One file may contain both.
