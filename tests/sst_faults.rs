@@ -148,6 +148,8 @@ fn a_donor_whose_program_is_killed_while_it_is_blocked() {
         donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (4, 4, 0)").expect("it writes");
         assert!(node.wait().is_err());
     }
+    // On a busy host a copy with all these files exceeds the maximum freeze, and the server's lock is used.
+    fs::remove_dir_all(&many).expect("removed");
     join(&mut node);
     load.end();
     same_rows(&donor, &node);
