@@ -56,8 +56,8 @@ impl BinaryLogs {
         self.0.iter().any(Log::is_unwanted)
     }
 
-    fn newest_is_unwanted(&self) -> bool {
-        self.0.last().is_some_and(Log::is_unwanted)
+    fn newest_if_unwanted(&self) -> Option<&Log> {
+        self.0.last().filter(|log| log.is_unwanted())
     }
 
     /// The names of the logs with which the server does not start, joined.
@@ -109,13 +109,21 @@ fn is_gtid(event_type: &str) -> bool {
 /// Starts a new binary log if the newest is long.
 ///
 /// The server reads the newest log when it starts after a crash, before it writes the head of the next. The longer that
-/// takes, the likelier it completes an interrupted `ALTER TABLESPACE` first: see [`prevents_start`].
+/// takes, the likelier it completes an interrupted `ALTER TABLESPACE` first: see [`prevents_start`]. An account without
+/// the privileges for this may encrypt all the same.
 pub(super) fn rotate_long(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<(), Error> {
-    if BinaryLogs::rows(session)?.is_none_or(|logs| newest_bytes(&logs) <= SHORT_BYTES) {
+    let newest = match BinaryLogs::rows(session) {
+        Err(Error::Server(server::Error::Server { .. })) => 0,
+        logs => newest_bytes(&logs?.unwrap_or_default()),
+    };
+    if newest <= SHORT_BYTES {
         return Ok(());
     }
     executed.push(FLUSH_BINARY_LOGS.to_owned());
-    session.change(FLUSH_BINARY_LOGS)
+    match session.change(FLUSH_BINARY_LOGS) {
+        Err(error @ Error::Statement { .. }) if !error.is_fatal() => Ok(()),
+        done => done,
+    }
 }
 
 fn newest_bytes(logs: &Rows) -> u64 {
@@ -123,40 +131,49 @@ fn newest_bytes(logs: &Rows) -> u64 {
     newest.and_then(|size| size.parse().ok()).unwrap_or(0)
 }
 
-/// The step that rotates the log if encryption is on and the newest log is in clear text, or prevents a start. A server
-/// that was killed while the setting changed can continue a log in clear text.
-pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    let logs = BinaryLogs::list(session)?;
-    let what = match logs.0.last() {
-        Some(log) if log.prevents_start => "start a new binary log: the server cannot start again with the newest",
-        _ => "start a new binary log: the newest is in clear text although encryption is on",
+/// The steps for logs that must not stay: a new log if the newest is one of them and the run `may_rotate`, then their
+/// removal if it `may_purge`, or else a report of those that prevent a start.
+///
+/// A server that was killed while the setting changed can continue a log in clear text although encryption is on.
+pub(super) fn steps(session: &mut Session<'_>, may_rotate: bool, may_purge: bool) -> Result<Vec<Step<Action>>, Error> {
+    let logs = match BinaryLogs::list(session) {
+        // An account that may not list the logs lacks the report alone.
+        Err(Error::Server(server::Error::Server { .. })) if !may_rotate && !may_purge => return Ok(Vec::new()),
+        logs => logs?,
     };
-    let step = || Step::quiet("new binary log", what, Action::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]));
-    Ok(logs.newest_is_unwanted().then(step))
+    let mut steps = Vec::new();
+    if may_rotate {
+        steps.extend(logs.newest_if_unwanted().map(rotation));
+    }
+    if may_purge && logs.any_unwanted() {
+        let has_group = session.has_active_plugin("group_replication")?;
+        steps.push(removal(logs.preventing_start(), has_group));
+    } else if !may_purge && logs.preventing_start().is_some() {
+        let what = "find binary logs with which the server cannot start again";
+        steps.push(Step::quiet("check binary logs", what, Action::CheckBinaryLogs));
+    }
+    Ok(steps)
 }
 
-/// The step that purges logs in clear text and logs that prevent a start, if there are any.
-pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    let logs = BinaryLogs::list(session)?;
-    if !logs.any_unwanted() {
-        return Ok(None);
-    }
-    let mut what = match logs.preventing_start() {
+fn rotation(newest: &Log) -> Step<Action> {
+    let what = if newest.prevents_start {
+        "start a new binary log: the server cannot start again with the newest"
+    } else {
+        "start a new binary log: the newest is in clear text although encryption is on"
+    };
+    Step::quiet("new binary log", what, Action::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]))
+}
+
+fn removal(preventing_start: Option<String>, has_group: bool) -> Step<Action> {
+    let mut what = match preventing_start {
         Some(names) => format!("remove the binary logs up to {names}: the server cannot start again with them"),
         None => "remove the binary logs that were written in clear text".to_owned(),
     };
     // Other members of the group recover from these binary logs.
-    if session.has_active_plugin("group_replication")? {
+    if has_group {
         what.push_str("; members that join the group later get the data only by the clone plug-in");
     }
-    Ok(Some(Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)))
-}
-
-/// The step that reports logs with which the server does not start, for a run that may not purge.
-pub(super) fn check_step(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    let what = "find binary logs with which the server cannot start again";
-    let step = |_| Step::quiet("check binary logs", what, Action::CheckBinaryLogs);
-    Ok(BinaryLogs::list(session)?.preventing_start().map(step))
+    Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)
 }
 
 /// Reports the logs with which the server does not start.
@@ -212,7 +229,7 @@ mod tests {
         assert_eq!(logs(&[true, false, true]).first_kept(), Some("b.2"));
         assert_eq!(logs(&[true, true]).first_kept(), None);
         assert_eq!(logs(&[false, true, false]).first_kept(), None);
-        assert!(logs(&[true, false]).newest_is_unwanted() && !logs(&[]).newest_is_unwanted());
+        assert!(logs(&[true, false]).newest_if_unwanted().is_some() && logs(&[]).newest_if_unwanted().is_none());
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     }
     steps.extend(option_file(options, scan));
     if options.policy != Policy::Tables && options.purge_binlogs && encrypts_binary_logs(session)? {
-        steps.extend(binlogs::purge_step(session)?);
+        steps.extend(binlogs::steps(session, false, true)?);
     }
     if options.policy == Policy::Logs {
         return Ok(steps);

@@ -59,16 +59,11 @@ pub(super) fn steps(
     if logs {
         let renewals = renewals(session, scan)?;
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
-        if session.can(Capability::EncryptBinaryLogs) {
-            // Switching encryption on starts a new log. If it is already on, a step starts one.
-            let is_on = settings.value(variable::MYSQL_BINARY_LOGS).is_some_and(switch::is_on);
-            steps.extend(if is_on { binlogs::renewal(session)? } else { None });
-            steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });
-        }
     }
-    if !logs || !options.purge_binlogs {
-        steps.extend(binlogs::check_step(session)?);
-    }
+    let binary_logs = logs && session.can(Capability::EncryptBinaryLogs);
+    // Switching encryption on starts a new log. If it is already on, a step starts one.
+    let is_on = settings.value(variable::MYSQL_BINARY_LOGS).is_some_and(switch::is_on);
+    steps.extend(binlogs::steps(session, binary_logs && is_on, binary_logs && options.purge_binlogs)?);
     if tables {
         steps.extend(option_file(session, options, scan));
     }
