@@ -28,15 +28,14 @@ pub fn judge(facts: &Facts, rules: &Rules, now: Timestamp) -> Outcome {
 #[must_use]
 pub fn drift(before: &Facts, after: &Facts) -> Drift {
     let (rules, at) = (Rules::default(), after.collected_at);
-    let findings = |facts| judge(facts, &rules, at).findings;
-    Drift::between(&findings(before), &findings(after), true)
+    Drift::between(&findings(before, &rules, at), &findings(after, &rules, at), true)
 }
 
-/// The outcome of the baseline with the same checks and limits, as of its own date and without waivers.
-pub(crate) fn judge_baseline(rules: &Rules) -> Option<(&Facts, Outcome)> {
+/// The findings of the baseline with the same checks and limits, as of its own date and without waivers.
+pub(crate) fn judge_baseline(rules: &Rules) -> Option<(&Facts, Vec<Finding>)> {
     let baseline = rules.baseline.as_ref()?;
     let rules = Rules { policy: rules.policy.clone(), only: rules.only.clone(), ..Rules::default() };
-    Some((baseline, judge(baseline, &rules, baseline.collected_at)))
+    Some((baseline, findings(baseline, &rules, baseline.collected_at)))
 }
 
 fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
@@ -50,7 +49,7 @@ fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
         rules,
         in_order,
         findings: &[],
-        baseline: baseline.as_ref().map(|(baseline, outcome)| (*baseline, outcome.findings.as_slice())),
+        baseline: baseline.as_ref().map(|(baseline, findings)| (*baseline, findings.as_slice())),
     };
     let wanted = |check: &&Check| rules.only.is_empty() || rules.only.iter().any(|id| id == check.id);
     let mut findings: Vec<Finding> = judging().filter(wanted).flat_map(|check| check.findings(&cx)).collect();

@@ -152,7 +152,7 @@ impl FactsBuilder {
             rules,
             in_order,
             findings,
-            baseline: baseline.as_ref().map(|(baseline, outcome)| (*baseline, outcome.findings.as_slice())),
+            baseline: baseline.as_ref().map(|(baseline, findings)| (*baseline, findings.as_slice())),
         })
     }
 

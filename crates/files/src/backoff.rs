@@ -39,6 +39,12 @@ pub fn reread_pauses(rereads: usize) -> iter::Take<Backoff> {
     Backoff::new(Duration::from_millis(20), Duration::from_secs(3)).take(rereads)
 }
 
+/// Pauses before a page is read again that a server may be writing.
+#[must_use = "iterators do nothing unless they are used"]
+pub fn page_reread_pauses(rereads: usize) -> impl Iterator<Item = Duration> {
+    Backoff::new(Duration::from_millis(1), Duration::from_millis(16)).take(rereads)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

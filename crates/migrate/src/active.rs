@@ -8,6 +8,7 @@ use std::{
 };
 
 use binlog::value::WholeDoubles;
+use server::dialect::variable::SERVER_UUID;
 use server::{Connection, quote};
 
 use crate::{
@@ -64,8 +65,8 @@ pub(crate) fn with_stream<T>(
     let tables = moved_tables(&settings.tables)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
-    let source_uuid = variable(&mut source, Side::Source, "server_uuid")?;
-    let target_uuid = variable(&mut target, Side::Target, "server_uuid")?;
+    let source_uuid = variable(&mut source, Side::Source, SERVER_UUID)?;
+    let target_uuid = variable(&mut target, Side::Target, SERVER_UUID)?;
     lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
     // Before the first row goes there.
     definitions::check(settings, Compare::Encryption)?;

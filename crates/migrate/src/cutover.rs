@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use server::dialect::variable::{SERVER_UUID, SUPER_READ_ONLY};
 use server::{
     Connection,
     dialect::{catalog::FRESH_STATISTICS, statement::REPLICATION_THREADS},
@@ -59,7 +60,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
             return Err(Error::NotCopied);
         }
         let mut control = link::source_control(&settings.source)?;
-        let source_uuid = variable(&mut active.source, Side::Source, "server_uuid")?;
+        let source_uuid = variable(&mut active.source, Side::Source, SERVER_UUID)?;
         same_server(&mut control, &source_uuid)?;
         may_fence(&mut control)?;
         lift_earlier(&mut active.target, &mut control)?;
@@ -215,7 +216,7 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
 
 /// Checks that nothing was written since the end of the log was read, and that nothing can be.
 fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Result<(), Error> {
-    if variable(source, Side::Source, "super_read_only")? != "1" {
+    if variable(source, Side::Source, SUPER_READ_ONLY)? != "1" {
         return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
     }
     let now = position::end(source, tracking)?;

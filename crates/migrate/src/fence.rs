@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use server::dialect::variable::{SERVER_UUID, SUPER_READ_ONLY};
 use server::{
     Connection, Grants,
     dialect::statement::{READ_ONLY_OFF, SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON, set_lock_timeout},
@@ -37,8 +38,8 @@ pub(crate) struct SavedSettings {
 impl SavedSettings {
     pub(crate) fn read(source: &mut Connection) -> Result<Self, Error> {
         let mut is_on = |name| variable(source, Side::Source, name).map(|value| value == "1");
-        let (super_read_only, read_only) = (is_on("super_read_only")?, is_on("read_only")?);
-        Ok(Self { super_read_only, read_only, server_uuid: variable(source, Side::Source, "server_uuid")? })
+        let (super_read_only, read_only) = (is_on(SUPER_READ_ONLY)?, is_on("read_only")?);
+        Ok(Self { super_read_only, read_only, server_uuid: variable(source, Side::Source, SERVER_UUID)? })
     }
 
     /// As the state stores it.

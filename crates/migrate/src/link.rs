@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use server::dialect::variable::SERVER_UUID;
 use server::{Connection, Options, Target, TlsMode, error_code, tls::TlsVersion};
 
 use crate::{Error, Side};
@@ -147,7 +148,7 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
 
 /// Checks that a connection to the source reaches the server that it is about, and not another one behind its address.
 pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
-    let found = variable(source, Side::Source, "server_uuid")?;
+    let found = variable(source, Side::Source, SERVER_UUID)?;
     if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
 }
 

@@ -1,4 +1,4 @@
-//! What the threads of a run share: the chunk_maps of the tables, and how far the stream is.
+//! What the threads of a run share: the chunk maps of the tables, and how far the stream is.
 
 use std::{
     collections::HashSet,

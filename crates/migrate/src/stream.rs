@@ -1,4 +1,4 @@
-//! Follows the source's log: passes changes of rows through the chunk_maps, and applies them in batches.
+//! Follows the source's log: passes changes of rows through the chunk maps, and applies them in batches.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use replication::gtid::mysql::GtidSet;
-use server::{Connection, error_code, quote};
+use server::{Connection, quote};
 
 use crate::{Error, Side, barrier::Barrier, moved_table::MovedTable, position::ChangedRow, shared::Shared};
 
@@ -52,7 +52,7 @@ fn wait_for_row(
         match source.query(&table.lock(&row.key)) {
             Ok(_) => return Ok(()),
             // A later transaction may hold the row for long. If there is a newer one in the log, its row will do.
-            Err(server::Error::Server { code: error_code::LOCK_WAIT_TIMEOUT | error_code::LOCK_DEADLOCK, .. }) => {
+            Err(error) if error.is_collision() => {
                 wait_on(shared, began)?;
                 row = shared.lock().begun.row().cloned().unwrap_or(row);
             }

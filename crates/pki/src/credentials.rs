@@ -5,7 +5,7 @@ use std::path::Path;
 use rustls_pki_types::CertificateDer;
 use zeroize::Zeroizing;
 
-use crate::{Certificate, Error, PrivateKey, ders_from_pem, files};
+use crate::{Certificate, Error, PrivateKey, ders_from_pem, files, read_secret};
 
 /// A certificate chain, and what is known about it.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ impl Credentials {
     pub fn read(certificate: &Path, key: Option<&Path>, ca: Option<&Path>) -> Result<Self, Error> {
         let certificate_pem = files::read(certificate)?;
         let (ders, chain) = parse(certificate, &certificate_pem)?;
-        let key = key.map(|path| Ok((PrivateKey::read(path)?, files::read_secret(path)?))).transpose()?;
+        let key =
+            key.map(|path| Ok((PrivateKey::read(path)?, read_secret(path).map_err(Error::read(path))?))).transpose()?;
         let authorities = ca.map(|path| {
             let pem = files::read(path)?;
             Ok((parse(path, &pem)?.0, pem))

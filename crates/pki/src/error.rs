@@ -1,6 +1,9 @@
 //! Errors of certificates and their files.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// Why a certificate could not be made, read or used. Messages never contain a key.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +81,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Converts the error of a file that cannot be read.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        |source| Self::Read { path: path.to_owned(), source }
+    }
+
     /// Whether the command line names something that cannot be in a certificate.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {

@@ -8,9 +8,8 @@ use std::{
 };
 
 use files::{PendingFile, SavedFile, WriteOptions};
-use zeroize::Zeroizing;
 
-use crate::{CA, Error, Name, PrivateKey};
+use crate::{CA, Error, Name, PrivateKey, read_secret};
 
 /// Files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,12 +108,7 @@ pub(crate) fn names_in(directory: &Path) -> Result<Vec<Name>, Error> {
 
 /// Reads a file of bounded size.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    read_secret(path).map(|bytes| bytes.to_vec())
-}
-
-/// As above; the content is wiped on drop.
-pub(crate) fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    crate::read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+    read_secret(path).map(|bytes| bytes.to_vec()).map_err(Error::read(path))
 }
 
 #[cfg(test)]

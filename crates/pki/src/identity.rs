@@ -52,7 +52,7 @@ impl Identity {
     /// [`Error::Content`] names the file.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, Error> {
         let chain = certificates(certificate)?;
-        let pem = read_secret(key).map_err(|source| Error::Read { path: key.to_owned(), source })?;
+        let pem = read_secret(key).map_err(Error::read(key))?;
         let der: Zeroizing<PrivateKeyDer<'static>> = private_key(&pem).map_err(|reason| unusable(key, &reason))?;
         let identity = Self::new(chain, &der).map_err(|error| unusable(key, &format!("not a usable key: {error}")))?;
         match identity.0.keys_match() {
@@ -119,7 +119,7 @@ impl Authorities {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let pem = read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let pem = read_secret(path).map_err(Error::read(path))?;
     ders_from_pem(&pem).map_err(|fault| unusable(path, &fault))
 }
 

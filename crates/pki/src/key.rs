@@ -97,7 +97,7 @@ impl PrivateKey {
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let bytes = read_secret(path).map_err(Error::read(path))?;
         let unusable = |reason| Error::Content { path: path.to_owned(), reason };
         let der = crate::private_key(&bytes).map_err(|reason| unusable(reason.to_owned()))?;
         let pair = KeyPair::try_from(&*der).map_err(|error| unusable(format!("not a usable key: {error}")))?;

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fmt,
     io::{self, Write},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
@@ -24,7 +25,7 @@ const KEPT_BYTES: usize = 1 << 16;
 ///
 /// Without further settings it gets no input, has no time limit, has the environment and the directory of this process,
 /// and runs on if this process ends before it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Program<'a> {
     path: PathBuf,
     arguments: Vec<OsString>,
@@ -37,6 +38,13 @@ pub struct Program<'a> {
     input: Option<&'a [u8]>,
     limit: Duration,
     kept_bytes: usize,
+}
+
+/// Without input, arguments and environment, which may hold secrets.
+impl fmt::Debug for Program<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// The signal that a program receives when this process ends.
@@ -171,7 +179,7 @@ impl<'a> Program<'a> {
     /// # Errors
     /// The program cannot be started.
     pub fn output(&self) -> io::Result<Option<Output>> {
-        self.output_with_lines(&mut |_| {})
+        self.run(None)
     }
 
     /// As [`Self::output`]; also calls `on_line` with each line of standard output as it arrives.
@@ -179,6 +187,10 @@ impl<'a> Program<'a> {
     /// # Errors
     /// As [`Self::output`].
     pub fn output_with_lines(&self, on_line: &mut dyn FnMut(&str)) -> io::Result<Option<Output>> {
+        self.run(Some(on_line))
+    }
+
+    fn run(&self, mut on_line: Option<&mut dyn FnMut(&str)>) -> io::Result<Option<Output>> {
         let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
         let mut command = self.command()?;
         let mut child =
@@ -189,9 +201,13 @@ impl<'a> Program<'a> {
             let _ = pipe.write_all(input);
         }
         let (lines, received) = channel();
-        let stdout = collect(child.stdout.take(), self.kept_bytes, Some(lines));
+        let stdout = collect(child.stdout.take(), self.kept_bytes, on_line.is_some().then_some(lines));
         let stderr = collect(child.stderr.take(), self.kept_bytes, None);
-        let mut pass_on = || received.try_iter().for_each(|line: String| on_line(&line));
+        let mut pass_on = || {
+            if let Some(on_line) = &mut on_line {
+                received.try_iter().for_each(|line: String| on_line(&line));
+            }
+        };
         let Some(status) = wait(&mut child, self.limit, &mut pass_on)? else {
             drop(Running::new(child, self.leads_group));
             return Ok(None);
@@ -280,6 +296,12 @@ mod tests {
     fn input_output_and_exit_code_are_passed_on() {
         let output = shell("cat; echo no >&2; exit 4").input(b"key").output().unwrap().unwrap();
         assert_eq!((output.code, output.stdout.as_str(), output.error_output()), (Some(4), "key", "no".to_owned()));
+    }
+
+    #[test]
+    fn input_and_environment_are_not_shown() {
+        let shown = format!("{:?}", shell("cat").input(b"key").env("PASSWORD", "secret"));
+        assert_eq!(shown, r#"Program { path: "/bin/sh", .. }"#);
     }
 
     #[test]

@@ -70,7 +70,11 @@ impl Running {
 
     /// Sends a signal to the program. Does nothing if it has ended.
     pub fn signal(&self, number: Signal) {
-        signal(&self.stopper.child(), number);
+        let mut child = self.stopper.child();
+        // The number of a process that was waited for may be another's.
+        if matches!(child.try_wait(), Ok(None)) {
+            signal(&child, number);
+        }
     }
 
     /// Kills the program, with its children if [`Program::with_children`](crate::Program::with_children) was set.

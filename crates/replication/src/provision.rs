@@ -9,6 +9,7 @@ use crate::{
     Error, Peers,
     status::{self, ChannelStatus},
 };
+use server::dialect::variable::GTID_EXECUTED;
 use server::dialect::{
     gtid,
     statement::{self, replica_status},
@@ -198,7 +199,7 @@ fn position_of_mysql(peers: &mut Peers) -> Result<String, Error> {
     let copied: GtidSet = peers.new.gtids(gtid::MYSQL_EXECUTED)?;
     let server = || peers.new.name().to_owned();
     if copied.is_empty() {
-        return Err(Error::NoPosition { server: server(), variable: "gtid_executed" });
+        return Err(Error::NoPosition { server: server(), variable: GTID_EXECUTED });
     }
     // The source's set only grows: read after the copy's set, it contains all of it.
     let executed: GtidSet = peers.source.gtids(gtid::MYSQL_EXECUTED)?;

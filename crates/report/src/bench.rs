@@ -8,7 +8,7 @@ use std::io::Write;
 use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 
 use crate::Error;
-use crate::labels::minute;
+use crate::labels::second;
 use crate::text::{count, visible};
 use ::verify::size;
 
@@ -64,7 +64,7 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
 
 pub(crate) fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
     let build = if here.optimised { "" } else { ", without optimisation" };
-    let time = minute(here.time);
+    let time = second(here.time);
     writeln!(out, "sealant {}{build}, {}, {time}", here.version, visible(&here.compiler))?;
     let cpu = visible(here.cpu.as_deref().unwrap_or("unknown processor"));
     let memory = here.memory_bytes.map(|bytes| format!(", {} memory", size(bytes))).unwrap_or_default();

@@ -3,9 +3,9 @@
 use std::{io::Write, path::Path};
 
 use change::keys::{EncryptedFileKind, KeyEntry, KeyUsage, KeysReport, Storage};
-use jiff::Timestamp;
 use register::CopyState;
 
+use crate::labels::minute;
 use crate::{
     Error, Message, json,
     text::{count, visible},
@@ -40,7 +40,7 @@ pub fn write_keys_table(report: &KeysReport, out: &mut dyn Write) -> Result<(), 
     }
     writeln!(out)?;
     for (key, when) in &report.last_rotated {
-        writeln!(out, "last rotated: {}, {}", visible(&key.replace('_', " ")), date(*when))?;
+        writeln!(out, "last rotated: {}, {}", visible(&key.replace('_', " ")), minute(*when))?;
     }
     if report.unfinished {
         writeln!(out, "a rotation was interrupted: run it again")?;
@@ -94,15 +94,15 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
         writeln!(out, "  needed by    the backup {}", visible(&backup.to_string_lossy()))?;
     }
     if let Some(seen) = key.first_seen {
-        writeln!(out, "  first seen   {}", date(seen))?;
+        writeln!(out, "  first seen   {}", minute(seen))?;
     }
     if let Some(rotated) = key.rotated {
-        writeln!(out, "  rotated      {}, when a newer one replaced it", date(rotated))?;
+        writeln!(out, "  rotated      {}, when a newer one replaced it", minute(rotated))?;
     }
     match (&key.copy, key.copy_proven) {
         (Some(copy), Some(proven)) => {
             let now = key.copy_state.as_ref().map(copy_state).unwrap_or_default();
-            writeln!(out, "  copy         {}, proven {}{now}", visible(&copy.to_string_lossy()), date(proven))?;
+            writeln!(out, "  copy         {}, proven {}{now}", visible(&copy.to_string_lossy()), minute(proven))?;
         }
         _ => writeln!(out, "  copy         none is known")?,
     }
@@ -153,10 +153,6 @@ fn used(kind: EncryptedFileKind, uses: &KeyUsage, datadir: &Path) -> String {
 
 fn files(files: u64) -> String {
     count(files, "file")
-}
-
-fn date(when: Timestamp) -> String {
-    when.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// What is wrong with the keys, and what to do about it.

@@ -23,8 +23,10 @@ pub const AUTH_SOCKET: &str = "auth_socket";
 /// The same on MariaDB.
 pub const UNIX_SOCKET: &str = "unix_socket";
 
-/// Whether the plug-in's first answer reveals nothing of the password, so that it may be sent unasked.
+/// The plug-in to answer a greeting with: the one that it proposes, if the first answer of that reveals nothing of the
+/// password, or [`NATIVE_PASSWORD`]. Others are answered only if the server asks for them.
 #[must_use]
-pub fn is_challenge_response(plugin: &str) -> bool {
-    [NATIVE_PASSWORD, CACHING_SHA2_PASSWORD, CLIENT_ED25519, PARSEC].contains(&plugin)
+pub fn unasked(proposed: &str) -> &str {
+    let reveals_nothing = [NATIVE_PASSWORD, CACHING_SHA2_PASSWORD, CLIENT_ED25519, PARSEC];
+    if reveals_nothing.contains(&proposed) { proposed } else { NATIVE_PASSWORD }
 }

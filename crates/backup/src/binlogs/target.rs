@@ -278,4 +278,17 @@ mod tests {
         let error = searched(20, &[10, 4_000_000_000, 11, 12, 13, 30]).unwrap_err().to_string();
         assert!(error.contains("0-1-1") && error.contains("followed by earlier ones"), "{error}");
     }
+
+    #[test]
+    fn gtids_of_a_backup_are_those_of_its_position() {
+        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        let mysql = format!("{UUID}:1-5:8,{UUID}:red:1-3");
+        let has = |gtid: &str| has_gtid(&mysql, gtid);
+        assert!(
+            has(&format!("{UUID}:5")) && has(&format!("{}:8", UUID.to_uppercase())) && has(&format!("{UUID}:red:3"))
+        );
+        assert!(!has(&format!("{UUID}:6")) && !has(&format!("{UUID}:blue:1")) && !has("") && !has("x"));
+        assert!(has_gtid("0-1-9,3-2-4", "0-7-9") && has_gtid("0-1-9,3-2-4", "3-2-1"));
+        assert!(!has_gtid("0-1-9", "0-1-10") && !has_gtid("0-1-9", "1-1-1") && !has_gtid("", "0-1-1"));
+    }
 }

@@ -28,7 +28,7 @@ pub struct Backup {
     pub full: Option<FullReason>,
     /// Files that were left out.
     pub left_out: Vec<ExcludedFile>,
-    /// CopyPosition of the backup in the binary log, if known.
+    /// Position of the backup in the binary log, if known.
     pub position: Option<CopyPosition>,
     /// Number of files.
     pub files: u64,

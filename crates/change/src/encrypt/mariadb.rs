@@ -19,7 +19,7 @@ use server::{
 };
 
 use innodb::file_suffix;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 
 use super::{
     Action, KeyStores, Leftover, Method, Options, Policy, Progress, TableChange, TableMethod, binlogs, clear, method,

@@ -6,7 +6,7 @@ use server::{
     quote, switch,
 };
 
-use server::dialect::encryption::{MYSQL_ENCRYPTED, variable};
+use server::dialect::{encryption::MYSQL_ENCRYPTED, variable};
 
 use super::{
     Action, KeyStores, Leftover, Method, Options, Policy, ServerAccess, TableChange, TableMethod, binlogs,

@@ -553,6 +553,7 @@ impl Error {
                 | Self::NoBackup
                 | Self::NoRecipient
                 | Self::Recipient { .. }
+                | Self::Identity { .. }
                 | Self::NoBackupFile
         )
     }

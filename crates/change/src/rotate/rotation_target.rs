@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::{Capability, Flavor, dialect::key_store::ActiveKeyStore};
 
 use super::{Error, RotateRequest, copy::KeyringCopy, data_files};

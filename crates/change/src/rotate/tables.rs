@@ -13,7 +13,7 @@ use std::{
 
 use innodb::server_file::full_text_table_id;
 use serde::Serialize;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 use server::{Flavor, Rows, quote, switch::is_on};
 
 use super::Error;

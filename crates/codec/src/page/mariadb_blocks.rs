@@ -66,7 +66,7 @@ impl LogBlocks {
 
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed> {
         let layout = match fields.u8()? {
-            0 => BlockLayout::PlaintextCheck,
+            0 => BlockLayout::NoKeyVersion,
             1 => BlockLayout::KeyVersion,
             _ => return Err(Malformed),
         };

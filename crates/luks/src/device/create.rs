@@ -3,15 +3,13 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use findings::Severity;
-
 use super::{Host, UsageSign, header_path, system, usage_signs};
+use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Mapping, NewVolume};
 use crate::judge::{DeviceInfo, audit};
 use crate::read::Readable;
 use crate::secret::Secret;
-use crate::{Code, Error};
 use process::find_admin;
 
 /// A file system to create in the volume.
@@ -172,10 +170,7 @@ impl Creation<'_> {
         }
         let report = audit(&file, &DeviceInfo::default(), None)
             .map_err(|error| Error::not_proven(self.device, error.to_string()))?;
-        // A random key needs no costly derivation. Any other serious finding would be a bug of ours.
-        let grave =
-            |finding: &&crate::Finding| finding.severity >= Some(Severity::High) && finding.code != Code::KdfWeak;
-        match report.findings.iter().find(grave) {
+        match report.serious() {
             Some(finding) => Err(Error::not_proven(self.device, finding.detail.clone())),
             None => Ok(header),
         }

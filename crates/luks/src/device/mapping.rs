@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use files::{WriteOptions, runtime};
-use findings::Severity;
 
 use super::{Block, Host};
 use crate::backup::{Header, open};
@@ -121,9 +120,7 @@ impl Opening<'_> {
         }
         let report = audit(&header.bytes(), &DeviceInfo::default(), None)
             .map_err(|error| Error::refused(self.device, error.to_string()))?;
-        let grave =
-            |finding: &&crate::Finding| finding.severity >= Some(Severity::High) && finding.code != Code::KdfWeak;
-        if let Some(finding) = report.findings.iter().find(grave) {
+        if let Some(finding) = report.serious() {
             return Err(Error::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
         }
         files::write_atomic(&path, header.bytes(), WriteOptions::SECRET).map_err(Error::io(&path))?;

@@ -73,6 +73,12 @@ pub struct Report {
 }
 
 impl Report {
+    /// The first serious finding about a volume that Sealant made. Its random keys need no costly derivation.
+    pub(crate) fn serious(&self) -> Option<&Finding> {
+        let is_serious = |finding: &&Finding| finding.severity >= Some(Severity::High) && finding.code != Code::KdfWeak;
+        self.findings.iter().find(is_serious)
+    }
+
     /// Whether a finding is at least this severe. A missing header is: nothing that is expected of it holds.
     #[must_use]
     pub fn reaches(&self, least: Severity) -> bool {

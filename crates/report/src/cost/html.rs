@@ -11,7 +11,7 @@ use crate::Error;
 use crate::bench::environment;
 use crate::bench::html::{STYLE, Section, section};
 use crate::html::content_security;
-use crate::labels::minute;
+use crate::labels::second;
 use crate::svg::{Bar, BarChart};
 use crate::text::{collect, visible};
 
@@ -85,7 +85,7 @@ fn part_section(id: usize, part: &PartRecord) -> Result<PartSection, Error> {
     let sections = record.experiments.iter().enumerate().map(|(at, one)| section(id + at, one));
     Ok(PartSection {
         name: title(part.part),
-        head: vec![format!("measured {}", minute(record.environment.time))],
+        head: vec![format!("measured {}", second(record.environment.time))],
         sections: sections.collect::<Result<_, _>>()?,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
     })

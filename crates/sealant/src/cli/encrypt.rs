@@ -97,7 +97,7 @@ struct Common {
 #[command(next_help_heading = "Waiting")]
 struct ThrottleArgs {
     /// Wait while this server, if it is a replica, or a --replica lags more than this
-    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    #[arg(long, value_name = "TIME", value_parser = value::whole_seconds)]
     max_lag: Option<Duration>,
     /// A replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)
     #[arg(long, value_name = "URL", requires = "max_lag")]

@@ -43,6 +43,12 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Some(time).filter(|time| !time.is_zero() && *time <= LONGEST).ok_or_else(|| "more than 0".to_owned())
 }
 
+/// A time that is compared with whole seconds.
+pub(crate) fn whole_seconds(text: &str) -> Result<Duration, String> {
+    time(text)?;
+    seconds(1, LONGEST.as_secs())(text).map_err(|_| "whole seconds".to_owned())
+}
+
 /// A time from `least` to `most` seconds, of whole seconds.
 pub(crate) fn seconds(least: u64, most: u64) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     move |text| {
@@ -201,6 +207,9 @@ mod tests {
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
         assert!(time("0").is_err() && time("0s").is_err() && time("m").is_err() && time("1d").is_err());
         assert!(time("18446744073709551615").is_err());
+        assert_eq!(whole_seconds("1500ms"), Err("whole seconds".to_owned()));
+        assert_eq!(whole_seconds("2000ms"), time("2"));
+        assert!(whole_seconds("0").is_err() && whole_seconds("500ms").is_err());
     }
 
     #[test]

@@ -52,6 +52,8 @@ mod tests {
         let failures: [Failure; 3] = [url().into(), ::audit::Error::Server(url()).into(), at_source.into()];
         assert!(failures.iter().all(|failure| failure.exit == Exit::Usage));
         assert_eq!(Failure::from(::register::Error::NoStateDir).exit, Exit::Usage);
+        let identity = ::change::Error::Identity { path: "key.txt".into(), reason: "is not one".to_owned() };
+        assert_eq!(Failure::from(identity).exit, Exit::Usage);
         let busy = ::register::Error::Busy { path: "lock".into() };
         assert_eq!(Failure::from(busy).exit, Exit::Failed);
     }

@@ -301,9 +301,7 @@ impl Connection {
         capabilities: u32,
         mut sequence: u8,
     ) -> Result<(Login<'p>, Vec<u8>), Error> {
-        // Only a plug-in that reveals nothing is answered before the server asks for it.
-        let proposed = self.greeting.auth_plugin.as_str();
-        let plugin = if auth_plugin::is_challenge_response(proposed) { proposed } else { auth_plugin::NATIVE_PASSWORD };
+        let plugin = auth_plugin::unasked(&self.greeting.auth_plugin);
         let mut login = Login::new(plugin, &self.greeting.challenge, password, security)?;
         let first = login.first()?;
         let response = login_request(&self.target.user, capabilities, login.plugin(), &first)?;

@@ -96,9 +96,16 @@ pub fn create_schema(version: &ServerVersion, schema: &str, charset: &str, colla
 }
 
 /// As bytes: MySQL before 8.0 and MariaDB compare names of schemas in any case, and `SYS` is a user's.
+macro_rules! not_in_schemas {
+    ($column:literal, $schemas:expr) => {
+        concat!("CAST(", $column, " AS BINARY) NOT IN ", $schemas)
+    };
+}
+pub(super) use not_in_schemas;
+
 macro_rules! user_schemas {
     ($column:literal) => {
-        concat!("CAST(", $column, " AS BINARY) NOT IN ", system_schemas!())
+        not_in_schemas!($column, system_schemas!())
     };
 }
 

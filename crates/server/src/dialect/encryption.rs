@@ -1,6 +1,6 @@
 //! The table of all variables that enable encryption at rest, and the table option for encryption.
 
-pub use super::variable;
+use super::variable;
 use crate::version::Flavor;
 
 /// What a variable encrypts.

@@ -2,6 +2,7 @@
 
 use super::{
     ENTRY, Entry,
+    catalog::not_in_schemas,
     statement::{MYSQL_CHANNEL, SHOW_BINARY_LOGS, SHOW_GRANTS, SHOW_SLAVE_STATUS},
 };
 
@@ -69,10 +70,12 @@ pub(super) const PLUGINS: &str = "SELECT PLUGIN_NAME AS `name`, PLUGIN_STATUS AS
 
 /// Tables of other engines: InnoDB's are judged by their tablespaces. Those in `mysql` are included, since they may
 /// contain data of users.
-pub(super) const OTHER_ENGINES: &str = "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, ENGINE AS `engine`, \
-     CREATE_OPTIONS AS `create_options`, ROW_FORMAT AS `row_format` FROM information_schema.TABLES \
-     WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ENGINE <> 'InnoDB' \
-     AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'sys')";
+pub(super) const OTHER_ENGINES: &str = concat!(
+    "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, ENGINE AS `engine`, ",
+    "CREATE_OPTIONS AS `create_options`, ROW_FORMAT AS `row_format` FROM information_schema.TABLES ",
+    "WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ENGINE <> 'InnoDB' AND ",
+    not_in_schemas!("TABLE_SCHEMA", "('information_schema', 'performance_schema', 'sys')")
+);
 
 pub(super) const ENCRYPTION_REQUESTED: &str = "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, \
      CREATE_OPTIONS AS `options` FROM information_schema.TABLES \

@@ -1,7 +1,7 @@
 //! How settings are changed while a server runs.
 
 use super::capability::Capability;
-use super::encryption::variable;
+use super::variable;
 use crate::version::{Flavor, ServerVersion};
 
 /// How to set a global variable persistently.

@@ -57,11 +57,7 @@ fn try_login(endpoint: &Endpoint, user: &str, password: Option<&Password>, limit
     let empty = Password::new(Vec::new());
     let password = password.unwrap_or(&empty);
     let (mut socket, greeting) = greet(endpoint, limits.timeout)?;
-    let plugin = if auth_plugin::is_challenge_response(&greeting.auth_plugin) {
-        greeting.auth_plugin.as_str()
-    } else {
-        auth_plugin::NATIVE_PASSWORD
-    };
+    let plugin = auth_plugin::unasked(&greeting.auth_plugin);
     let capabilities = capability::LONG_PASSWORD
         | capability::PROTOCOL_41
         | capability::SECURE_CONNECTION

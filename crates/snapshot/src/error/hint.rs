@@ -108,7 +108,7 @@ impl Error {
             Self::Log(LogCopyFault::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
             Self::Log(LogCopyFault::Resized) => "try again when the redo log keeps its size",
             Self::Changing { .. } => "try again when less is written",
-            Self::NoSpace { .. } => "make room, or name another directory with --place",
+            Self::NoSpace { .. } => "make room, or name another directory with --location",
             _ => return None,
         })
     }

@@ -32,10 +32,10 @@ use crate::{Error, attributes};
 /// Bytes read at once; a multiple of every page size.
 const BUFFER_BYTES: usize = 1 << 20;
 /// Number of times a page with a wrong checksum is read again.
-const REREADS: u32 = 50;
+const REREADS: usize = 50;
 /// Number of damaged pages that get all [`REREADS`]; later ones get [`FEW_REREADS`].
 const FULL_REREAD_PAGES: u64 = 64;
-const FEW_REREADS: u32 = 5;
+const FEW_REREADS: usize = 5;
 
 /// One file to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,9 +273,9 @@ impl Copier<'_> {
         let damaged = || self.counts.damaged.lock().unwrap_or_else(PoisonError::into_inner);
         let rereads = if (damaged().len() as u64) < FULL_REREAD_PAGES { REREADS } else { FEW_REREADS };
         let mut same = false;
-        for attempt in 0..rereads {
+        for pause in files::page_reread_pauses(rereads) {
             self.check_stopped()?;
-            thread::sleep(Duration::from_millis(1 << attempt.min(4)));
+            thread::sleep(pause);
             let before = page.to_vec();
             let _ = fadvise(from, at, NonZeroU64::new(page.len() as u64), Advice::DontNeed);
             if item.read(from, at, page)? < page.len() {

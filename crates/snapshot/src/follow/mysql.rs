@@ -25,7 +25,7 @@ use innodb::file_suffix;
 use innodb::server_file::ROCKSDB_DIRECTORIES;
 use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
-use server::dialect::{backup_lock, encryption::variable, statement::show_status};
+use server::dialect::{backup_lock, statement::show_status, variable};
 use server::{quote, switch};
 
 use super::{

@@ -11,7 +11,7 @@ use std::path::Path;
 use files::WriteOptions;
 use files::regular::{self, Links};
 use innodb::server_file::BACKUP_OPTIONS;
-use server::dialect::encryption::variable;
+use server::dialect::variable;
 
 use super::PrepareFault;
 

@@ -8,8 +8,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::mounts::Mounts;
-
 use super::{
     Driver, Prepared, Source,
     covered::{check_mounts, check_nothing_outside},
@@ -19,6 +17,7 @@ use crate::{
     error::Error,
     freeze::Freeze,
     location::{self, BTRFS},
+    mounted,
     snapshot_copy::{PendingCopy, SnapshotCopy},
     sys,
 };
@@ -100,7 +99,7 @@ fn may_take(datadir: &Path) -> Result<(), Error> {
     if fs::metadata(&subvolume).map_err(unreadable)?.uid() != user.as_raw() {
         return Err(Error::NotItsOwner { path: subvolume });
     }
-    let mounts = Mounts::of_this_process().map_err(unreadable)?;
+    let mounts = mounted::process_mounts()?;
     let allowed = mounts.holding(datadir).is_some_and(|mount| mount.has_option("user_subvol_rm_allowed"));
     if allowed || subvolume == datadir { Ok(()) } else { Err(Error::NotRemovable { path: subvolume }) }
 }

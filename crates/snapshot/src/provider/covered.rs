@@ -9,7 +9,7 @@ use std::{
 use files::mounts::Mounts;
 
 use super::Source;
-use crate::error::Error;
+use crate::{error::Error, mounted};
 
 /// Checks that the server uses no files outside: nothing can be added to a snapshot afterwards.
 pub(super) fn check_nothing_outside(source: &Source<'_>) -> Result<(), Error> {
@@ -35,7 +35,7 @@ pub(super) fn check_one_file_system(source: &Source<'_>) -> Result<(), Error> {
 /// be mounted from the same file system, but inodes keep their numbers in a snapshot.
 pub(super) fn check_mounts(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
     let inode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.ino());
-    let mounts = Mounts::of_this_process().map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
+    let mounts = mounted::process_mounts()?;
     for directory in std::iter::once(Path::new("")).chain(directories.iter().map(PathBuf::as_path)) {
         match (inode(datadir.join(directory)), inode(copy.join(directory))) {
             (Ok(live), Ok(copied)) if live == copied => {}

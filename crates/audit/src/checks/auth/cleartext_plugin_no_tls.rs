@@ -1,11 +1,12 @@
 //! `auth-cleartext-plugin-no-tls`.
 
-use findings::{Remedy, Severity};
+use findings::Severity;
 use server::dialect::variable;
 use server::switch::is_on;
 
 use super::{account_evidence, from_here_only, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::tls::require;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
@@ -51,7 +52,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             )
             .evidence(account_evidence(sql, account))
             .evidence(sql.variable_evidence(variable::REQUIRE_SECURE_TRANSPORT))
-            .fix(Remedy::statement(format!("ALTER USER {name} REQUIRE SSL"))),
+            .fix(require(sql, &name, "SSL")),
         );
     }
     let message =

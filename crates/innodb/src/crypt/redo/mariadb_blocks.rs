@@ -25,7 +25,7 @@ const COUNT: u64 = 0x4000_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockLayout {
     /// 10.2 and 10.3: encrypted up to the checksum; the checkpoint names the key version.
-    PlaintextCheck,
+    NoKeyVersion,
     /// 10.4 to 10.7: each block names its key version.
     KeyVersion,
 }
@@ -34,7 +34,7 @@ impl BlockLayout {
     /// End of the encrypted bytes.
     const fn end(self) -> usize {
         match self {
-            Self::PlaintextCheck => CHECKSUM,
+            Self::NoKeyVersion => CHECKSUM,
             Self::KeyVersion => KEY_VERSION,
         }
     }
@@ -43,7 +43,7 @@ impl BlockLayout {
     #[must_use]
     pub fn key_version(self, block: &[u8]) -> Option<KeyVersion> {
         match self {
-            Self::PlaintextCheck => None,
+            Self::NoKeyVersion => None,
             Self::KeyVersion => block.be32(KEY_VERSION).map(KeyVersion),
         }
     }

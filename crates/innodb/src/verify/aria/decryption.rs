@@ -141,8 +141,7 @@ impl<'k> Decryption<'k> {
     /// The mode in which this version of the key decrypts the page.
     fn opens(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<Mode> {
         let pages = self.versions.get(&version)?.pages.as_ref()?;
-        let modes = [Mode::Cbc, Mode::Ctr];
-        modes.into_iter().filter(|mode| self.mode.is_none_or(|known| known == *mode)).find(|mode| {
+        Mode::ALL.into_iter().filter(|mode| self.mode.is_none_or(|known| known == *mode)).find(|mode| {
             let mut open = page.to_vec();
             pages.decrypt(*mode, layout, page_no, &mut open).is_ok()
                 && layout.checksum(page_no, &open) == PageLayout::stored_checksum(&open)

@@ -75,7 +75,7 @@ pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
 }
 
 fn layout(head: &Head<'_>) -> BlockLayout {
-    if WITHOUT_KEY_VERSION.contains(&head.format_id) { BlockLayout::PlaintextCheck } else { BlockLayout::KeyVersion }
+    if WITHOUT_KEY_VERSION.contains(&head.format_id) { BlockLayout::NoKeyVersion } else { BlockLayout::KeyVersion }
 }
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {

@@ -52,7 +52,7 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
 }
 
 fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(Page0, &'b [u8]), ScanError> {
-    for pause in super::reread_pauses() {
+    for pause in files::page_reread_pauses(super::TRIES) {
         let bytes = fill(source, 0, buf)?;
         match Page0::parse(bytes) {
             Ok(page0) if page0.checksum.is_ok() => break,

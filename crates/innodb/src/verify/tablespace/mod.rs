@@ -15,12 +15,9 @@ mod owners;
 mod part;
 pub mod unreadable_page0;
 
-use std::{
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use files::{Backoff, ReadAt};
+use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
@@ -148,11 +145,6 @@ impl TablespaceLookup for SelfAndOthers<'_> {
 const MAX_REREADS: u32 = 64;
 /// How often one bad page is read again.
 const TRIES: usize = 5;
-
-/// Pauses after reads of a page that a server may be writing.
-fn reread_pauses() -> impl Iterator<Item = Duration> {
-    Backoff::new(Duration::from_millis(1), Duration::from_millis(16)).take(TRIES)
-}
 
 impl<'a> TablespaceVerifier<'a> {
     /// Reads page 0 and unwraps the tablespace's key.
@@ -428,7 +420,7 @@ impl<'a> TablespaceVerifier<'a> {
         let mut last = first;
         let mut before: Option<Vec<u8>> = None;
         let mut changed = false;
-        for pause in reread_pauses() {
+        for pause in files::page_reread_pauses(TRIES) {
             if fill(source, offset, page).map(<[u8]>::len).ok() != Some(page.len()) {
                 break;
             }

@@ -1,6 +1,9 @@
 //! The target's binary log does not contain the rows in plaintext.
 
-use server::dialect::encryption::{Encrypts, switches, variable};
+use server::dialect::{
+    encryption::{Encrypts, switches},
+    variable,
+};
 
 use super::prelude::*;
 

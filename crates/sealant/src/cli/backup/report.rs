@@ -31,7 +31,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
     /// End with 3 if the newest good backup is older than this, such as 26h
-    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    #[arg(long, value_name = "TIME", value_parser = value::whole_seconds)]
     max_age: Option<Duration>,
     /// Write a page with a calendar to this file
     #[arg(long, value_name = "FILE")]
