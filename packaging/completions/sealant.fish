@@ -1321,7 +1321,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l password-file -
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-defaults -d 'Option file with the account for mariabackup or xtrabackup (--provider mariabackup)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-program -d 'Path of mariabackup or xtrabackup [default: found on the path]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l streams -d 'Number of connections that carry data' -r
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l compress -d 'auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses more the slower the network is' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l compress -d 'auto, none, lz4, zstd (as zstd:3) or zstd:LEVEL (1 to 19); auto compresses more the slower the network is' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l bwlimit -d 'Maximum bytes per second on the wire, for example 50MiB' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l include -d 'Send only files whose path matches this pattern, for example \'sakila/*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l exclude -d 'Do not send files that match this pattern, nor anything below them (repeatable)' -r

@@ -1,5 +1,5 @@
-//! Shared by transfers and backups: chunks of files and their hashes, paths below a root, and
-//! decryption of encrypted pages and logs for compression, with encryption back to identical bytes.
+//! Shared by transfers and backups: chunks of files and their hashes, paths below a root, names of
+//! compression levels, and decryption of encrypted pages and logs for compression, with encryption back to identical bytes.
 //!
 //! Nothing here reads or writes files or sockets. All decoded input is untrusted: nothing panics,
 //! and lengths are checked before memory is allocated.
@@ -10,6 +10,7 @@
     allow(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests build their own bytes")
 )]
 
+pub mod compression;
 pub mod entry;
 mod field;
 pub mod hash;

@@ -4,10 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use agefile::Recipient;
 use archive::names::is_host;
+use codec::compression::{CompressionLevel, ZSTD_NAMES};
 use serde::{Deserialize, de::IgnoredAny};
 use snapshot::MAX_FREEZE;
 use store::s3::{LockMode, Style};
-use transfer::codec::level::{Compression, CompressionLevel};
 
 use super::{BinlogSource, Config, PageStorage, Server, provider};
 use crate::location::{BucketOptions, Location};
@@ -205,9 +205,8 @@ impl RepositorySection {
 fn level(text: Option<&str>) -> Result<i32, String> {
     let Some(text) = text else { return Ok(LEVEL) };
     match text.parse() {
-        Ok(Compression::Fixed(CompressionLevel::Zstd(_))) if text == "zstd" => Ok(LEVEL),
-        Ok(Compression::Fixed(CompressionLevel::Zstd(level))) => Ok(level),
-        _ => Err("data.compress must be zstd, or zstd:1 to zstd:19".to_owned()),
+        Ok(CompressionLevel::Zstd(level)) => Ok(level),
+        _ => Err(format!("data.compress must be {ZSTD_NAMES}")),
     }
 }
 
@@ -247,6 +246,12 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();
         assert_eq!((config.pages, config.level, config.max_freeze), (PageStorage::AsIs, 3, Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn zstd_alone_means_the_same_level_as_in_send() {
+        let level = |compress: &str| Config::parse(&format!("{TEXT}compress = \"{compress}\"\n")).unwrap().level;
+        assert_eq!(["zstd", "zstd:1", "zstd:19"].map(level), [3, 1, 19]);
     }
 
     #[test]

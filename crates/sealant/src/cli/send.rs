@@ -57,7 +57,7 @@ pub(crate) struct Send {
     /// Number of connections that carry data
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
-    /// auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses more the slower the network is
+    /// auto, none, lz4, zstd (as zstd:3) or zstd:LEVEL (1 to 19); auto compresses more the slower the network is
     #[arg(long, value_name = "HOW", default_value = "auto")]
     compress: Compression,
     /// Maximum bytes per second on the wire, for example 50MiB

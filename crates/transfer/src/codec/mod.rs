@@ -2,6 +2,7 @@
 
 pub mod level;
 
+use ::codec::compression::CompressionLevel;
 pub use ::codec::{InvalidPayload, page};
 use files::all_zero;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
@@ -11,7 +12,6 @@ use zstd::{
     zstd_safe::CParameter,
 };
 
-pub use self::level::CompressionLevel;
 use crate::{
     hash::CHUNK_BYTES,
     wire::{Codec, Segment},

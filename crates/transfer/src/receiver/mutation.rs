@@ -9,9 +9,11 @@ use std::{
     sync::{Mutex, RwLock},
 };
 
+use ::codec::compression::CompressionLevel;
+
 use super::*;
 use crate::{
-    codec::{CompressionLevel, Encoder},
+    codec::Encoder,
     pairing::Pin,
     path::RelativePath,
     receiver::{chunk_index::ChunkIndex, staging::Staging},

@@ -7,10 +7,11 @@ use std::{
     time::Duration,
 };
 
+use ::codec::compression::CompressionLevel;
 use zeroize::Zeroizing;
 
 use crate::{
-    codec::{CompressionLevel, Encoder, page::MAX_DESCRIPTION_BYTES},
+    codec::{Encoder, page::MAX_DESCRIPTION_BYTES},
     error::Error,
     hash::CHUNK_BYTES,
 };

@@ -155,9 +155,11 @@ mod tests {
         time::Duration,
     };
 
+    use ::codec::compression::CompressionLevel;
+
     use super::*;
     use crate::{
-        codec::{CompressionLevel, level::Compression},
+        codec::level::Compression,
         hash::{CHUNK_BYTES, chunk_bytes, chunk_hash},
         journal::Journal,
         plan::Selection,

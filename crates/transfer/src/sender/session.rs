@@ -452,9 +452,11 @@ fn limit_of(load: &LoadSample, reading: f64) -> Limit {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr, TcpListener};
 
+    use ::codec::compression::CompressionLevel;
+
     use super::*;
     use crate::{
-        codec::{CompressionLevel, level::Compression},
+        codec::level::Compression,
         pairing::{PairingCode, Secret, Side},
         plan::Selection,
         tls::{

@@ -7,12 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ::codec::compression::CompressionLevel;
 use files::{Buffer, all_zero};
 use innodb::KeyVersion;
 
 use crate::{
     codec::{
-        CompressionLevel, holes_are_zero,
+        holes_are_zero,
         page::{HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
     },
     error::Error,

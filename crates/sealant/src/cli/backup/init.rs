@@ -54,7 +54,7 @@ The configuration:
   [data]
   recipients = [\"age1…\", \"age1…\"]         # of `age-keygen`, whose identities are kept on other machines
   pages = \"open\"                            # or as-is: it takes the keyring, too, to read a backup, which is twice as large
-  compress = \"zstd:1\"
+  compress = \"zstd:1\"                       # the default; zstd:LEVEL with 1 to 19, and zstd is zstd:3
   provider = \"auto\"                         # stopped, btrfs, zfs, reflink, lvm, follow
   max_freeze = \"1s\"
   streams = 4
