@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use server::{DEFAULT_STATE_TRANSFER_PORT, address::HostPort};
+
 use crate::error::Error;
 
 /// Role of this node.
@@ -82,6 +84,16 @@ impl Arguments {
         }
         found.into_arguments()
     }
+
+    /// The address without the path that may follow its port, with the default port if it has none.
+    ///
+    /// # Errors
+    /// [`Error::Arguments`].
+    pub(crate) fn host_and_port(&self) -> Result<HostPort, Error> {
+        let address = self.address.split('/').next().unwrap_or_default();
+        HostPort::with_default_port(address, DEFAULT_STATE_TRANSFER_PORT)
+            .map_err(|fault| Error::Arguments(format!("--address {address}: {fault}")))
+    }
 }
 
 /// Values found on a command line.
@@ -150,6 +162,27 @@ mod tests {
         .unwrap();
         assert!(donor.bypass && donor.progress);
         assert_eq!((donor.gtid.as_deref(), donor.gtid_domain_id.as_deref()), (Some("u:5"), Some("3")));
+    }
+
+    #[test]
+    fn addresses_have_a_port_or_not() {
+        let address = |text: &str| {
+            let arguments = parse(&format!("--role donor --datadir /d --address {text}")).unwrap();
+            arguments.host_and_port().map(|address| (address.host, address.port))
+        };
+        for (text, host, port) in [
+            ("127.0.0.1", "127.0.0.1", 4444),
+            ("db1.example:5555", "db1.example", 5555),
+            ("db1.example:5555/sst/path", "db1.example", 5555),
+            ("[::1]:6666", "::1", 6666),
+            ("[fd00::7]", "fd00::7", 4444),
+            ("fd00::7", "fd00::7", 4444),
+        ] {
+            assert_eq!(address(text).unwrap(), (host.to_owned(), port), "{text}");
+        }
+        for text in ["db1:http", "db1:", ":4444", "db1:1:4444"] {
+            assert!(address(text).is_err(), "{text}: the default port would be another receiver's");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::{
 };
 
 use files::proc;
+use server::address::HostPort;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     Error as TransferError,
@@ -342,16 +343,16 @@ fn destination(
     report: &Report<'_>,
 ) -> Result<Destination, Error> {
     let token: PairingToken = auth.and_then(|auth| auth.parse().ok()).ok_or(Error::NoSecret)?;
-    let address = arguments.address.split('/').next().unwrap_or_default();
-    let (host, port) = crate::joiner::split(address);
+    let HostPort { host, port } = arguments.host_and_port()?;
     match (trust::certificates(options, report)?, token.pin) {
         (Some((identity, authorities)), None) => {
-            let (host, secret) = (host.to_owned(), Some(token.secret));
+            let secret = Some(token.secret);
             Ok(Destination::Certified { host, port, identity, authorities, secret })
         }
         (None, Some(pin)) => {
-            let failed = |source| Error::Address { address: address.to_owned(), source };
-            let addresses = (host, port).to_socket_addrs().map_err(failed)?.map(|address| address.ip()).collect();
+            let found = (host.as_str(), port).to_socket_addrs();
+            let found = found.map_err(|source| Error::Address { address: host, source })?;
+            let addresses = found.map(|address| address.ip()).collect();
             Ok(Destination::Paired(PairingCode { addresses, port, pin, secret: token.secret }))
         }
         (Some(_), Some(_)) => Err(Error::TrustDiffers {

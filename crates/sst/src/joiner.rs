@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use server::address::{self, HostPort};
 use transfer::{
     Error as TransferError,
     pairing::{PairingToken, Secret},
@@ -50,14 +51,14 @@ pub fn run(
     report: &Report<'_>,
 ) -> Result<(), Error> {
     let layout = Layout::new(arguments, options)?;
-    let (host, port) = split(&arguments.address);
+    let address = arguments.host_and_port()?;
     let trust = match trust::certificates(options, report)? {
         Some((identity, authorities)) => {
             Trust::Certificates { identity, authorities, secret: Some(Secret::generate()?) }
         }
         None => Trust::Pairing,
     };
-    let listening = listen(host, port, &layout, expiry(options)?, &trust)?;
+    let listening = listen(&address, &layout, expiry(options)?, &trust)?;
     let token = match (&trust, listening.code()) {
         (Trust::Certificates { secret: Some(secret), .. }, _) => PairingToken { pin: None, secret: secret.clone() },
         (_, Some(code)) => PairingToken { pin: Some(code.pin), secret: code.secret.clone() },
@@ -66,10 +67,7 @@ pub fn run(
     let known_by = if token.pin.is_some() { "a one-time key" } else { "certificates of [sst]" };
     report.line(format!("listening on {}, TLS 1.3 with {known_by}", listening.address()));
     // If the port was chosen by the system, the donor needs that one.
-    let name = host_part(&arguments.address);
-    let bare = name.parse::<Ipv6Addr>().is_ok();
-    let name = if bare { format!("[{name}]") } else { name.to_owned() };
-    let reachable = format!("{name}:{}", listening.address().port());
+    let reachable = address::join(&address.host, listening.address().port());
     server_pipe.ready(&token.text(), &reachable)?;
     let mut turned_away = 0_u32;
     let mut session = listening.wait(|why| {
@@ -186,14 +184,19 @@ fn expiry(options: &Options) -> Result<Duration, Error> {
 
 /// Listens on the address that the donor gets; on all addresses if it is not an address of this
 /// host.
-fn listen(host: &str, port: u16, layout: &Layout, expiry: Duration, trust: &Trust) -> Result<ReceiverListener, Error> {
+fn listen(
+    HostPort { host, port }: &HostPort,
+    layout: &Layout,
+    expiry: Duration,
+    trust: &Trust,
+) -> Result<ReceiverListener, Error> {
     let failed = |source| Error::Address { address: host.to_owned(), source };
-    let named: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(failed)?.collect();
+    let named: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect();
     let all = named.iter().map(|address| match address.ip() {
         IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
     });
-    let all: Vec<_> = all.map(|address| SocketAddr::new(address, port)).collect();
+    let all: Vec<_> = all.map(|address| SocketAddr::new(address, *port)).collect();
     // A name that resolves to the loopback interface here (Debian's 127.0.1.1) resolves differently
     // on the donor.
     let literal = host.parse::<IpAddr>().is_ok() || host == "localhost";
@@ -244,41 +247,9 @@ fn settings(listen: SocketAddr, layout: &Layout, expiry: Duration) -> ReceiveSet
     }
 }
 
-/// Host and port of an address; an IPv6 address with a port is in brackets.
-pub(crate) fn split(address: &str) -> (&str, u16) {
-    let host = host_part(address);
-    let port = address.get(host.len()..).unwrap_or_default().trim_start_matches(':');
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    (bare, port.parse().unwrap_or(server::DEFAULT_STATE_TRANSFER_PORT))
-}
-
-/// The host as written, brackets included.
-fn host_part(address: &str) -> &str {
-    if let Some(end) = address.find(']') {
-        return address.get(..=end).unwrap_or(address);
-    }
-    match address.split_once(':') {
-        Some((host, port)) if !port.contains(':') => host,
-        _ => address,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_have_a_port_or_not() {
-        for (address, host, port) in [
-            ("127.0.0.1", "127.0.0.1", 4444),
-            ("db1.example:5555", "db1.example", 5555),
-            ("[::1]:6666", "::1", 6666),
-            ("[fd00::7]", "fd00::7", 4444),
-            ("fd00::7", "fd00::7", 4444),
-        ] {
-            assert_eq!(split(address), (host, port), "{address}");
-        }
-    }
 
     #[test]
     fn only_a_transfer_interrupted_before_its_commit_is_resumed() {

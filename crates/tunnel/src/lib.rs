@@ -40,7 +40,7 @@ pub use crate::{
     error::Error,
     far::{Far, FarOptions, ServerAddress, ServerTls},
     listener::{Listen, SocketAccess},
-    near::{FarAddress, Near, NearOptions},
+    near::{Near, NearOptions},
     proxy::ProxyVersion,
     runtime::run,
 };

@@ -20,6 +20,7 @@ use rustix::{
     },
     process::geteuid,
 };
+use server::address::HostPort;
 use tokio::{
     io::{Interest, unix::AsyncFd},
     net::{TcpListener, TcpSocket},
@@ -41,8 +42,8 @@ const BACKLOG: u32 = 4096;
 pub enum Listen {
     /// A unix socket.
     Socket(PathBuf),
-    /// A port, as `HOST:PORT`.
-    Port(String),
+    /// A TCP port.
+    Port(HostPort),
 }
 
 /// Access rights of a unix socket.
@@ -154,15 +155,10 @@ impl std::fmt::Display for Listener {
 }
 
 /// All addresses of a name.
-pub(crate) fn resolve(address: &str) -> Result<Vec<SocketAddr>, Error> {
-    let resolved = address.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-    match resolved {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => {
-            Err(Error::Resolve { address: address.to_owned(), source: io::Error::other("the name has no address") })
-        }
-        Err(source) => Err(Error::Resolve { address: address.to_owned(), source }),
-    }
+pub(crate) fn resolve(address: &HostPort) -> Result<Vec<SocketAddr>, Error> {
+    let failed = |source| Error::Resolve { address: address.to_string(), source };
+    let found: Vec<_> = (address.host.as_str(), address.port).to_socket_addrs().map_err(failed)?.collect();
+    if found.is_empty() { Err(failed(io::Error::other("the name has no address"))) } else { Ok(found) }
 }
 
 fn tcp(address: SocketAddr) -> Result<Listener, Error> {

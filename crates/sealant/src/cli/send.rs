@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
+use ::server::address::HostPort;
 use ::transfer::Outgoing;
 use ::transfer::codec::level::Compression;
 use ::transfer::codec::page::KeyFileKeys;
@@ -203,8 +204,15 @@ impl Send {
                 let code = code(to)?.parse::<PairingCode>().map_err(::transfer::Error::from);
                 Ok(code.map(Destination::Paired)?)
             }
-            Some((identity, authorities)) => Destination::certified(to, identity, authorities)
-                .ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT")),
+            Some((identity, authorities)) => {
+                let address = to.parse().and_then(HostPort::to_connect).map_err(|fault| {
+                    Failure::usage(format!(
+                        "with certificates the destination is HOST:PORT, and {to:?} is not: {fault}"
+                    ))
+                })?;
+                let HostPort { host, port } = address;
+                Ok(Destination::Certified { host, port, identity, authorities, secret: None })
+            }
         }
     }
 

@@ -55,10 +55,9 @@ impl<'d> Connector<'d> {
                 (Identity::ephemeral()?, Pinned::to(code.pin), name, code.sockets().collect())
             }
             Destination::Certified { host, port, identity, authorities, .. } => {
-                let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-                let addresses = (bare.as_str(), *port).to_socket_addrs();
+                let addresses = (host.as_str(), *port).to_socket_addrs();
                 let addresses = addresses.map_err(|source| unreachable(host, source))?.collect();
-                let name = ServerName::try_from(bare).map_err(crate::tls::identity::failed)?;
+                let name = ServerName::try_from(host.clone()).map_err(crate::tls::identity::failed)?;
                 (identity.duplicate(), authorities.server_verifier()?, name, addresses)
             }
         };

@@ -41,7 +41,7 @@ pub enum Destination {
     Paired(PairingCode),
     /// A receiver with a certificate of the site.
     Certified {
-        /// Name or address that the receiver's certificate must have.
+        /// Name or address that the receiver's certificate must have; IPv6 without brackets.
         host: String,
         /// TCP port.
         port: u16,
@@ -52,16 +52,6 @@ pub enum Destination {
         /// A secret for this transfer, if the receiver generated one.
         secret: Option<Secret>,
     },
-}
-
-impl Destination {
-    /// A receiver with a certificate, at `HOST:PORT`; `None` if the text does not parse.
-    #[must_use]
-    pub fn certified(address: &str, identity: Identity, authorities: Authorities) -> Option<Self> {
-        let (host, port) = address.rsplit_once(':')?;
-        let (host, port) = (host.to_owned(), port.parse().ok()?);
-        Some(Self::Certified { host, port, identity, authorities, secret: None })
-    }
 }
 
 /// Whether the source is written during the transfer.

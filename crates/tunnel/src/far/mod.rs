@@ -16,7 +16,7 @@ use std::{
 };
 
 use rustls::{ClientConfig, ServerConfig};
-use server::{TlsMode, TlsOptions};
+use server::{TlsMode, TlsOptions, address::HostPort};
 use tokio::{net::TcpListener, sync::watch};
 
 use self::admission::Admission;
@@ -41,15 +41,15 @@ const MAX_WARM_IF_COUNTED: u16 = 16;
 pub enum ServerAddress {
     /// Its unix socket.
     Socket(PathBuf),
-    /// Its port, as `HOST:PORT`.
-    Port(String),
+    /// Its TCP port.
+    Port(HostPort),
 }
 
 impl std::fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Socket(path) => path.display().fmt(f),
-            Self::Port(address) => f.write_str(address),
+            Self::Port(address) => address.fmt(f),
         }
     }
 }
@@ -78,8 +78,8 @@ impl ServerTls {
 /// Options of a far end.
 #[derive(Clone, Debug)]
 pub struct FarOptions {
-    /// Addresses for links, as `HOST:PORT`.
-    pub listen: Vec<String>,
+    /// Addresses for links.
+    pub listen: Vec<HostPort>,
     /// Address of the server.
     pub server: ServerAddress,
     /// Certificate, key and authority of this end.
@@ -272,7 +272,7 @@ fn is_near(options: &FarOptions) -> Result<(), Error> {
     {
         return Ok(());
     }
-    Err(Error::PlaintextServer { address: address.clone() })
+    Err(Error::PlaintextServer { address: address.to_string() })
 }
 
 /// Maximum number of server connections kept ready for a near end.

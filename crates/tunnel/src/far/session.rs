@@ -15,6 +15,7 @@ use std::{
 use jiff::Timestamp;
 use pki::Certificate;
 use rustls::server::UnbufferedServerConnection;
+use server::address::HostPort;
 use tls13::{Handshake, record};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
@@ -261,7 +262,7 @@ async fn connect(shared: &FarShared, address: SocketAddr, local_address: SocketA
                 SocketServerStream::new(wire, &shared.password_key).into()
             }
             ServerAddress::Port(server) => {
-                let mut stream = TcpStream::connect(server).await?;
+                let mut stream = TcpStream::connect((server.host.as_str(), server.port)).await?;
                 let security = security(shared, server);
                 let near = stream.peer_addr()?.ip().to_canonical().is_loopback();
                 if !near && !shared.options.plaintext_server && security.is_none() {
@@ -302,14 +303,13 @@ async fn send_proxy_header(
     }
 }
 
-fn security(shared: &FarShared, address: &str) -> Option<Security> {
+fn security(shared: &FarShared, address: &HostPort) -> Option<Security> {
     let (config, tls) = (shared.to_server.as_ref()?, shared.options.server_tls.as_ref()?);
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     Some(Security {
         config: config.get(),
-        name: server::connect::server_name(tls.name.as_deref().unwrap_or(host)),
+        name: server::connect::server_name(tls.name.as_deref().unwrap_or(&address.host)),
         limit: shared.options.connect_timeout,
-        server: address.to_owned(),
+        server: address.to_string(),
         handshake_failed: Arc::clone(&shared.handshake_failed),
         log: Arc::clone(&shared.log),
     })

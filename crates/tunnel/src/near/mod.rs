@@ -12,6 +12,7 @@ use std::{
 
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
+use server::address::HostPort;
 use tokio::time::{MissedTickBehavior, interval};
 
 #[cfg(feature = "fuzzing")]
@@ -25,15 +26,6 @@ use crate::{
     signals::{Signals, notify},
 };
 
-/// Address of a far end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FarAddress {
-    /// Name or address; its certificate must have it unless another name is given.
-    pub host: String,
-    /// TCP port, not 0.
-    pub port: u16,
-}
-
 /// Options of a near end.
 #[derive(Clone, Debug)]
 pub struct NearOptions {
@@ -44,7 +36,7 @@ pub struct NearOptions {
     /// Allow a plaintext port that other hosts can reach.
     pub plaintext_listener: bool,
     /// Addresses of far ends, the preferred one first.
-    pub fars: Vec<FarAddress>,
+    pub fars: Vec<HostPort>,
     /// Name that the far ends' certificates must have instead of their address.
     pub far_name: Option<String>,
     /// Certificate, key and authority of this end.
@@ -114,7 +106,7 @@ impl Near {
     }
 
     /// Tries all far ends once, simultaneously; returns the result of each.
-    pub async fn try_far_ends(&self) -> Vec<(FarAddress, Result<(), Error>)> {
+    pub async fn try_far_ends(&self) -> Vec<(HostPort, Result<(), Error>)> {
         let options = &self.pool.shared().options;
         let limit = options.connect_timeout.min(FIRST_CONNECT_TIMEOUT);
         let trying = |number| tokio::spawn(pool::try_far_end(Arc::clone(&self.pool), number, limit));
@@ -152,7 +144,7 @@ impl Near {
     }
 }
 
-fn name(options: &NearOptions, far: &FarAddress) -> Result<ServerName<'static>, Error> {
+fn name(options: &NearOptions, far: &HostPort) -> Result<ServerName<'static>, Error> {
     let name = options.far_name.as_ref().unwrap_or(&far.host);
     ServerName::try_from(name.clone()).map_err(|_| Error::ServerName { name: name.clone() })
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::server::address::HostPort;
 use ::tunnel::address::tcp_listener;
 use ::tunnel::{FarOptions, ProxyVersion, ServerAddress, ServerTls};
 use clap::Args;
@@ -17,7 +18,7 @@ use crate::output::message::{Failure, info, warning};
 pub(super) struct Far {
     /// Listen for near ends here (repeatable, or separated by commas); sockets from systemd, if any, come first
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = tcp_listener)]
-    listen: Vec<String>,
+    listen: Vec<HostPort>,
     /// The server: path of its socket, or HOST:PORT; another host only with --server-tls-ca
     #[arg(long, value_name = "SOCKET|HOST:PORT")]
     server: ServerAddress,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ::tunnel::{FarAddress, Listen, NearOptions, SocketAccess};
+use ::server::address::HostPort;
+use ::tunnel::address::far_end;
+use ::tunnel::{Listen, NearOptions, SocketAccess};
 use clap::Args;
 
 use super::{Files, Running, log};
@@ -17,8 +19,8 @@ pub(super) struct Near {
     #[arg(long, value_name = "SOCKET|HOST:PORT", value_delimiter = ',', required = true)]
     listen: Vec<Listen>,
     /// The far end; of several, the first that works is used (repeatable, or separated by commas)
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
-    far: Vec<FarAddress>,
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = far_end)]
+    far: Vec<HostPort>,
     #[command(flatten)]
     files: Files,
     /// Name that the far ends' certificates must contain, if it is not the host in --far
@@ -74,7 +76,7 @@ impl Near {
             let near = ::tunnel::Near::open(options, log())?;
             for (far, tried) in near.try_far_ends().await {
                 match tried {
-                    Ok(()) => info(&format!("far end {}:{} answers", far.host, far.port)),
+                    Ok(()) => info(&format!("far end {far} answers")),
                     // The far end may come up later.
                     Err(error) => {
                         warning(&error.to_string());

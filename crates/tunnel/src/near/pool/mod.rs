@@ -322,7 +322,7 @@ impl Pool {
         if state.reported != number && (active != before || state.reported == usize::MAX) {
             let far = active.and_then(|far| self.shared.options.fars.get(far));
             match far {
-                Some(far) => (self.shared.log)(&format!("far end {number} is in use: {}:{}", far.host, far.port)),
+                Some(far) => (self.shared.log)(&format!("far end {number} is in use: {far}")),
                 None => (self.shared.log)("no far end can be used"),
             }
             if state.reported != usize::MAX {
@@ -389,7 +389,7 @@ impl Pool {
     /// The error for a far end that does not answer.
     pub(super) fn silent(&self, far: usize, limit: Duration) -> Error {
         let address = self.shared.options.fars.get(far);
-        let peer = address.map_or_else(String::new, |far| format!("{}:{}", far.host, far.port));
+        let peer = address.map_or_else(String::new, ToString::to_string);
         Error::Silent { peer, seconds: limit.as_secs() }
     }
 

@@ -89,7 +89,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     let (Some(address), Some(name)) = (shared.options.fars.get(far), shared.names.get(far)) else {
         return Err(Error::ServerName { name: String::new() });
     };
-    let peer = format!("{}:{}", address.host, address.port);
+    let peer = address.to_string();
     let limit = shared.options.connect_timeout;
     let silent = || Error::Silent { peer: peer.clone(), seconds: limit.as_secs() };
     let resolving = lookup_host((address.host.as_str(), address.port));
