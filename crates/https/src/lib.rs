@@ -6,12 +6,14 @@ use std::{
     net::IpAddr,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use pki::ders_from_pem;
 use ureq::{
     Agent,
     config::ConfigBuilder,
+    http::{HeaderMap, header::RETRY_AFTER},
     tls::{Certificate, RootCerts, TlsConfig},
     typestate::AgentScope,
 };
@@ -67,9 +69,28 @@ pub fn is_this_machine(host: &str) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// How long a service asks to wait before the next request: `Retry-After` in seconds (RFC 9110, section 10.2.3). `None`
+/// if it asks for nothing, or names a date, which depends on clocks.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pause_is_asked_for_in_seconds() {
+        let asked = |value: &str| retry_after(&HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]));
+        assert_eq!(asked("2"), Some(Duration::from_secs(2)));
+        assert_eq!(asked(" 2 "), Some(Duration::from_secs(2)));
+        for none in ["", "soon", "-1", "1.5", "Fri, 27 Nov 2026 20:00:00 GMT"] {
+            assert_eq!(asked(none), None, "{none:?}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new()), None);
+    }
 
     #[test]
     fn only_loopback_is_this_machine() {

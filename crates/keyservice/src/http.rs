@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ureq::{Agent, Body, http::Response};
+use ureq::Agent;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Fault};
@@ -17,8 +17,8 @@ const FIRST_BYTES: usize = 4 << 10;
 /// The status and body of an answer.
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    /// Seconds after which to retry, if the service says so.
-    pub(crate) retry_after: Option<u64>,
+    /// Time after which to retry, if the service says so.
+    pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Zeroizing<Vec<u8>>,
 }
 
@@ -53,15 +53,11 @@ pub(crate) fn send(
         }
     };
     let mut response = response.map_err(|error| fault(&error, limit))?;
-    let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
+    let (status, retry_after) = (response.status().as_u16(), https::retry_after(response.headers()));
     let mut reader = response.body_mut().with_config().limit(limit).reader();
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let body = files::read_wiped(&mut reader, FIRST_BYTES, most).map_err(|error| of_io(&error, limit))?;
     Ok(Reply { status, retry_after, body: body.ok_or(Fault::TooLarge { limit })? })
-}
-
-fn retry_after(response: &Response<Body>) -> Option<u64> {
-    response.headers().get("retry-after")?.to_str().ok()?.parse().ok()
 }
 
 fn fault(error: &ureq::Error, limit: u64) -> Fault {

@@ -81,11 +81,8 @@ impl Client {
     ) -> Option<Failed> {
         let header = |name: &str| headers.get(name)?.to_str().ok();
         let xml::Refusal { code, message, region } = refusal;
-        let passing = |fault, may_have_acted| Failed::Transient {
-            fault,
-            may_have_acted,
-            asked: header("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs),
-        };
+        let passing =
+            |fault, may_have_acted| Failed::Transient { fault, may_have_acted, asked: https::retry_after(headers) };
         let busy = |code: String| S3Fault::Busy { status, code, attempts: 0 };
         Some(match (status, code.as_str()) {
             (404, "NoSuchKey" | "NoSuchVersion") => return None,
