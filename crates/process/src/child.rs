@@ -10,23 +10,33 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Interval at which a running program is polled.
-pub(crate) const POLL: Duration = Duration::from_millis(2);
+const INTERVAL: Duration = Duration::from_millis(2);
 
 /// Waits until a child ends, and calls `meanwhile` every few milliseconds. `None` if it is still running after `limit`.
 ///
 /// # Errors
 /// Errors of the system.
 pub fn wait(child: &mut Child, limit: Duration, meanwhile: &mut dyn FnMut()) -> io::Result<Option<ExitStatus>> {
+    poll(limit, || {
+        meanwhile();
+        child.try_wait()
+    })
+}
+
+/// Calls `status` every few milliseconds until it returns one. `None` if there is none after `limit`.
+pub(crate) fn poll(
+    limit: Duration,
+    mut status: impl FnMut() -> io::Result<Option<ExitStatus>>,
+) -> io::Result<Option<ExitStatus>> {
     let begin = Instant::now();
     loop {
-        meanwhile();
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = status()? {
             return Ok(Some(status));
         }
         if begin.elapsed() > limit {
             return Ok(None);
         }
-        sleep(POLL);
+        sleep(INTERVAL);
     }
 }
 

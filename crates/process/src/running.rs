@@ -4,13 +4,12 @@ use std::{
     io,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::Signal;
 
-use crate::child::{POLL, kill_group, signal};
+use crate::child::{kill_group, poll, signal};
 
 /// A started program. If it has not ended when this is dropped, it is killed.
 #[derive(Debug)]
@@ -56,16 +55,7 @@ impl Running {
     /// # Errors
     /// Errors of the system.
     pub fn wait(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
-        let begin = Instant::now();
-        loop {
-            if let Some(status) = self.status()? {
-                return Ok(Some(status));
-            }
-            if begin.elapsed() > limit {
-                return Ok(None);
-            }
-            sleep(POLL);
-        }
+        poll(limit, || self.status())
     }
 
     /// Sends a signal to the program. Does nothing if it has ended.
