@@ -3,7 +3,7 @@
 pub mod checksum;
 pub mod compressed;
 pub mod decompress;
-mod family;
+pub(crate) mod family;
 pub mod flags;
 pub mod header;
 pub mod layout;
@@ -12,4 +12,4 @@ pub mod mysql;
 pub mod state;
 pub mod types;
 
-pub use family::Family;
+pub(crate) use family::Family;

@@ -8,7 +8,7 @@ mod page0;
 mod scan;
 mod trx_sys;
 
-pub use crate::page::Family;
+pub use crate::page::family::Family;
 pub(crate) use copies::CopyCounter;
 pub use copies::{DoublewriteCopies, SpacePages};
 pub use encryption::{Disagreement, Encryption, MariaDbMode, MySqlMagic};

@@ -6,14 +6,11 @@ use innodb::{
     crypt::mysql::{PageCipher, WrappedKey},
     keys::KeySource,
     page::{
-        checksum::{Checksum, classic, zip},
-        compressed::rebuild_mysql,
+        checksum::Checksum,
         flags::SpaceFlags,
-        header::PageHeader,
         layout::{PAGE_NO, SPACE_ID},
         mariadb::{Layout, PlaintextCheck, PlaintextFault, check_plaintext, ciphertext_holds, key_version},
-        mysql::is_encrypted,
-        types::PageType,
+        mysql::{checksum_of, is_encrypted, is_zeros},
     },
     tablespace::Page0,
 };
@@ -134,23 +131,10 @@ fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, i
 /// Judges a clear or decrypted page of MySQL. The checksum of a page with page compression is that of the page it
 /// expands to.
 fn judge_clear(page: &[u8], row_compressed: bool) -> Page {
-    if !PageHeader::parse(page).is_ok_and(|header| header.page_type == PageType::COMPRESSED) {
-        return judge_plain(page, row_compressed);
-    }
-    let mut rebuilt = vec![0; page.len()];
-    match rebuild_mysql(page, &mut rebuilt) {
-        Ok(()) if all_zero(&rebuilt) => Page::Whole,
-        Ok(()) => judge_plain(&rebuilt, row_compressed),
-        Err(_) => Page::Torn,
-    }
-}
-
-fn judge_plain(page: &[u8], row_compressed: bool) -> Page {
-    const LOW_LSN: usize = LSN + 4;
-    let low = |at: usize| page.get(at..).and_then(|rest| rest.first_chunk::<4>());
-    match if row_compressed { zip(page) } else { classic(page) } {
+    let mut rebuilt = Vec::new();
+    match checksum_of(page, row_compressed, &mut rebuilt) {
+        Checksum::Mismatch if is_zeros(page, &mut rebuilt) => Page::Whole,
         Checksum::Mismatch => Page::Torn,
-        _ if !row_compressed && low(page.len().saturating_sub(4)) != low(LOW_LSN) => Page::Torn,
         Checksum::None => Page::Unproven,
         _ => Page::Whole,
     }
@@ -158,7 +142,10 @@ fn judge_plain(page: &[u8], row_compressed: bool) -> Page {
 
 #[cfg(test)]
 mod tests {
-    use innodb::{crypt::mysql::TablespaceKey, page::checksum::update_checksum};
+    use innodb::{
+        crypt::mysql::TablespaceKey,
+        page::{checksum::update_checksum, types::PageType},
+    };
 
     use super::*;
 

@@ -1,10 +1,8 @@
 //! Pages of MySQL, and of servers older than both MariaDB formats.
 
 use crate::{
-    bytes::{Bytes, all_zero},
     ids::Lsn,
     page::{
-        compressed,
         header::PageHeader,
         mysql::{self, PageFault},
         state::{PageState, has_blank_header, is_unmarked_ciphertext, judge},
@@ -30,7 +28,7 @@ impl TablespaceVerifier<'_> {
             return self.judge_encrypted_mysql(number, page, &header, buffers);
         }
         let mut judgement = Judgement::new(State::Clear);
-        if has_blank_header(page, &header) && opens_to_zeros(page, buffers) {
+        if has_blank_header(page, &header) && mysql::is_zeros(page, &mut buffers.rebuilt) {
             return Judgement::new(State::Empty);
         }
         self.check_position(number, &header, true, &mut judgement);
@@ -112,7 +110,7 @@ impl TablespaceVerifier<'_> {
                     .bad(Check::Header, format!("the page's type, {page_type}, says encrypted, and its bytes do not"));
             }
             Decryptor::MySql { cipher, .. } => match cipher.decrypt(page) {
-                Ok(_) if blank && opens_to_zeros(page, buffers) => return Judgement::new(State::Empty),
+                Ok(_) if blank && mysql::is_zeros(page, &mut buffers.rebuilt) => return Judgement::new(State::Empty),
                 Ok(_) => {
                     let zip = self.page0.flags.is_row_compressed();
                     check_sound(page, zip, Check::OpenedChecksum, buffers, &mut judgement);
@@ -135,19 +133,10 @@ impl TablespaceVerifier<'_> {
     }
 }
 
-/// Whether a decrypted page is all zeros, after decompression if necessary.
-fn opens_to_zeros(page: &[u8], buffers: &mut PageBuffers) -> bool {
-    if page.be16(24) != Some(PageType::COMPRESSED.0) {
-        return all_zero(page);
-    }
-    buffers.rebuilt.resize(page.len(), 0);
-    compressed::rebuild_mysql(page, &mut buffers.rebuilt).is_ok() && all_zero(&buffers.rebuilt)
-}
-
 /// Checks a clear or decrypted page; `check` names the layer if its checksum fails.
 pub(super) fn check_sound(page: &[u8], zip: bool, check: Check, buffers: &mut PageBuffers, judgement: &mut Judgement) {
     match mysql::check(page, zip, &mut buffers.rebuilt) {
-        Ok(()) => {}
+        Ok(_) => {}
         Err(PageFault::Decompress(error)) => judgement.bad(Check::Decompression, error.to_string()),
         Err(PageFault::Checksum { stored, computed }) => {
             let when = if check == Check::OpenedChecksum { " after decryption" } else { "" };
