@@ -28,7 +28,7 @@ mod prepare_fault;
 mod privileges;
 mod process;
 mod program;
-pub mod provider;
+mod provider;
 mod record;
 mod sending;
 mod size;

@@ -26,10 +26,10 @@ use std::{
 
 use innodb::server_file::{FIRST_OLDER_REDO, FIRST_SYSTEM, REDO_DIRECTORY};
 
-pub use crate::choice::{Provider, ProviderChoice};
 use crate::{
     Options,
     calibrate::{Costs, FALLBACK},
+    choice::{Provider, ProviderChoice},
     datadir::DataDir,
     error::Error,
     estimate::Estimate,
