@@ -1,4 +1,4 @@
-//! Numbers with a unit, as options and configuration files have them: `500ms`, `10MiB`.
+//! Numbers with a unit: read from options and configuration files (`500ms`, `10MiB`), and written in messages.
 
 use std::time::Duration;
 
@@ -22,6 +22,45 @@ pub fn short_time(text: &str, most: Duration) -> Result<Duration, String> {
     time.ok_or_else(|| format!("more than 0, and not more than {}s", most.as_secs()))
 }
 
+/// A human-readable number of bytes, such as `1.5 GiB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    #[allow(clippy::cast_precision_loss, reason = "a human-readable figure")]
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let name = UNITS.get(unit).copied().unwrap_or_default();
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {name}") }
+}
+
+/// The average rate in bytes per second. The first millisecond counts as a whole one, so that the rate is finite.
+#[must_use]
+#[allow(clippy::cast_precision_loss, reason = "a human-readable figure")]
+pub fn rate(bytes: u64, elapsed: Duration) -> f64 {
+    bytes as f64 / elapsed.as_secs_f64().max(0.001)
+}
+
+/// The end of a status line, such as `  ETA 01:52`: the time that the rest of `total` bytes takes at this rate. Empty
+/// before a hundredth is done, when the rate does not say enough.
+#[must_use]
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a human-readable figure"
+)]
+pub fn eta(done: u64, total: u64, rate: f64) -> String {
+    if done.saturating_mul(100) <= total {
+        return String::new();
+    }
+    let left = total.saturating_sub(done) as f64 / rate.max(1.0);
+    format!("  ETA {}", clock(left as u64))
+}
+
 /// A time that is left, as a clock shows it: `01:52`, `1:02:03`.
 #[must_use]
 pub fn clock(seconds: u64) -> String {
@@ -36,6 +75,21 @@ mod tests {
     #[test]
     fn hours_are_shown_if_there_are_any() {
         assert_eq!((clock(112), clock(3723)), ("01:52".to_owned(), "1:02:03".to_owned()));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!([size(0), size(512), size(1023)], ["0 B", "512 B", "1023 B"]);
+        assert_eq!([size(1024), size(3 << 29)], ["1.0 KiB", "1.5 GiB"]);
+    }
+
+    #[test]
+    fn the_remaining_time_is_shown_after_a_hundredth() {
+        let rate = rate(2000, Duration::from_secs(2));
+        assert!((rate - 1000.0).abs() < 1e-9 && super::rate(1, Duration::ZERO).is_finite());
+        assert_eq!((eta(2000, 200_000, rate), eta(2001, 200_000, rate)), (String::new(), "  ETA 03:17".to_owned()));
+        assert_eq!((eta(0, 0, 0.0), eta(5, 5, 0.0)), (String::new(), "  ETA 00:00".to_owned()));
+        assert_eq!(eta(100, 1000, 0.0), "  ETA 15:00", "a rate of 0 counts as 1 byte per second");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 use crate::Error;
 use crate::labels::second;
 use crate::text::{count, visible};
-use ::verify::size;
+use files::quantity::size;
 
 pub(crate) use experiment::{difference, display, experiment, figure, scaled};
 pub use html::write_bench_html;

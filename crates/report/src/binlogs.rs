@@ -4,8 +4,8 @@ use std::io::Write;
 
 use backup::binlogs::{Archived, ArchivesReport, Note, Replayed, ResolvedTarget, Transaction};
 use backup::restore::ReplayResult;
+use files::quantity::size;
 use jiff::Timestamp;
-use verify::size;
 
 use crate::Error;
 use crate::message::Message;

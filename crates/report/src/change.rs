@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use change::{Activity, ClientImpact, Outcome, Request, RunState, StepReport, encrypt};
+use files::quantity::size;
 use jiff::{SpanRound, Timestamp, Unit};
-use verify::size;
 
 use crate::{
     Error, Message, json, labels,

@@ -55,6 +55,7 @@ use std::io::Write;
 use std::str::FromStr;
 
 use audit::outcome::Outcome;
+use files::quantity::size;
 use findings::Severity;
 
 pub use self::migrate::{
@@ -62,7 +63,6 @@ pub use self::migrate::{
     write_migrate_html, write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_proof,
     write_migrate_proof_lines, write_migrate_status,
 };
-pub use ::verify::size;
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
     backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,

@@ -2,10 +2,11 @@
 
 use std::{io::Write, path::Path};
 
+use files::quantity::size;
 use innodb::file_kind::report_name;
 use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, Finding, RequiredKey, Verdict};
-use verify::{FileResult, Report, Summary, size};
+use verify::{FileResult, Report, Summary};
 
 use crate::text::{count, pad, visible};
 use crate::{Error, Message};

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use files::quantity::size;
 use serde_json::{Value, json};
 use snapshot::{Estimate, FoundCopy, SnapshotCopy, State};
-use verify::size;
 
 use crate::labels::second;
 use crate::{Error, Message, json};

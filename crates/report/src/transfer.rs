@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
+use files::quantity::size;
 use serde_json::json;
 use transfer::check::{Checked, Difference};
 use transfer::plan::Plan;
 use transfer::progress::Progress;
 use transfer::summary::{Event, Summary};
-use verify::size;
 
 use crate::text::visible;
 use crate::{Error, json};

@@ -28,9 +28,10 @@ use bench::{
     Arm, Environment, Error, Experiment, ExperimentRecord, Peer, PeerKind, PeerVerdicts, Record, SCHEMA, Sample,
     Settings, Subject, arms,
 };
+use files::quantity::size;
 use harness::Kind;
 use innodb::crypt::mysql::{DecryptedPage, PageEncryption, WrappedKey};
-use report::{size, write_bench_json, write_bench_samples, write_bench_table};
+use report::{write_bench_json, write_bench_samples, write_bench_table};
 use verify::{Keys, Plan};
 
 use data::Tables;

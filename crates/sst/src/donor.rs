@@ -10,6 +10,7 @@ use std::{
 };
 
 use files::proc;
+use files::quantity::size;
 use server::address::HostPort;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
@@ -20,7 +21,6 @@ use transfer::{
     progress::Progress,
     sender::{Destination, SendSettings, Session, Source},
 };
-use verify::size;
 
 use crate::{
     BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::Error,

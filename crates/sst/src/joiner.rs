@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::quantity::size;
 use server::address::{self, HostPort};
 use transfer::{
     Error as TransferError,
@@ -17,7 +18,6 @@ use transfer::{
     progress::Progress,
     receiver::{Owner, ReceiveSettings, Received, ReceiverListener, SenderSession, Trust},
 };
-use verify::size;
 
 use crate::{
     BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN,
@@ -149,7 +149,7 @@ fn is_disk_full(error: &TransferError) -> bool {
 /// Removes leftovers of an earlier attempt. A partial transfer is resumed, but a partly installed
 /// one is of an older state and is removed.
 fn clear_stale(staging: &Path) -> Result<(), Error> {
-    let inner = staging.join(transfer::plan::STAGING);
+    let inner = staging.join(files::STAGING);
     let only_inner =
         fs::read_dir(staging).is_ok_and(|mut items| items.all(|item| item.is_ok_and(|item| item.path() == inner)));
     if only_inner && !inner.join("commit").exists() { Ok(()) } else { remove_tree(staging) }
@@ -255,7 +255,7 @@ mod tests {
     fn only_a_transfer_interrupted_before_its_commit_is_resumed() {
         let directory = tempfile::tempdir().unwrap();
         let staging = directory.path().join("in");
-        let inner = staging.join(transfer::plan::STAGING);
+        let inner = staging.join(files::STAGING);
         clear_stale(&staging).unwrap();
         fs::create_dir_all(&inner).unwrap();
         fs::write(inner.join("journal"), "").unwrap();

@@ -7,8 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use files::quantity::clock;
-use verify::size;
+use files::quantity::{eta, rate, size};
 
 /// Interval at which watchers of a transfer are called.
 const TICK: Duration = Duration::from_millis(50);
@@ -126,23 +125,17 @@ impl Progress {
 
 /// One line: bytes done, rate, bottleneck and, once a hundredth is done, the remaining time.
 impl fmt::Display for Progress {
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "human-readable figures"
-    )]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "human-readable figures")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [done, total, wire, kept] = [&self.bytes, &self.total_bytes, &self.wire_bytes, &self.kept_bytes].map(load);
         if total == 0 {
             return f.write_str("waiting");
         }
         let moved = done.saturating_sub(kept);
-        let rate = moved as f64 / self.elapsed().as_secs_f64().max(0.001);
-        let left = total.saturating_sub(done) as f64 / rate.max(1.0);
-        let (rate, ratio, limit) = (size(rate as u64), ratio(moved, wire), self.limit().name());
-        write!(f, "{} of {}  {rate}/s{ratio}  limited by: {limit}", size(done), size(total))?;
-        if done.saturating_mul(100) > total { write!(f, "  ETA {}", clock(left as u64)) } else { Ok(()) }
+        let rate = rate(moved, self.elapsed());
+        let (per_second, ratio, limit) = (size(rate as u64), ratio(moved, wire), self.limit().name());
+        write!(f, "{} of {}  {per_second}/s{ratio}  limited by: {limit}", size(done), size(total))?;
+        f.write_str(&eta(done, total, rate))
     }
 }
 
@@ -178,11 +171,6 @@ pub(crate) fn load(counter: &AtomicU64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_show_hours_only_if_there_are_any() {
-        assert_eq!((clock(112), clock(3723)), ("01:52".to_owned(), "1:02:03".to_owned()));
-    }
 
     #[test]
     fn the_remaining_time_is_reported_once_it_is_known() {

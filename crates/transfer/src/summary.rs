@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::quantity::size;
 use serde::Serialize;
-use verify::size;
 
 use crate::{
     Error,

@@ -17,6 +17,7 @@ use std::{
 
 use files::{
     Buffer, ReadAt, Reader,
+    quantity::{eta, rate, size},
     regular::{self, Links},
 };
 use innodb::{
@@ -44,7 +45,6 @@ use crate::{
     misplaced, pending_redo,
     plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
     report::{FileResult, Report, Unread},
-    size::size,
     verified_tablespaces::VerifiedTablespaces,
 };
 
@@ -107,11 +107,10 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (done, total) = (self.bytes().min(self.total_bytes), self.total_bytes);
-        #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
-        let (rate, left) = (done as f64 / self.elapsed().as_secs_f64().max(0.001), total.saturating_sub(done) as f64);
+        let rate = rate(done, self.elapsed());
         let (files, of) = (self.files(), self.total_files);
         write!(f, "{} of {}  {:.2} GB/s  {files} of {of} files", size(done), size(total), rate / 1e9)?;
-        if done.saturating_mul(100) > total { write!(f, "  ETA {:.0} s", left / rate) } else { Ok(()) }
+        f.write_str(&eta(done, total, rate))
     }
 }
 

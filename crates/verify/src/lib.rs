@@ -19,7 +19,6 @@ mod pending_redo;
 mod plan;
 mod redo_file_set;
 mod report;
-mod size;
 mod verified_tablespaces;
 
 pub use engine::{Depth, Progress, Settings, run};
@@ -28,4 +27,3 @@ pub use judge::{Judge, Judged, Tablespace};
 pub use keys::{DamagedStore, KeyStores, Keys};
 pub use plan::{Group, Plan, PlannedFile, Subject, check_paths};
 pub use report::{Conclusion, FileResult, Report, SCHEMA, Summary, Unread};
-pub use size::size;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use files::quantity::size;
 use rustix::fs::{Access, access, statfs};
-use verify::size;
 
 use crate::Error;
 

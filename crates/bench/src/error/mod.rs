@@ -4,8 +4,8 @@ mod hint;
 
 use std::{io, path::PathBuf, time::Duration};
 
+use files::quantity::size;
 use server::Endpoint;
-use verify::size;
 
 /// Requirement of peers that copy from a running server.
 pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";

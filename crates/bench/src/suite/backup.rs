@@ -9,8 +9,9 @@ use std::{
     time::Instant,
 };
 
+use files::quantity::size;
 use snapshot::DataDir;
-use verify::{KeyStores, size};
+use verify::KeyStores;
 
 use super::{Collected, Outcome, Watch, served::Served};
 use crate::{

@@ -250,7 +250,10 @@ impl OltpSuite<'_> {
             }
         };
         vec![
-            format!("{tables} tables of {rows} rows; {access}; buffer pool of {}", verify::size(self.scale.pool_bytes)),
+            format!(
+                "{tables} tables of {rows} rows; {access}; buffer pool of {}",
+                files::quantity::size(self.scale.pool_bytes)
+            ),
             format!("{} clients, {} s a run; {pace}", self.scale.clients, self.scale.span.as_secs_f64()),
             "CPU time and bytes of the server include what it wrote after a run, until no page was changed".to_owned(),
             "sync_binlog and innodb_flush_log_at_trx_commit are 1; fsyncs are those that InnoDB counts, without \

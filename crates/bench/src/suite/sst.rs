@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::quantity::size;
 use pki::KeyType;
 use snapshot::DataDir;
-use verify::size;
 
 use super::{Collected, Outcome, Watch, authority, issue};
 use crate::{

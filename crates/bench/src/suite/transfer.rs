@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::quantity::size;
 use serde::Deserialize;
-use verify::size;
 
 use super::{Collected, Outcome, Watch, served::Served};
 use crate::{

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ::transfer::check::{Checked, check_received};
-use report::{Format, size, write_manifest_check_json, write_manifest_check_table};
+use files::quantity::size;
+use report::{Format, write_manifest_check_json, write_manifest_check_table};
 
 use crate::exit::Exit;
 use crate::output::file;

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use files::quantity::size;
 use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 use rustix::process::Pid;
 
@@ -152,9 +153,9 @@ pub enum Error {
     },
     /// The estimated freeze is too long.
     #[error(
-        "the server would be frozen for about {:.0} ms ({} files, {} extents, {} MiB to flush), longer than the {} ms \
+        "the server would be frozen for about {:.0} ms ({} files, {} extents, {} to flush), longer than the {} ms \
             allowed",
-        estimate.freeze_ms, estimate.files, estimate.extents, estimate.dirty_bytes >> 20, limit.as_millis()
+        estimate.freeze_ms, estimate.files, estimate.extents, size(estimate.dirty_bytes), limit.as_millis()
     )]
     OverBudget {
         /// The estimated freeze, and what it was estimated from.
@@ -263,8 +264,8 @@ pub enum Error {
     },
     /// A volume group has too little free space for a snapshot.
     #[error(
-        "volume group {group}: {} MiB are free, and a snapshot needs {} MiB at least",
-        free_bytes >> 20, wanted_bytes >> 20
+        "volume group {group}: {} are free, and a snapshot needs {} at least",
+        size(*free_bytes), size(*wanted_bytes)
     )]
     NoRoom {
         /// The volume group.
@@ -461,7 +462,7 @@ pub enum Error {
         page: u64,
     },
     /// The file system has too little free space.
-    #[error("{}: {} MiB are free, and the copy needs {} MiB", path.display(), free_bytes >> 20, wanted_bytes >> 20)]
+    #[error("{}: {} are free, and the copy needs {}", path.display(), size(*free_bytes), size(*wanted_bytes))]
     NoSpace {
         /// Directory for the copy.
         path: PathBuf,

@@ -42,7 +42,7 @@ impl Layout {
         let mut touched = BTreeSet::from([self.datadir.as_path()]);
         for from in staged {
             let name = from.file_name().unwrap_or_default();
-            if name == transfer::plan::MANIFEST {
+            if name == files::MANIFEST {
                 continue;
             }
             let to = match (binlog, &self.binlog) {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use files::{
-    LOST_AND_FOUND,
+    LOST_AND_FOUND, MANIFEST, STAGING,
     regular::{self, Links},
 };
 use glob::Pattern;
@@ -15,7 +15,7 @@ use innodb::file_suffix;
 use innodb::server_file::{
     DDL_RECOVERY, GALERA_CACHE, GALERA_PAGE, TEMPORARY_DIRECTORY, TRANSACTION_COORDINATOR, pattern::TEMPORARY,
 };
-use transfer::plan::{MANIFEST, Plan, STAGING, Selection};
+use transfer::plan::{Plan, Selection};
 
 use super::{DATA, Layout, tree::list};
 use crate::error::Error;

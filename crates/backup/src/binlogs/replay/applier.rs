@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::quantity::size;
 use innodb::binlog::FIRST_EVENT;
 use innodb::binlog::MAGIC_CLEAR;
 use replication::status::ChannelStatus;
@@ -20,7 +21,6 @@ use server::{
     dialect::statement::{replica_status, replication_terms},
     program,
 };
-use verify::size;
 
 use super::{Replayer, portion::Portion};
 use crate::{

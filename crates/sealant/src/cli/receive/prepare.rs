@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use ::backup::stream::unprepared_by;
 use ::snapshot::prepare::Preparation;
-use ::transfer::plan::MANIFEST;
 use ::transfer::receiver::{Owner, Received};
 use clap::Args;
+use files::MANIFEST;
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
