@@ -3,6 +3,7 @@
 //! Each link has its own task ([`task`]), which asks the pool what to do next. The lock is held
 //! only briefly, and never across an await.
 
+mod health;
 mod state;
 mod task;
 
@@ -17,7 +18,7 @@ use self::state::{Client, LinkCommand, LinkOrigin, State, Waiting};
 pub(super) use self::task::try_far_end;
 use super::NearShared;
 use crate::{
-    Error, greeting,
+    greeting,
     local_stream::LocalStream,
     metrics::{Counters, count},
 };
@@ -26,8 +27,6 @@ use crate::{
 const MIN_IDLE: usize = 2;
 /// How long no connections are opened in advance after a refusal of the server.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
-/// Consecutive failures after which a far end counts as down while it serves others.
-const FAILURES: u32 = 3;
 
 /// Next step of a link without a server connection.
 pub(super) enum IdleLinkStep {
@@ -280,64 +279,6 @@ impl Pool {
         state.ending = state.ending.saturating_sub(usize::from(announced));
     }
 
-    /// Handles the failure of a far end: switches to the next one, or notifies clients. If it currently serves
-    /// sessions, it is tried again first, since single connections of a burst can fail.
-    fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
-        let before = state.active();
-        let serves = before == Some(far) && state.links() > 0;
-        if let Some(known) = state.fars.get_mut(far) {
-            known.failures = known.failures.saturating_add(1);
-            if serves && known.failures < FAILURES {
-                return self.supply(state, Instant::now());
-            }
-            if known.down.is_none() {
-                (self.shared.log)(&format!("far end {} fails: {why}", far + 1));
-            }
-            known.down = Some(why.to_owned());
-        }
-        self.active_changed(state, before);
-        if let Some(reason) = state.unavailable_reason() {
-            for client in std::mem::take(&mut state.clients) {
-                self.refuse(client.stream, &reason);
-            }
-        }
-        self.supply(state, Instant::now());
-    }
-
-    fn mark_up(&self, state: &mut State, far: usize) {
-        let before = state.active();
-        state.unanswered_since = None;
-        if let Some(known) = state.fars.get_mut(far) {
-            known.down = None;
-            known.failures = 0;
-            known.probing = false;
-        }
-        self.active_changed(state, before);
-    }
-
-    /// Records the change of the active far end, and closes idle links of the others.
-    fn active_changed(&self, state: &mut State, before: Option<usize>) {
-        let active = state.active();
-        let number = active.map_or(0, |far| far + 1);
-        if state.reported != number && (active != before || state.reported == usize::MAX) {
-            let far = active.and_then(|far| self.shared.options.fars.get(far));
-            match far {
-                Some(far) => (self.shared.log)(&format!("far end {number} is in use: {far}")),
-                None => (self.shared.log)("no far end can be used"),
-            }
-            if state.reported != usize::MAX {
-                count(&self.counters().failovers_total);
-            }
-            state.reported = number;
-        }
-        if active != before {
-            state.close_waiting(active);
-            state.not_opened = 0;
-            state.opens_from = Instant::now();
-        }
-        self.update_gauges(state);
-    }
-
     /// Periodic maintenance.
     pub(super) fn tick(pool: &Arc<Self>) {
         let mut state = pool.lock();
@@ -350,54 +291,6 @@ impl Pool {
         pool.probe(&mut state, now);
         pool.supply(&mut state, now);
         pool.shrink(&mut state, now);
-    }
-
-    /// Retries failed far ends, and tests the active one if it is silent.
-    fn probe(self: &Arc<Self>, state: &mut State, now: Instant) {
-        let silent = state.is_silent(now, self.shared.options.health_interval);
-        if state.stopping || (now < state.next_probe && !silent) {
-            return;
-        }
-        state.next_probe = now + self.shared.options.health_interval;
-        let active = state.active();
-        for (number, far) in state.fars.iter_mut().enumerate() {
-            if !far.probing && (far.down.is_some() || (silent && active == Some(number))) {
-                far.probing = true;
-                tokio::spawn(task::probe(Arc::clone(self), number));
-            }
-        }
-    }
-
-    /// Records that a test of a far end failed.
-    pub(super) fn mark_down(pool: &Arc<Self>, far: usize, why: &str) {
-        let mut state = pool.lock();
-        if let Some(known) = state.fars.get_mut(far) {
-            known.probing = false;
-            // The test was complete, so no second one is needed, even if there are open sessions, which may hang.
-            known.failures = FAILURES;
-        }
-        pool.failed(&mut state, far, why);
-    }
-
-    /// Like [`Self::mark_down`], for a test at the start, whose caller reports the failure.
-    pub(super) fn mark_down_at_start(pool: &Arc<Self>, far: usize, why: &str) {
-        if let Some(known) = pool.lock().fars.get_mut(far) {
-            known.down = Some(why.to_owned());
-        }
-    }
-
-    /// The error for a far end that does not answer.
-    pub(super) fn silent(&self, far: usize, limit: Duration) -> Error {
-        let address = self.shared.options.fars.get(far);
-        let peer = address.map_or_else(String::new, ToString::to_string);
-        Error::Silent { peer, seconds: limit.as_secs() }
-    }
-
-    /// Records that a test of a far end succeeded.
-    pub(super) fn answers(pool: &Arc<Self>, far: usize) {
-        let mut state = pool.lock();
-        pool.mark_up(&mut state, far);
-        pool.supply(&mut state, Instant::now());
     }
 
     /// Closes links that were not needed for some time.
