@@ -14,8 +14,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned};
 use transfer::pairing::{PairingCode, Side};
-use transfer::wire::message::{TOKEN_BYTES, VERSION};
-use transfer::wire::{Control, Data, HEADER_BYTES, frame};
+use transfer::wire::{Control, Data, HEADER_BYTES, TOKEN_BYTES, VERSION, frame};
 
 /// Time limit of an answer in seconds.
 const SECONDS: u64 = 20;

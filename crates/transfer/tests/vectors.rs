@@ -8,8 +8,8 @@ use transfer::{
     pairing::{PairingCode, Side},
     path::RelativePath,
     wire::{
-        Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame,
-        message::{MAX_HAVE, MAX_QUERIED_HASHES, SLOTS, VERSION},
+        Chunk, Codec, Control, Data, Entry, Kind, MAX_HAVE, MAX_QUERIED_HASHES, Material, Root, SLOTS, SecretBytes,
+        Segment, VERSION, frame,
     },
 };
 

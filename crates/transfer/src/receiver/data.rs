@@ -26,7 +26,7 @@ use crate::{
     error::Error,
     manifest::Manifest,
     tls::{ControlChannel, DataChannel, Pinned, identity::Identity, server_config},
-    wire::{Data, message::TOKEN_BYTES},
+    wire::{Data, TOKEN_BYTES},
 };
 
 /// How often waiting connections are checked, to reject unwanted ones.

@@ -19,10 +19,7 @@ use crate::{
     error::Error,
     pairing::{Secret, Side},
     tls::{ControlChannel, identity::Identity, speed},
-    wire::{
-        Control,
-        message::{TOKEN_BYTES, VERSION},
-    },
+    wire::{Control, TOKEN_BYTES, VERSION},
 };
 
 /// Interval between checks of the deadline.

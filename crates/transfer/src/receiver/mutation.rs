@@ -177,7 +177,7 @@ fn control_frames() -> Vec<Vec<u8>> {
     let (proof, token, speeds, hash) = ([3; 32], [4; 16], [1, 2, 3], crate::hash::Hash([5; 32]));
     let link = Entry { kind: Kind::Link { target: b"f1".to_vec() }, ..entries().remove(0) };
     let messages = [
-        Control::Hello { version: crate::wire::message::VERSION, proof, speeds, streams: 4 },
+        Control::Hello { version: crate::wire::VERSION, proof, speeds, streams: 4 },
         Control::Welcome { proof, token, speeds, streams: 4 },
         Control::Entry(entries().remove(0)),
         Control::Entry(link),

@@ -15,7 +15,7 @@ use crate::{
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     journal,
     receiver::{chunk_index::ChunkIndex, staging::Staging},
-    wire::{Control, Entry, Kind, message::MAX_HAVE},
+    wire::{Control, Entry, Kind, MAX_HAVE},
 };
 
 /// Chunks that one thread verifies in sequence.

@@ -23,7 +23,7 @@ use crate::{
     rekey::{Rekeyed, check_names},
     stop::Stop,
     tls::ControlChannel,
-    wire::{Control, Entry, Kind, message::TOKEN_BYTES},
+    wire::{Control, Entry, Kind, TOKEN_BYTES},
 };
 
 /// Interval of reports while data is received, by which the sender adapts compression.

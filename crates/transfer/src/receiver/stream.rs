@@ -19,10 +19,7 @@ use crate::{
         target::TargetFile,
     },
     tls::{DataChannel, MessageBuffer},
-    wire::{
-        Chunk, Codec, Data, Entry, Kind, Segment,
-        message::{CHUNK_HEADER_BYTES, SLOTS},
-    },
+    wire::{CHUNK_HEADER_BYTES, Chunk, Codec, Data, Entry, Kind, SLOTS, Segment},
 };
 
 /// Maximum decompressed length: a chunk and the description of its pages.

@@ -14,10 +14,7 @@ use crate::{
     error::Error,
     pairing::{Pin, Side},
     tls::{ControlChannel, DataChannel, Pinned, Suite, client_config, identity::Identity, speed},
-    wire::{
-        Control, Data,
-        message::{SUITES, VERSION},
-    },
+    wire::{Control, Data, SUITES, VERSION},
 };
 
 /// Connection timeout for each address of a pairing code.

@@ -28,7 +28,7 @@ use crate::{
         Suite,
         identity::{Authorities, Identity},
     },
-    wire::message::SUITES,
+    wire::SUITES,
 };
 
 /// Keepalive interval of a connection while there is nothing to send on it.

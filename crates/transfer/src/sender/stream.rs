@@ -22,10 +22,7 @@ use crate::{
     sender::{KEEPALIVE_INTERVAL, Source, encoders::Encoding, queue::Part, session::Sending},
     source::SourceFile,
     tls::DataChannel,
-    wire::{
-        Chunk, Codec, Data, Material, Segment,
-        message::{MAX_QUERIED_HASHES, SLOTS},
-    },
+    wire::{Chunk, Codec, Data, MAX_QUERIED_HASHES, Material, SLOTS, Segment},
 };
 
 /// State of one connection; buffers are reused for each chunk.

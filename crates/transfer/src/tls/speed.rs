@@ -8,7 +8,7 @@ use std::{
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
-use crate::wire::message::SUITES;
+use crate::wire::SUITES;
 
 /// How long each suite is measured.
 const BUDGET: Duration = Duration::from_millis(4);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::wire::message::SUITES;
+use crate::wire::SUITES;
 
 /// A cipher suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

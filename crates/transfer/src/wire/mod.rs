@@ -3,8 +3,9 @@
 //! Everything here is parsed from an untrusted peer: lengths are checked before memory is
 //! allocated, and trailing bytes after a message are an error.
 
+mod control;
+mod data;
 pub mod frame;
-pub mod message;
 
 pub use ::codec::{
     Fields, Malformed,
@@ -12,6 +13,7 @@ pub use ::codec::{
 };
 
 pub use self::{
+    control::{Control, MAX_HAVE, PROOF_BYTES, Root, SUITES, SecretBytes, TOKEN_BYTES, VERSION},
+    data::{CHUNK_HEADER_BYTES, Chunk, Codec, Data, MAX_QUERIED_HASHES, Material, SLOTS, Segment},
     frame::{HEADER_BYTES, MAX_BODY_BYTES},
-    message::{Chunk, Codec, Control, Data, Material, PROOF_BYTES, Root, SecretBytes, Segment},
 };

@@ -5,12 +5,14 @@ use std::{
     time::SystemTime,
 };
 
+use files::{MANIFEST, STAGING};
+
 use super::{FileAttributes, FileStream, Piece};
 use crate::{
     error::Error,
     hash::CHUNK_BYTES,
     path::RelativePath,
-    plan::{Chunks, MANIFEST, Plan, PlannedEntry, STAGING},
+    plan::{Chunks, Plan, PlannedEntry},
     wire::{Entry, Kind, Root},
 };
 

@@ -1,31 +1,27 @@
 //! The plan of a transfer: every file, directory and link of the source, as found by one scan.
 
+mod entry;
+mod received;
+
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     ffi::OsStr,
     fs::{self, Metadata},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
+use files::{LOST_AND_FOUND, MANIFEST, STAGING};
 use glob::Pattern;
 
+pub(crate) use self::entry::{Chunks, Identity, OTHER_FILE};
+pub use self::{entry::PlannedEntry, received::first_invalid};
 use crate::{
     error::Error,
     path::RelativePath,
     wire::{Entry, Kind, Root},
 };
-
-/// Chunks of one file by number; all are full, except the last of a complete file.
-pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
-
-/// Message for a path that now leads to another file.
-pub(crate) const OTHER_FILE: &str = "another file took its place";
-
-pub(crate) use files::LOST_AND_FOUND;
-// A source may have a file with the name of a manifest, which is not transferred.
-pub use files::{MANIFEST, STAGING};
 
 /// Which files are transferred.
 #[derive(Clone, Debug, Default)]
@@ -71,110 +67,6 @@ pub struct Plan {
     began: SystemTime,
     /// Directories outside of the root from which files were added.
     others: Vec<PathBuf>,
-}
-
-/// One entry, and what is needed to detect that it changed.
-#[derive(Debug)]
-pub struct PlannedEntry {
-    /// The entry as it is sent.
-    pub entry: Entry,
-    /// Whether fewer blocks are allocated than its length needs: it has holes, or the file system
-    /// compresses.
-    pub sparse: bool,
-    identity: Identity,
-    /// Whether it can be written without a change of its timestamps.
-    mtime_unreliable: bool,
-    /// Whether it may change during the transfer, even in a static source.
-    may_change: bool,
-    /// Index of the directory outside of the root that contains it.
-    other: Option<usize>,
-    /// For a stream: the chunks received so far.
-    pub(crate) chunks: Option<Chunks>,
-}
-
-/// Metadata of a file that reveals that it was replaced or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Identity {
-    fn from_metadata(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            bytes: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-
-    /// Whether the last write of the file was so long before `looked` that a further write would have changed its
-    /// timestamp. A direct write in progress has already changed the timestamp but not yet the data; the limit allows
-    /// for a disk that is retried or throttled (Linux retries after 30 s).
-    fn is_settled(&self, looked: SystemTime) -> bool {
-        const RECENT: Duration = Duration::from_secs(60);
-        let since = |(seconds, nanoseconds): (i64, i64)| {
-            let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
-            let time = UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
-            looked.duration_since(time).unwrap_or_default()
-        };
-        since(self.modified).min(since(self.changed)) > RECENT
-    }
-}
-
-impl PlannedEntry {
-    /// A file or directory of a stream. `number` identifies it; it only grows.
-    pub(crate) fn streamed(entry: Entry, number: u64, chunks: Chunks) -> Self {
-        let bytes = if let Kind::File { bytes } = entry.kind { bytes } else { 0 };
-        let identity = Identity { device: u64::MAX, inode: number, bytes, modified: (0, 0), changed: (0, 0) };
-        Self {
-            entry,
-            sparse: false,
-            identity,
-            mtime_unreliable: false,
-            may_change: false,
-            other: None,
-            chunks: Some(chunks),
-        }
-    }
-
-    /// What changed since the plan was made; `None` if nothing did.
-    #[must_use]
-    pub fn change(&self, now: &Metadata) -> Option<&'static str> {
-        if self.may_change {
-            return None;
-        }
-        let now = Identity::from_metadata(now);
-        let then = self.identity;
-        if (now.device, now.inode) != (then.device, then.inode) {
-            Some(OTHER_FILE)
-        } else if now.bytes != then.bytes {
-            Some("its length changed")
-        } else if now.modified != then.modified {
-            Some("it was written")
-        } else {
-            (now.changed != then.changed).then_some("its owner or permissions were changed, or it was written")
-        }
-    }
-
-    /// Whether `metadata` belongs to the same file.
-    pub(crate) fn is_same_file(&self, metadata: &Metadata) -> bool {
-        (self.identity.device, self.identity.inode) == (metadata.dev(), metadata.ino())
-    }
-
-    /// Length of a file in bytes; `None` for other entries.
-    #[must_use]
-    pub const fn file_bytes(&self) -> Option<u64> {
-        match self.entry.kind {
-            Kind::File { bytes } => Some(bytes),
-            _ => None,
-        }
-    }
 }
 
 impl Plan {
@@ -478,7 +370,8 @@ impl Plan {
     }
 }
 
-/// Whether this name in the root is reserved for this program or the file system.
+/// Whether this name in the root is reserved for this program or the file system. A source that was received has a
+/// manifest of its own, which is not sent.
 fn is_reserved(name: &OsStr) -> bool {
     name == STAGING || name == LOST_AND_FOUND || name.as_bytes().starts_with(MANIFEST.as_bytes())
 }
@@ -507,63 +400,9 @@ fn is_outside(link: &Path, target: &Path) -> bool {
     false
 }
 
-/// Checks that a received list of entries can be created: every path once, every parent a directory
-/// before its content, no reserved name.
-///
-/// Returns the index of the first invalid entry.
-#[must_use]
-pub fn first_invalid(entries: &[Entry]) -> Option<usize> {
-    let mut directories = std::collections::BTreeSet::new();
-    let mut last: Option<&RelativePath> = None;
-    entries.iter().position(|entry| {
-        let in_order = last.is_none_or(|last| *last < entry.path);
-        let has_parent = entry.path.parent().is_none_or(|parent| directories.contains(&parent));
-        let first = entry.path.first().as_bytes();
-        let ours = first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes());
-        last = Some(&entry.path);
-        if entry.kind == Kind::Directory {
-            directories.insert(entry.path.clone());
-        }
-        !in_order || !has_parent || ours
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn entry(path: &str, kind: Kind) -> Entry {
-        let path = RelativePath::parse(path.as_bytes()).unwrap();
-        Entry { path, kind, mode: 0o644, uid: 0, gid: 0, modified: (0, 0) }
-    }
-
-    #[test]
-    fn lists_that_could_write_outside_are_refused() {
-        let link = || Kind::Link { target: b"/etc".to_vec() };
-        let file = || Kind::File { bytes: 0 };
-        let cases = [
-            (vec![entry("a", Kind::Directory), entry("a/b", file()), entry("c", file())], None),
-            (vec![entry("a", link()), entry("a/b", file())], Some(1)),
-            (vec![entry("a", file()), entry("a/b", file())], Some(1)),
-            (vec![entry("a/b", file())], Some(0)),
-            (vec![entry("b", file()), entry("a", file())], Some(1)),
-            (vec![entry("a", file()), entry("a", link())], Some(1)),
-            (vec![entry("sealant-manifest", file())], Some(0)),
-            (vec![entry(".sealant-staging", Kind::Directory)], Some(0)),
-        ];
-        for (entries, invalid_file) in cases {
-            assert_eq!(first_invalid(&entries), invalid_file, "{entries:?}");
-        }
-    }
-
-    #[test]
-    fn files_written_in_the_last_minute_may_be_changing() {
-        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let identity = Identity { device: 1, inode: 2, bytes: 3, modified: (1000, 0), changed: (1000, 500_000_000) };
-        assert!(!identity.is_settled(at(1030)));
-        assert!(!identity.is_settled(at(900)));
-        assert!(identity.is_settled(at(1061)));
-    }
 
     #[test]
     fn only_files_marked_as_changing_may_change() {
