@@ -122,13 +122,13 @@ fn the_messages_of_the_document_are_ours() {
 }
 
 #[test]
-fn the_keys_and_opened_chunks_of_the_document_are_ours() {
+fn the_keys_and_decrypted_chunks_of_the_document_are_ours() {
     let key = |material: &[u8]| {
         let cipher = SpaceCipher::decode(material).expect("a key");
         assert_eq!(cipher.encode().as_slice(), material);
         (data(&Data::Key { slot: 7, material: Material(material) }, &[]), cipher)
     };
-    let opened = |cipher: &SpaceCipher, offset: usize, chunk: &[u8]| {
+    let decrypted = |cipher: &SpaceCipher, offset: usize, chunk: &[u8]| {
         let (mut payload, mut check) = (Vec::new(), Vec::new());
         cipher.decrypt(7, offset as u64, chunk, &mut payload, &mut check);
         hex(&payload)
@@ -140,13 +140,13 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     let mariadb = [&[2][..], &16384_u32.to_be_bytes(), &[0x0b; 16], &[1, 0, 1], &5_u32.to_be_bytes()].concat();
     documented("key of a MariaDB tablespace", &key(&mariadb).0);
     documented("key of a redo log", &key(&[&[4][..], &[0x0b; 32], &[0x0d; 32]].concat()).0);
-    documented("opened binary log", &opened(&binlog, CHUNK_BYTES, &[0; 20]));
+    documented("decrypted binary log", &decrypted(&binlog, CHUNK_BYTES, &[0; 20]));
     let (message, events) = key(&[&[5, 0][..], &[0x0c; 12], &[0x0b; 16]].concat());
     documented("key of a MariaDB binary log", &message);
-    documented("opened MariaDB binary log", &opened(&events, CHUNK_BYTES, &sealed_event()));
+    documented("decrypted MariaDB binary log", &decrypted(&events, CHUNK_BYTES, &encrypted_event()));
     let (message, records) = key(&[&[6, 0, 0][..], &[0x0b; 16]].concat());
     documented("key of a MariaDB redo log", &message);
-    documented("opened MariaDB redo log", &opened(&records, CHUNK_BYTES, &MINI_TRANSACTION));
+    documented("decrypted MariaDB redo log", &decrypted(&records, CHUNK_BYTES, &MINI_TRANSACTION));
     let blocks = [&[7, 1, 0][..], &[0x0b; 16], &[0x0c; 4], &512_u64.to_be_bytes()].concat();
     documented("key of an older MariaDB redo log", &key(&blocks).0);
 }
@@ -160,7 +160,7 @@ const MINI_TRANSACTION: [u8; 28] = [
 
 /// Four bytes of the previous event, and an encrypted event of 27 bytes at 1,048,580 of its file: its time is 1, its
 /// type 3, its server 2, and its body is `stop` and a checksum of zeros.
-fn sealed_event() -> Vec<u8> {
+fn encrypted_event() -> Vec<u8> {
     let end: u32 = (1 << 20) + 4 + 27;
     let header = [&1_u32.to_le_bytes()[..], &[3], &2_u32.to_le_bytes(), &27_u32.to_le_bytes(), &end.to_le_bytes()];
     let mut event = [&header.concat()[..], &[0; 2], b"stop", &[0; 4]].concat();
