@@ -2,37 +2,31 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
-    path::{Path, PathBuf},
     str::FromStr,
 };
 
 use agefile::Identity;
 use archive::{
-    Digest, Error as ArchiveError, PackReader,
+    Error as ArchiveError, PackReader,
     chain::{ChainBreak, Link},
-    names::{self, Number},
+    names::Number,
     receipt::Object,
     sshsig::AllowedSigners,
 };
 use codec::hash::Hash;
-use files::{WriteOptions, write_atomic};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::Error as StoreError;
 
-use crate::{
-    Error, Outcome, Repository,
-    binlogs::StoredPart,
-    config::{allowed_signers, identities},
-    repository::check_sum,
-};
+use crate::{Error, Outcome, Repository, binlogs::StoredPart, repository::check_sum};
 
 mod named;
 mod report;
+mod request;
+mod state;
 
 use self::named::Named;
-pub use self::report::CheckReport;
 pub(crate) use self::report::SCHEMA;
+pub use self::{report::CheckReport, request::CheckRequest, state::CheckState};
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -86,25 +80,6 @@ pub struct BadObject {
     pub object: String,
     /// What is wrong with it.
     pub what: String,
-}
-
-/// Results of earlier checks, by host: the file of `--state`.
-#[derive(Debug)]
-pub struct CheckState {
-    path: PathBuf,
-    hosts: BTreeMap<String, HostRecord>,
-}
-
-/// The newest receipt of a host that a check has seen, and which packs were read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct HostRecord {
-    /// Number of the newest receipt.
-    number: Number,
-    /// Its SHA-256.
-    sha256: Digest,
-    /// Name of the last pack that was read, if a check read only a part of them.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    read_until: Option<String>,
 }
 
 /// The backups to check.
@@ -177,53 +152,6 @@ pub fn check(
     checked.breaks = now.breaks;
     checked.bad.splice(..0, now.bad);
     Ok((checked, named.links))
-}
-
-/// What to check, and how much of it to read.
-#[derive(Debug)]
-pub struct CheckRequest<'r> {
-    /// Name of the host.
-    pub host: &'r str,
-    /// Which of its backups to check.
-    pub backups: Selection,
-    /// Whether to compute the SHA-256 of every object.
-    pub objects: bool,
-    /// Percentage of the packs to decrypt and unpack, 1 to 100, if that is asked for.
-    pub read_data: Option<u8>,
-    /// File of age identities that decrypt the packs.
-    pub identity: Option<&'r Path>,
-    /// File of allowed signers; without it no signature is verified.
-    pub allowed_signers: Option<&'r Path>,
-    /// File that records the newest receipt and which packs were read.
-    pub state: Option<&'r Path>,
-}
-
-impl CheckRequest<'_> {
-    /// Checks, continues where the last check with the same state ended, and records where this one did.
-    ///
-    /// # Errors
-    /// [`Error::PartWithoutState`], errors of the files that are named, and as [`check()`].
-    pub fn run(&self, repository: &Repository) -> Result<Checked, Error> {
-        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
-        let identities = self.identity.map(identities).transpose()?.unwrap_or_default();
-        let state = self.state.map(CheckState::read).transpose()?;
-        let depth = self.depth(&identities, state.as_ref())?;
-        let (mut checked, links) = check(repository, self.host, self.backups, &depth, signers.as_ref())?;
-        if let Some(state) = state {
-            state.compare_and_record(&mut checked, self.host, &links)?;
-        }
-        Ok(checked)
-    }
-
-    fn depth<'i>(&self, identities: &'i [Identity], state: Option<&CheckState>) -> Result<Depth<'i>, Error> {
-        let after = || state?.read_until(self.host).map(str::to_owned);
-        match (self.read_data, self.objects) {
-            (Some(percent @ ..100), _) if state.is_none() => Err(Error::PartWithoutState { percent }),
-            (Some(percent), _) => Ok(Depth::Data { identities, percent, after: after() }),
-            (None, true) => Ok(Depth::Objects),
-            (None, false) => Ok(Depth::Names),
-        }
-    }
 }
 
 impl Checked {
@@ -305,55 +233,6 @@ fn is_pack(object: &str) -> bool {
     object.contains("/packs/")
 }
 
-impl CheckState {
-    /// Reads the file; empty if it does not exist.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if it cannot be read.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let hosts = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
-            read => {
-                let bytes = read.map_err(Error::io(path, "cannot be read"))?;
-                let read = serde_json::from_slice(&bytes).map_err(io::Error::from);
-                read.map_err(Error::io(path, "it was not written by a check"))?
-            }
-        };
-        Ok(Self { path: path.to_owned(), hosts })
-    }
-
-    /// Name of the last pack that an earlier check read, if it read only a part of them.
-    #[must_use]
-    pub fn read_until(&self, host: &str) -> Option<&str> {
-        self.hosts.get(host)?.read_until.as_deref()
-    }
-
-    /// Compares a check with the newest receipt that an earlier check saw, and records the newest one now. A receipt
-    /// that has disappeared was hidden or removed.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the file cannot be written.
-    pub fn compare_and_record(mut self, checked: &mut Checked, host: &str, links: &[Link]) -> Result<(), Error> {
-        let before = self.hosts.get(host);
-        if let Some(newest) = before {
-            checked.newest_known = links.iter().any(|link| link.sha256 == newest.sha256);
-            if !checked.newest_known {
-                let what = "an earlier check saw it, now it is hidden, replaced or removed";
-                checked.bad(&names::receipt(host, newest.number), what.to_owned());
-                return Ok(());
-            }
-        }
-        let Some(last) = links.last() else { return Ok(()) };
-        let read_until = checked.read_until.clone().or_else(|| before?.read_until.clone());
-        let newest = HostRecord { number: last.receipt.number, sha256: last.sha256, read_until };
-        self.hosts.insert(host.to_owned(), newest);
-        let bytes = serde_json::to_vec(&self.hosts).map_err(io::Error::from);
-        let bytes = bytes.map_err(Error::io(&self.path, "cannot be written"))?;
-        write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
-            .map_err(Error::io(&self.path, "cannot be written"))
-    }
-}
-
 /// Decrypts and unpacks a pack, and compares the hash of each frame stored as in the file.
 fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
     let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
@@ -369,31 +248,6 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn request(read_data: Option<u8>, objects: bool) -> CheckRequest<'static> {
-        CheckRequest {
-            host: "db1",
-            backups: Selection::All,
-            objects,
-            read_data,
-            identity: None,
-            allowed_signers: None,
-            state: None,
-        }
-    }
-
-    #[test]
-    fn a_part_is_read_only_if_the_next_check_can_go_on() {
-        let error = request(Some(10), false).depth(&[], None).unwrap_err();
-        assert!(error.is_misuse() && error.to_string().starts_with("--read-data 10% needs --state"), "{error}");
-        assert!(matches!(request(Some(100), false).depth(&[], None), Ok(Depth::Data { percent: 100, .. })));
-        let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some("pack".to_owned()) };
-        let state = CheckState { path: PathBuf::new(), hosts: BTreeMap::from([("db1".to_owned(), record)]) };
-        let depth = request(Some(10), false).depth(&[], Some(&state)).unwrap();
-        assert!(matches!(depth, Depth::Data { percent: 10, after: Some(pack), .. } if pack == "pack"));
-        assert!(matches!(request(None, true).depth(&[], None), Ok(Depth::Objects)));
-        assert!(matches!(request(None, false).depth(&[], None), Ok(Depth::Names)));
-    }
 
     #[test]
     fn what_was_not_judged_counts_only_if_everything_has_to_be() {

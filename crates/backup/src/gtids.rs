@@ -2,7 +2,7 @@
 //! Neither can be parsed as the other, unless it is empty.
 
 use ::binlog::{Body, replica::Replica};
-use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
+use replication::gtid::{Executed, mariadb::GtidPosition, mysql::GtidSet};
 
 /// The GTIDs before a log, if this event contains them.
 pub(crate) fn before_log(body: &Body<'_>) -> Option<String> {
@@ -20,19 +20,8 @@ pub(crate) fn before_log(body: &Body<'_>) -> Option<String> {
 /// Whether the GTIDs before a log include those of the archive up to there. If one of both is not known, nothing is
 /// known.
 pub(crate) fn continues(archived: &str, before: &str) -> bool {
-    if archived.is_empty() {
-        return true;
-    }
-    if let (Ok(archived), Ok(before)) = (archived.parse::<GtidSet>(), before.parse::<GtidSet>()) {
-        return archived.is_subset_of(&before);
-    }
-    let (Ok(archived), Ok(before)) = (archived.parse::<GtidPosition>(), before.parse::<GtidPosition>()) else {
-        return true;
-    };
-    // FLUSH BINARY LOGS DELETE_DOMAIN_ID removes domains.
-    let mut common = before.iter().filter(|gtid| archived.iter().any(|of| of.domain == gtid.domain)).peekable();
-    common.peek().is_some()
-        && common.all(|gtid| archived.iter().all(|of| of.domain != gtid.domain || of.sequence <= gtid.sequence))
+    let (Ok(archived), Ok(before)) = (archived.parse::<Executed>(), before.parse::<Executed>()) else { return true };
+    before.follows(&archived)
 }
 
 /// The GTIDs up to the current position: those before the stream, and those that it delivered.

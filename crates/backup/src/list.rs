@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     Error, Repository,
     binlogs::Archive,
-    windows::{Base, MissingLogs, Window, windows},
+    windows::{GoodBackup, MissingLogs, Window, windows},
 };
 
 /// The backups of a host, schema `sealant.backup-list/1`.
@@ -74,7 +74,7 @@ impl ListReport {
             links.extend(repository.receipt(host, number)?.map(|(link, _)| link));
         }
         let archives = Archive::read_all(repository, host, None)?;
-        let bases: Vec<Base<'_>> = links.iter().filter_map(Base::new).collect();
+        let bases: Vec<GoodBackup<'_>> = links.iter().filter_map(GoodBackup::new).collect();
         let (windows, gaps) = windows(&bases, &archives);
         let backups = links.iter().map(Listed::new).collect();
         Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups, windows, gaps })

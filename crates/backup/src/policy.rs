@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use archive::names;
 use serde_json::{Value, json};
-use store::s3::Address;
+use store::{s3::Address, s3_action as action};
 
 /// The product whose rules a policy follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +58,16 @@ pub fn policy(address: &Address, dialect: Dialect, all: &[Allowed]) -> Value {
 }
 
 fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Value> {
-    const READ: &[&str] = &["s3:GetObject"];
+    const READ: &[&str] = &[action::GET_OBJECT];
     // Putting an object with a lock needs the permission for retention, too.
-    const PUT: &[&str] = &["s3:PutObject", "s3:PutObjectRetention"];
-    const LIST: &[&str] = &["s3:ListBucket"];
-    const REMOVE: &[&str] =
-        &["s3:DeleteObject", "s3:DeleteObjectVersion", "s3:GetObjectRetention", "s3:PutObjectRetention"];
+    const PUT: &[&str] = &[action::PUT_OBJECT, action::PUT_OBJECT_RETENTION];
+    const LIST: &[&str] = &[action::LIST_BUCKET];
+    const REMOVE: &[&str] = &[
+        action::DELETE_OBJECT,
+        action::DELETE_OBJECT_VERSION,
+        action::GET_OBJECT_RETENTION,
+        action::PUT_OBJECT_RETENTION,
+    ];
     let statement = |actions: &[&str], scope: &Scope<'_>| {
         let bucket = format!("arn:aws:s3:::{}", address.bucket());
         let resource = match scope {
@@ -77,7 +81,7 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
             Dialect::Minio => {}
         }
         // Without this condition, the permission to put an object includes replacing one.
-        if dialect == Dialect::Aws && actions.contains(&"s3:PutObject") {
+        if dialect == Dialect::Aws && actions.contains(&action::PUT_OBJECT) {
             statement["Condition"] = json!({"Null": {"s3:if-none-match": "false"}});
         }
         statement

@@ -9,7 +9,7 @@ use archive::{Receipt, chain::Link, names::Number};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::binlogs::{Archive, Gapless, History};
+use crate::binlogs::{Archive, GaplessLogs, History};
 
 /// A period of which every second can be restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -37,16 +37,16 @@ pub struct MissingLogs {
     pub reason: String,
 }
 
-/// A good backup, as far as it matters here.
+/// When a good backup ended, and of which server it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Base<'l> {
+pub(crate) struct GoodBackup<'l> {
     number: Number,
     ended: Timestamp,
     /// UUID of its server; `None` for MariaDB.
     server: Option<&'l str>,
 }
 
-impl<'l> Base<'l> {
+impl<'l> GoodBackup<'l> {
     /// From a receipt; `None` if the backup is not good.
     pub(crate) fn new(link: &'l Link) -> Option<Self> {
         let Receipt { number, ended, ref server_uuid, .. } = link.receipt;
@@ -55,7 +55,7 @@ impl<'l> Base<'l> {
 }
 
 /// Finds the windows of a host, and the gaps in its archives.
-pub(crate) fn windows(backups: &[Base<'_>], archives: &[Archive]) -> (Vec<Window>, Vec<MissingLogs>) {
+pub(crate) fn windows(backups: &[GoodBackup<'_>], archives: &[Archive]) -> (Vec<Window>, Vec<MissingLogs>) {
     let servers: BTreeSet<Option<&str>> = backups.iter().map(|backup| backup.server).collect();
     let mut missing: BTreeSet<MissingLogs> = archives.iter().flat_map(gaps).collect();
     let mut windows: Vec<Window> = Vec::new();
@@ -95,7 +95,7 @@ fn candidates(archives: &[Archive], server: Option<&str>) -> Vec<(Archive, Vec<A
 }
 
 /// The window that begins with the oldest of these backups whose log is among `logs`.
-fn window<'b>(logs: &Gapless, backups: impl Iterator<Item = &'b Base<'b>>) -> Option<Window> {
+fn window<'b>(logs: &GaplessLogs, backups: impl Iterator<Item = &'b GoodBackup<'b>>) -> Option<Window> {
     let begin = at(logs.begin?)?;
     let to = at(logs.last)?;
     let oldest = backups.filter(|backup| (begin..=to).contains(&backup.ended)).min_by_key(|backup| backup.ended)?;
@@ -127,11 +127,11 @@ mod tests {
 
     use super::*;
     /// A good backup that ended at this second.
-    fn backup(number: Number, ended: i64, server: Option<&str>) -> Base<'_> {
-        Base { number, ended: Timestamp::from_second(ended).unwrap(), server }
+    fn backup(number: Number, ended: i64, server: Option<&str>) -> GoodBackup<'_> {
+        GoodBackup { number, ended: Timestamp::from_second(ended).unwrap(), server }
     }
 
-    fn found(backups: &[Base<'_>], archives: &[Archive]) -> Vec<(i64, i64, Number)> {
+    fn found(backups: &[GoodBackup<'_>], archives: &[Archive]) -> Vec<(i64, i64, Number)> {
         let windows = windows(backups, archives).0;
         windows.iter().map(|window| (window.from.as_second(), window.to.as_second(), window.backup)).collect()
     }

@@ -3,9 +3,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File},
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -14,8 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use process::{Program, Running};
 use rustix::process::Signal;
-use server::{Connection, Endpoint, Options, Target};
+use server::{Connection, Endpoint, Options, Target, program::option};
 
 use crate::Error;
 
@@ -36,10 +35,10 @@ pub struct Installation {
     pub options: Vec<OsString>,
 }
 
-/// A running node. Its directories are removed on drop.
+/// A running node; killed on drop, with the programs of its state transfer.
 #[derive(Debug)]
 pub struct Node {
-    child: Child,
+    running: Running,
     directory: PathBuf,
     group_port: u16,
 }
@@ -69,34 +68,36 @@ impl Installation {
         fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
         let log = directory.join("error.log");
         let log = File::create(&log).map_err(Error::file(&log))?;
-        let (shown, prefix) = (directory.display(), self.daemon.ancestors().nth(2).unwrap_or_else(|| Path::new("/")));
-        let mut command = Command::new(&self.daemon);
-        command.arg(format!("--defaults-file={}", settings.display()));
-        command.arg(format!("--basedir={}", prefix.display()));
-        command.args([format!("--datadir={shown}/data"), format!("--socket={shown}/sql.sock")]);
-        command.args([format!("--pid-file={shown}/pid"), format!("--tmpdir={}", tmp.display())]);
-        command.args(["--bind-address=127.0.0.1".to_owned(), format!("--port={sql}"), format!("--server-id={sql}")]);
-        command.args(["--wsrep-on=ON", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2"]);
-        command.arg(format!("--wsrep-provider={}", self.provider.display()));
-        command.args([format!("--wsrep-cluster-address=gcomm://{members}"), format!("--wsrep-sst-method={method}")]);
-        command.arg(format!(
-            "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};ist.recv_addr=127.0.0.1:{ist};\
-             gcache.size=512M"
-        ));
-        command.arg(format!("--wsrep-node-address=127.0.0.1:{group}"));
-        command.arg(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"));
-        command.arg("--wsrep-sst-auth=root:");
-        if rustix::process::geteuid().is_root() {
-            command.arg("--user=root");
-        }
+        let prefix = self.daemon.ancestors().nth(2).unwrap_or_else(|| Path::new("/"));
         let path = std::env::var_os("PATH").unwrap_or_default();
         let programs = [self.programs.clone(), prefix.join("bin")];
         let path = std::env::join_paths(programs.into_iter().chain(std::env::split_paths(&path))).unwrap_or_default();
-        command.env("PATH", path).current_dir(directory).process_group(0).stdin(Stdio::null());
+        let mut program = Program::at(&self.daemon)
+            .arg(format!("--defaults-file={}", settings.display()))
+            .arg(option("basedir", prefix))
+            .args([option("datadir", &directory.join("data")), option("socket", &directory.join("sql.sock"))])
+            .args([option("pid-file", &directory.join("pid")), option("tmpdir", &tmp)])
+            .args(["--bind-address=127.0.0.1".to_owned(), format!("--port={sql}"), format!("--server-id={sql}")])
+            .args(["--wsrep-on=ON", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2"])
+            .arg(option("wsrep-provider", &self.provider))
+            .args([format!("--wsrep-cluster-address=gcomm://{members}"), format!("--wsrep-sst-method={method}")])
+            .arg(format!(
+                "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};\
+                 ist.recv_addr=127.0.0.1:{ist};gcache.size=512M"
+            ))
+            .arg(format!("--wsrep-node-address=127.0.0.1:{group}"))
+            .arg(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"))
+            .arg("--wsrep-sst-auth=root:")
+            .env("PATH", path)
+            .directory(directory)
+            .with_children();
+        if program.runs_as_root() {
+            program = program.arg("--user=root");
+        }
         let errors = log.try_clone().map_err(Error::file(directory))?;
-        let child = command.stdout(log).stderr(errors).spawn();
-        let child = child.map_err(|error| crate::program::failed(&command, &error.to_string()))?;
-        Ok(Node { child, directory: directory.to_owned(), group_port: group })
+        let running = program.start(log, errors);
+        let running = running.map_err(|error| Error::program(&self.daemon, error.to_string()))?;
+        Ok(Node { running, directory: directory.to_owned(), group_port: group })
     }
 }
 
@@ -146,7 +147,7 @@ impl Node {
         let synced = "SHOW STATUS WHERE Variable_name = 'wsrep_local_state_comment' AND Value = 'Synced'";
         let socket = self.socket();
         while Instant::now() < until {
-            if let Ok(Some(status)) = self.child.try_wait() {
+            if let Ok(Some(status)) = self.running.status() {
                 return Err(self.failed(&format!("ended ({status})")));
             }
             let there = socket.exists()
@@ -166,8 +167,8 @@ impl Node {
     /// # Errors
     /// [`Error::Program`] if it does not stop.
     pub fn stop(mut self) -> Result<(), Error> {
-        process::signal(&self.child, Signal::TERM);
-        match process::wait(&mut self.child, TIMEOUT, &mut || ()) {
+        self.running.signal(Signal::TERM);
+        match self.running.wait(TIMEOUT) {
             Ok(None) => Err(self.failed("does not stop")),
             Ok(Some(_)) | Err(_) => Ok(()),
         }
@@ -179,14 +180,6 @@ impl Node {
         let of = |text: &str| log.lines().rfind(|line| line.contains(text));
         let reported = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();
         Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {reported}") }
-    }
-}
-
-impl Drop for Node {
-    /// Kills the process group: a state transfer has processes of its own.
-    fn drop(&mut self) {
-        process::kill_group(&self.child);
-        let _ = self.child.wait();
     }
 }
 

@@ -5,13 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     Error,
-    operations::{Operations, OperationsRecord},
-    record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Stop, Unit},
-    stats::{Difference, Interval, MIN_ROUNDS, median_interval, ratio_interval},
+    operations::Operations,
+    record::{Stop, Unit},
+    samples::{DEFAULT_SEED, Detail, Sample, Samples},
+    stats::MIN_ROUNDS,
 };
 
 /// Result of one run of an arm.
@@ -26,19 +25,6 @@ pub struct Work {
     pub detail: Option<Detail>,
     /// Latency and cost of single operations.
     pub operations: Option<Operations>,
-}
-
-/// Details of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Detail {
-    /// Median latency of operations.
-    pub p50_seconds: f64,
-    /// 99th percentile of the latency.
-    pub p99_seconds: f64,
-    /// 99.9th percentile of the latency.
-    pub p999_seconds: f64,
-    /// CPU time of the whole machine during the run.
-    pub cpu_seconds: f64,
 }
 
 /// Runs an arm once.
@@ -101,7 +87,7 @@ impl Default for Settings {
             budget: Duration::from_secs(60),
             max_relative_width: 0.03,
             warm_up: true,
-            seed: 1,
+            seed: DEFAULT_SEED,
         }
     }
 }
@@ -127,42 +113,6 @@ pub struct Experiment<'a> {
     block_bytes: Option<u64>,
     arms: Vec<Arm<'a>>,
     prepare: Option<Prepare<'a>>,
-}
-
-/// One run of one arm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
-    /// Name of the experiment.
-    pub experiment: String,
-    /// Name of the arm.
-    pub arm: String,
-    /// Round, from 0.
-    pub round: u32,
-    /// Position of the arm within the round, from 0.
-    pub position: usize,
-    /// Amount of work, in the experiment's [`Unit`].
-    pub amount: u64,
-    /// Wall time.
-    pub seconds: f64,
-    /// Latencies and CPU time, if the arm reports them.
-    #[serde(flatten)]
-    pub detail: Option<Detail>,
-    /// Latency and cost of single operations, if the arm reports them.
-    #[serde(flatten)]
-    pub operations: Option<Operations>,
-}
-
-/// Result of an experiment: all samples, and the statistics.
-#[derive(Clone, Debug)]
-pub struct Samples {
-    name: String,
-    unit: Unit,
-    block_bytes: Option<u64>,
-    arms: Vec<String>,
-    samples: Vec<Sample>,
-    rounds: u32,
-    stop: Stop,
-    seed: u64,
 }
 
 impl<'a> Experiment<'a> {
@@ -276,121 +226,12 @@ impl Settings {
     }
 }
 
-impl Samples {
-    /// Samples that were not taken by [`Experiment::run`]: for example, if one run gives samples of two experiments.
-    #[must_use]
-    pub fn from_samples(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
-        let samples: Vec<Sample> = all.iter().filter(|sample| sample.experiment == name).cloned().collect();
-        let mut arms: Vec<String> = Vec::new();
-        for sample in &samples {
-            if !arms.contains(&sample.arm) {
-                arms.push(sample.arm.clone());
-            }
-        }
-        Self {
-            name: name.to_owned(),
-            unit,
-            block_bytes: None,
-            arms,
-            samples,
-            rounds,
-            stop: Stop::Rounds,
-            seed: Settings::default().seed,
-        }
-    }
-
-    /// Work per second, in the order of rounds.
-    #[must_use]
-    pub fn rates(&self, arm: &str) -> Vec<f64> {
-        #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
-        let rate = |sample: &Sample| sample.amount as f64 / sample.seconds.max(f64::MIN_POSITIVE);
-        self.samples_of(arm).map(rate).collect()
-    }
-
-    /// Median of the work per second.
-    #[must_use]
-    pub fn rate(&self, arm: &str) -> Option<Interval> {
-        median_interval(&self.rates(arm), self.seed)
-    }
-
-    /// Median duration in seconds.
-    #[must_use]
-    pub fn seconds(&self, arm: &str) -> Option<Interval> {
-        let seconds: Vec<f64> = self.samples_of(arm).map(|sample| sample.seconds).collect();
-        median_interval(&seconds, self.seed)
-    }
-
-    /// How many times as fast as arm `to` arm `of` is.
-    #[must_use]
-    pub fn ratio(&self, of: &str, to: &str) -> Option<Interval> {
-        ratio_interval(&self.rates(of), &self.rates(to), self.seed)
-    }
-
-    /// All samples, in the order in which they were taken.
-    #[must_use]
-    pub fn all(&self) -> &[Sample] {
-        &self.samples
-    }
-
-    /// The statistics, with the ratios between these pairs of arms.
-    #[must_use]
-    pub fn record(&self, ratios: &[(&str, &str)]) -> ExperimentRecord {
-        ExperimentRecord {
-            name: self.name.clone(),
-            unit: self.unit,
-            block_bytes: self.block_bytes,
-            rounds: self.rounds,
-            stopped: self.stop,
-            resolution_percent: None,
-            arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
-            ratios: ratios.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
-            notes: Vec::new(),
-        }
-    }
-
-    fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
-        let amount = self.samples_of(arm).map(|sample| sample.amount).max()?;
-        let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
-        let runs = self.samples_of(arm).filter_map(|sample| Some((sample.amount, sample.operations.as_ref()?)));
-        let operations = OperationsRecord::from_runs(runs, self.seed);
-        Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail, operations })
-    }
-
-    fn detail(&self, arm: &str) -> Option<DetailRecord> {
-        let median = |value: &dyn Fn(&Detail, f64) -> f64| {
-            let values = self.samples_of(arm).filter_map(|sample| Some(value(sample.detail.as_ref()?, sample.seconds)));
-            median_interval(&values.collect::<Vec<_>>(), self.seed)
-        };
-        Some(DetailRecord {
-            p50_seconds: median(&|detail, _| detail.p50_seconds)?,
-            p99_seconds: median(&|detail, _| detail.p99_seconds)?,
-            p999_seconds: median(&|detail, _| detail.p999_seconds)?,
-            cores: median(&|detail, seconds| detail.cpu_seconds / seconds.max(f64::MIN_POSITIVE))?,
-        })
-    }
-
-    fn ratio_record(&self, of: &str, to: &str) -> Option<RatioRecord> {
-        let ratio = self.ratio(of, to)?;
-        let difference = Difference::judge(&ratio, self.rounds);
-        Some(RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio, difference })
-    }
-
-    fn samples_of<'s>(&'s self, arm: &'s str) -> impl Iterator<Item = &'s Sample> {
-        self.samples.iter().filter(move |sample| sample.arm == arm)
-    }
-
-    /// The widest interval of all arms, relative to its median.
-    fn widest(&self) -> f64 {
-        let widths = self.arms.iter().filter_map(|arm| self.rate(arm)).map(|rate| rate.relative_width());
-        widths.fold(0.0, f64::max)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::stats::Interval;
 
     fn exactly(rounds: u32) -> Settings {
         let rounds = Rounds::Exactly(NonZeroU32::new(rounds).unwrap());

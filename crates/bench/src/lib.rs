@@ -18,12 +18,14 @@ pub mod disk;
 mod environment;
 mod error;
 mod experiment;
+mod fio;
 mod oltp;
 mod operations;
 mod peer;
 mod processor;
 mod program;
 mod record;
+mod samples;
 mod stats;
 pub mod suite;
 mod tls;
@@ -36,14 +38,15 @@ pub use copy::{
 };
 pub use environment::Environment;
 pub use error::Error;
-pub use experiment::{Arm, Detail, Experiment, Progress, Rounds, Sample, Samples, Settings, Work};
+pub use experiment::{Arm, Experiment, Progress, Rounds, Settings, Work};
 pub use oltp::{Arms, Changes, Pace, Preset, Scale, ServerArm, TableSet, WireArm, Workload};
 pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
 pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Stop, Subject, Unit};
+pub use samples::{Detail, Sample, Samples};
 pub use stats::{Difference, Interval, median, median_interval, ratio_interval};
 pub use tls::{
-    Address, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Proxy, Relay, Route, Security, TlsSettings,
-    TlsVersion, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
+    Address, Certificates, Client, ClientKind, KeyPairFiles, Oltp, Proxy, Relay, Route, Security, TemporaryServer,
+    TlsSettings, TlsVersion, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
 };

@@ -1,7 +1,7 @@
 //! Other programs: how to run them, and their peak memory.
 //!
-//! Experiments take as long as they take, enter network namespaces, and connect programs by pipes. So they build
-//! commands of the standard library; `process` finds the programs and ends them with this one.
+//! Servers and proxies are programs of `process`, which ends them with this one. Measured programs take as long as they
+//! take, enter network namespaces, and are connected by pipes; they are commands of the standard library.
 
 use std::{
     fs,
@@ -14,10 +14,9 @@ use process::{EndSignal, Program, Unguarded};
 
 use crate::Error;
 
-/// A command that receives SIGTERM when this process ends for whatever reason, if `setpriv` is installed.
-pub(crate) fn ended_with_parent(program: &Path) -> Result<Command, Error> {
-    let command = Program::at(program).ended_with_parent(EndSignal::Term, Unguarded::Run).command();
-    command.map_err(Error::file(program))
+/// A program that receives SIGTERM when this process ends for whatever reason, if `setpriv` is installed.
+pub(crate) fn ended_with_parent(program: &Path) -> Program<'static> {
+    Program::at(program).ended_with_parent(EndSignal::Term, Unguarded::Run)
 }
 
 /// Runs a program to completion and returns its output.

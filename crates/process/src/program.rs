@@ -11,6 +11,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::geteuid;
+
 use crate::{
     Output, Running,
     find::{find, find_admin, find_in},
@@ -134,6 +136,12 @@ impl<'a> Program<'a> {
     pub fn user(mut self, uid: u32, gid: u32) -> Self {
         self.user = Some((uid, gid));
         self
+    }
+
+    /// Whether it will run as root.
+    #[must_use]
+    pub fn runs_as_root(&self) -> bool {
+        self.user.map_or_else(|| geteuid().is_root(), |(uid, _)| uid == 0)
     }
 
     /// Runs it in a process group of its own, so that signals from the terminal do not reach it. What ends it also ends

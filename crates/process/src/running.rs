@@ -42,6 +42,12 @@ impl Running {
         self.stopper.clone()
     }
 
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.stopper.child().id()
+    }
+
     /// Exit status of the program, if it has ended.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod directory;
 mod error;
 mod name;
 pub mod s3;
+pub mod s3_action;
 mod s3_fault;
 
 use std::{

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::s3_action;
+
 /// Why a bucket could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -165,10 +167,9 @@ impl S3Fault {
             Self::Rejected { .. } => {
                 "the access key does not exist in this store: are endpoint and credentials of the same one?".to_owned()
             }
-            Self::Denied { action: action @ "s3:GetObject" } => {
-                format!(
-                    "add {action} to the policy; without s3:ListBucket it is denied for objects that do not exist, too"
-                )
+            Self::Denied { action: action @ s3_action::GET_OBJECT } => {
+                let list = s3_action::LIST_BUCKET;
+                format!("add {action} to the policy; without {list} it is denied for objects that do not exist, too")
             }
             Self::Denied { action } => format!("add {action} to the policy of the bucket or the user"),
             Self::Clock { .. } => "set the clock; a store accepts a difference of 15 minutes".to_owned(),

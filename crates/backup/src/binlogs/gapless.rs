@@ -10,7 +10,7 @@ use super::{
 
 /// Logs in which nothing is missing. Times are seconds since 1970, by the clock of the server; 0 if they are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Gapless {
+pub(crate) struct GaplessLogs {
     /// What is missing before them; `None` at the beginning of an archive.
     pub(crate) missing_before: Option<String>,
     /// Time of the first event.
@@ -25,8 +25,8 @@ pub(crate) struct Gapless {
 
 impl Archive {
     /// Its logs, divided at gaps.
-    pub(crate) fn gapless(&self) -> Vec<Gapless> {
-        let mut found: Vec<Gapless> = Vec::new();
+    pub(crate) fn gapless(&self) -> Vec<GaplessLogs> {
+        let mut found: Vec<GaplessLogs> = Vec::new();
         let mut is_missing = self.segments().map(|(_, is_missing)| is_missing);
         for (receipt, joins) in self.joined() {
             for segment in &receipt.segments {
@@ -35,7 +35,7 @@ impl Archive {
                     let broken = self.breaks.iter().find(|(of, _)| *of == object).map(|(_, what)| what.clone());
                     let gap = receipt.gap.as_ref().filter(|_| !joins);
                     let missing_before = gap.map(|gap| gap_text(gap, Some(segment))).or(broken);
-                    found.push(Gapless { missing_before, first: segment.first, ..Gapless::default() });
+                    found.push(GaplessLogs { missing_before, first: segment.first, ..GaplessLogs::default() });
                 }
                 let Some(logs) = found.last_mut() else { continue };
                 if segment.start == FIRST_EVENT && segment.first > 0 {
@@ -52,7 +52,7 @@ impl Archive {
 impl History {
     /// The logs of all its archives, divided at gaps. Only a backup of the first server can be replayed on with them:
     /// those behind a gap in the logs of a later server have no beginning.
-    pub(crate) fn gapless(&self) -> Vec<Gapless> {
+    pub(crate) fn gapless(&self) -> Vec<GaplessLogs> {
         let mut archives = self.archives();
         let mut found = archives.next().map(Archive::gapless).unwrap_or_default();
         for archive in archives {
@@ -65,7 +65,7 @@ impl History {
                 (None, next) => found.extend(next),
                 (Some(_), None) => {}
             }
-            found.extend(later.map(|logs| Gapless { begin: None, ..logs }));
+            found.extend(later.map(|logs| GaplessLogs { begin: None, ..logs }));
         }
         found
     }

@@ -34,7 +34,7 @@ pub use self::{
 };
 pub(crate) use self::{
     events::StoredPart,
-    gapless::Gapless,
+    gapless::GaplessLogs,
     history::History,
     receipts::{each_receipt, servers},
     replay::{position_of, replay},

@@ -21,7 +21,7 @@ const LEVEL: i32 = 3;
 
 /// Events that are not stored yet, all from one log.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct PendingSegment {
     pub(super) file: String,
     pub(super) start: u64,
     pub(super) end: u64,
@@ -31,7 +31,7 @@ pub(super) struct Part {
     last: u32,
 }
 
-impl Part {
+impl PendingSegment {
     /// An empty part that begins at this position.
     pub(super) fn at(file: &str, start: u64) -> Self {
         Self { file: file.to_owned(), start, end: start, ..Self::default() }

@@ -20,7 +20,7 @@ use serde::Serialize;
 use server::Flavor;
 use verify::{KeyStores, Keys, Report};
 
-use self::private_server::PrivateServer;
+use self::private_server::Start;
 use crate::{
     Error,
     judge::{self, FileVerdict},
@@ -121,7 +121,8 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
     };
     note("the server recovers");
     let began = Instant::now();
-    let mut server = PrivateServer::start(&datadir, &version, prover, subject.server_uuid, &found)?;
+    let start = Start { datadir: &datadir, version: &version, prover, server_uuid: subject.server_uuid };
+    let mut server = start.on_disk(&found)?;
     let recovered = began.elapsed();
     let expected = subject.position.map(|position| position.gtid.as_str()).filter(|gtid| !gtid.is_empty());
     let gtids = expected.map(|gtid| server.recovered_gtids(gtid, version.flavor)).transpose()?;

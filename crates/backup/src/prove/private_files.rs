@@ -7,14 +7,88 @@ use std::{
 };
 
 use rustix::process::geteuid;
-use server::auto_cnf;
+use server::{ServerFiles, auto_cnf};
 
+use super::memory;
 use crate::{Error, temporary_directory::remove_stale};
 
 /// Prefix of private directories, followed by the process id.
 const PREFIX: &str = "sealant-prove-";
+/// Name of the socket. Short, since the path of a socket has at most 107 bytes.
+const SOCKET: &str = "s";
+
+/// The directories of a server, removed on drop. So is the file of its identity if that was not there before: a second
+/// server with the same UUID must not start from the data directory.
+pub(super) struct PrivateDirectories {
+    /// Of its program, its settings and its socket.
+    pub(super) own: PathBuf,
+    /// Copies of the keys, in memory where the system has such a file system.
+    pub(super) secrets: PathBuf,
+    /// Of its log and its temporary files.
+    rows: PathBuf,
+    datadir: PathBuf,
+    has_identity: bool,
+}
+
+impl PrivateDirectories {
+    /// Directories of a server whose rows, outside of its data directory, may be on disk.
+    pub(super) fn create(datadir: &Path) -> Result<Self, Error> {
+        let mut directories = Self::without_secrets(datadir)?;
+        directories.secrets =
+            private_directory(Path::new(memory::DIRECTORY)).or_else(|_| private_directory(&directories.own))?;
+        Ok(directories)
+    }
+
+    /// Directories of a server whose rows have to be in memory.
+    pub(super) fn in_memory(datadir: &Path) -> Result<Self, Error> {
+        memory::free_bytes(Path::new(memory::DIRECTORY))?;
+        let mut directories = Self::without_secrets(datadir)?;
+        directories.secrets = private_directory(Path::new(memory::DIRECTORY))?;
+        directories.rows.clone_from(&directories.secrets);
+        Ok(directories)
+    }
+
+    fn without_secrets(datadir: &Path) -> Result<Self, Error> {
+        let own = private_directory(&std::env::temp_dir())?;
+        let has_identity = datadir.join(auto_cnf::NAME).exists();
+        Ok(Self { secrets: own.clone(), rows: own.clone(), own, datadir: datadir.to_owned(), has_identity })
+    }
+
+    /// The files of the server.
+    pub(super) fn files(&self) -> ServerFiles {
+        ServerFiles {
+            datadir: self.datadir.clone(),
+            socket: self.own.join(SOCKET),
+            pid_file: self.own.join("pid"),
+            temporary: self.rows.clone(),
+            log: self.rows.join("log"),
+        }
+    }
+
+    /// Gives everything to the server's user, and the server the UUID of the one that was backed up.
+    pub(super) fn give(&self, user: (u32, u32), server_uuid: Option<&str>) -> Result<(), Error> {
+        give(&self.secrets, user)?;
+        give(&self.own, user)?;
+        match server_uuid.filter(|_| !self.has_identity) {
+            Some(uuid) => write_identity(&self.datadir.join(auto_cnf::NAME), uuid, user),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for PrivateDirectories {
+    fn drop(&mut self) {
+        if !self.has_identity {
+            let _ = fs::remove_file(self.datadir.join(auto_cnf::NAME));
+        }
+        for directory in [&self.secrets, &self.own] {
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}
+
 /// Writes the server's UUID, so that it has the same one as the server that was backed up.
-pub(super) fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), Error> {
+fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), Error> {
     let text = format!("[auto]\nserver-uuid={uuid}\n");
     // The text becomes a file of the server, so it must contain nothing but the UUID.
     if auto_cnf::server_uuid(&text) != Some(uuid) {
@@ -26,7 +100,7 @@ pub(super) fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) ->
 }
 
 /// Creates a directory with a short name, for the path of the socket.
-pub(super) fn private_directory(parent: &Path) -> Result<PathBuf, Error> {
+fn private_directory(parent: &Path) -> Result<PathBuf, Error> {
     let mut random = [0; 4];
     aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;
     let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -39,7 +113,7 @@ pub(super) fn private_directory(parent: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Gives the private directory and its files to the server's user.
-pub(super) fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), Error> {
+fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), Error> {
     if !geteuid().is_root() || uid == 0 {
         return Ok(());
     }
@@ -50,14 +124,4 @@ pub(super) fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), Error
         }
     }
     chown(directory, Some(uid), Some(gid)).map_err(Error::io(directory, "cannot be given to the server's user"))
-}
-
-/// Removes the secrets and the server's identity: a second server with the same UUID must not start from the directory.
-pub(super) fn clean_up(directory: &Path, secrets: &Path, made_identity: Option<&Path>) {
-    if let Some(identity) = made_identity {
-        let _ = fs::remove_file(identity);
-    }
-    for directory in [secrets, directory] {
-        let _ = fs::remove_dir_all(directory);
-    }
 }

@@ -2,49 +2,41 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
+    fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    process::Stdio,
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use archive::Digest;
-use process::{EndSignal, Program, Running, Unguarded};
+use process::{EndSignal, Program, Unguarded};
 use replication::gtid::Executed;
-use rustix::process::{Signal, geteuid};
+use rustix::process::geteuid;
 use server::{
-    Connection, Endpoint, Flavor, Options, Rows, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, dialect::gtid,
-    program, quote,
+    Connection, Endpoint, Flavor, NotStarted, Options, Rows, ServerProcess, ServerVersion, Target, TlsMode, TlsOptions,
+    dialect::gtid, quote,
 };
 
 use super::{
-    Prover, RecoveredGtids, memory,
-    private_files::{clean_up, give, private_directory, write_identity},
-    program::{KEYRING, prepare},
+    Prover, RecoveredGtids,
+    private_files::PrivateDirectories,
+    program::{self as prove_program, KEYRING, prepare},
 };
 use crate::Error;
 
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit of the shutdown, in which the server writes out what it recovered.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 /// Time limit of a statement: checking a large table takes long.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// Name of the socket. Short, since the path of a socket has at most 107 bytes.
-const SOCKET: &str = "s";
 
 /// Options of every private server. Those with `loose` exist on some versions only.
-const OPTIONS: [&str; 16] = [
+const OPTIONS: [&str; 13] = [
     "--skip-networking",
     "--skip-grant-tables",
     "--server-id=1",
     "--event-scheduler=DISABLED",
     "--loose-skip-replica-start",
     "--loose-skip-slave-start",
-    "--loose-persisted-globals-load=OFF",
-    "--loose-mysqlx=OFF",
-    "--loose-wsrep-on=OFF",
     "--loose-auto-generate-certs=OFF",
     "--loose-sha256-password-auto-generate-rsa-keys=OFF",
     "--loose-caching-sha2-password-auto-generate-rsa-keys=OFF",
@@ -54,126 +46,91 @@ const OPTIONS: [&str; 16] = [
     "--slow-query-log=OFF",
 ];
 
+/// What a private server is started on, and with what.
+pub(crate) struct Start<'s> {
+    pub(crate) datadir: &'s Path,
+    /// The program's version.
+    pub(crate) version: &'s ServerVersion,
+    pub(crate) prover: &'s Prover,
+    /// UUID of the server that was backed up, if it is known.
+    pub(crate) server_uuid: Option<&'s str>,
+}
+
 /// A running server, killed on drop.
 pub(crate) struct PrivateServer {
-    running: Running,
+    // Dropped before the directories: it must have ended before its files are removed.
+    process: ServerProcess,
     connection: Option<Connection>,
-    directory: PathBuf,
-    /// Copies of the keys, in memory where the system has such a file system.
-    secrets: PathBuf,
-    /// The server's log.
-    log: PathBuf,
+    directories: PrivateDirectories,
     /// SHA-256 of the copy of the keyring, if there is one.
     keyring: Option<Digest>,
     program: PathBuf,
-    /// The `auto.cnf` that was created, to be removed afterwards.
-    made_identity: Option<PathBuf>,
 }
 
 /// A table's schema and name.
 pub(crate) type Table = (String, String);
 
-impl PrivateServer {
+impl Start<'_> {
     /// Starts a server as the owner of the directory, and waits until it has recovered.
-    pub(crate) fn start(
-        datadir: &Path,
-        version: &ServerVersion,
-        prover: &Prover,
-        server_uuid: Option<&str>,
-        found: &[String],
-    ) -> Result<Self, Error> {
-        let directory = private_directory(&std::env::temp_dir())?;
-        let secrets = private_directory(Path::new(memory::DIRECTORY)).or_else(|_| private_directory(&directory))?;
-        let options = |_: &Path| Ok((found.to_vec(), ()));
-        let rows = directory.clone();
-        let started = Self::start_in((directory, secrets, rows), datadir, version, prover, server_uuid, options);
-        started.map(|(server, ())| server)
+    pub(crate) fn on_disk(&self, options: &[String]) -> Result<PrivateServer, Error> {
+        let directories = PrivateDirectories::create(self.datadir)?;
+        let program = prepare(&directories.own, &directories.secrets, self.version, self.prover)?;
+        PrivateServer::start(self, directories, program, options)
     }
 
     /// The same, for a server that reads and writes rows outside of its data directory: they, its temporary files and
     /// its log are in a directory in memory. What `options` writes there is given to the server's user.
-    pub(crate) fn start_in_memory<T>(
-        datadir: &Path,
-        version: &ServerVersion,
-        prover: &Prover,
-        server_uuid: Option<&str>,
+    pub(crate) fn in_memory<T>(
+        &self,
         options: impl FnOnce(&Path) -> Result<(Vec<String>, T), Error>,
-    ) -> Result<(Self, T), Error> {
-        memory::free_bytes(Path::new(memory::DIRECTORY))?;
-        let directory = private_directory(&std::env::temp_dir())?;
-        let secrets =
-            private_directory(Path::new(memory::DIRECTORY)).inspect_err(|_| clean_up(&directory, &directory, None))?;
-        let rows = secrets.clone();
-        Self::start_in((directory, secrets, rows), datadir, version, prover, server_uuid, options)
+    ) -> Result<(PrivateServer, T), Error> {
+        let directories = PrivateDirectories::in_memory(self.datadir)?;
+        let program = prepare(&directories.own, &directories.secrets, self.version, self.prover)?;
+        let (options, made) = options(&directories.secrets)?;
+        Ok((PrivateServer::start(self, directories, program, &options)?, made))
     }
+}
 
-    /// Starts a server with these directories: its own, the one of keys, and the one of its log and temporary files.
-    fn start_in<T>(
-        (directory, secrets, rows): (PathBuf, PathBuf, PathBuf),
-        datadir: &Path,
-        version: &ServerVersion,
-        prover: &Prover,
-        server_uuid: Option<&str>,
-        options: impl FnOnce(&Path) -> Result<(Vec<String>, T), Error>,
-    ) -> Result<(Self, T), Error> {
-        let owner = fs::metadata(datadir).map_err(Error::io(datadir, "cannot be read"))?;
+impl PrivateServer {
+    fn start(
+        start: &Start<'_>,
+        directories: PrivateDirectories,
+        program: prove_program::Program,
+        found: &[String],
+    ) -> Result<Self, Error> {
+        let owner = fs::metadata(start.datadir).map_err(Error::io(start.datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
-        let (identity, log_path) = (datadir.join(auto_cnf::NAME), rows.join("log"));
-        let is_made = !identity.exists();
-        let prepared =
-            prepare(&directory, &secrets, version, prover).and_then(|program| Ok((program, options(&secrets)?)));
-        let started = prepared.and_then(|(program, (found, made))| {
-            let keyring = keyring_digest(&secrets);
-            give(&secrets, user)?;
-            give(&directory, user)?;
-            if let Some(uuid) = server_uuid.filter(|_| is_made) {
-                write_identity(&identity, uuid, user)?;
-            }
-            let mut server = guarded(&program.path, user).directory(&directory);
-            server = server.arg("--no-defaults").args(&program.options).args(OPTIONS).args(&found);
-            // Another place may be given for large temporary files.
-            server = server.arg(program::option("tmpdir", &rows)).args(&prover.options);
-            server = server.args([
-                program::option("datadir", datadir),
-                program::option("socket", &directory.join(SOCKET)),
-                program::option("pid-file", &directory.join("pid")),
-                program::option("secure-file-priv", &rows),
-            ]);
-            if user.0 == 0 {
-                server = server.arg("--user=root");
-            }
-            let log = File::create(&log_path).map_err(Error::io(&log_path, "cannot be written"))?;
-            let running = server.start(Stdio::null(), log).map_err(Error::io(&program.path, "cannot be run"))?;
-            Ok((running, program.path, keyring, made))
-        });
-        let made_identity = is_made.then_some(identity);
-        let (running, program, keyring, made) =
-            started.inspect_err(|_| clean_up(&directory, &secrets, made_identity.as_deref()))?;
-        let log = log_path;
-        let mut server = Self { running, connection: None, directory, secrets, log, keyring, program, made_identity };
-        server.wait(prover.limit)?;
-        Ok((server, made))
+        let keyring = keyring_digest(&directories.secrets);
+        directories.give(user, start.server_uuid)?;
+        let own = program.options.iter().map(String::as_str).chain(OPTIONS);
+        // The prover's options may name another place for large temporary files.
+        let options = own.chain(found.iter().chain(&start.prover.options).map(String::as_str));
+        let files = directories.files();
+        let process = ServerProcess::start(guarded(&program.path, user).directory(&directories.own), &files, options);
+        let process = process.map_err(|fault| match fault {
+            NotStarted::Log(error) => Error::io(&files.log, "cannot be written")(error),
+            NotStarted::Program(error) => Error::io(&program.path, "cannot be run")(error),
+        })?;
+        let mut server = Self { process, connection: None, directories, keyring, program: program.path };
+        server.wait(start.prover.limit)?;
+        Ok(server)
     }
 
     fn wait(&mut self, limit: Duration) -> Result<(), Error> {
-        let endpoint = Endpoint::Socket(self.directory.join(SOCKET));
-        let target = Target { user: "root".to_owned(), endpoint };
         let tls = TlsOptions { mode: Some(TlsMode::Off), ..TlsOptions::default() };
         let options = Options { tls, statement_timeout: STATEMENT_LIMIT, ..Options::default() };
-        let began = Instant::now();
-        loop {
-            if let Ok(connection) = Connection::open(&target, &options) {
-                self.connection = Some(connection);
-                return Ok(());
-            }
-            if self.has_ended() {
-                return Err(self.failed("it ended while it recovered"));
-            }
-            if began.elapsed() > limit {
-                return Err(self.failed(&format!("it did not recover within {} s", limit.as_secs())));
-            }
-            thread::sleep(POLL_INTERVAL);
+        self.connection = self.process.connect(limit, |socket| {
+            let target = Target { user: "root".to_owned(), endpoint: Endpoint::Socket(socket.to_owned()) };
+            Connection::open(&target, &options).ok()
+        });
+        if self.connection.is_some() {
+            return Ok(());
         }
+        Err(if self.process.has_ended() {
+            self.failed("it ended while it recovered")
+        } else {
+            self.failed(&format!("it did not recover within {} s", limit.as_secs()))
+        })
     }
 
     /// All tables, the largest first.
@@ -192,7 +149,8 @@ impl PrivateServer {
     /// Compares the recovered GTIDs with those of a backup's position.
     pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, Error> {
         let gtid = self.gtids(flavor)?;
-        let is_whole = is_whole(&gtid, expected);
+        let positions = (gtid.parse::<Executed>(), expected.parse::<Executed>());
+        let is_whole = matches!(positions, (Ok(recovered), Ok(recorded)) if recovered.is_recovery_of(&recorded));
         Ok(RecoveredGtids { gtid, expected: expected.to_owned(), is_whole })
     }
 
@@ -248,28 +206,23 @@ impl PrivateServer {
 
     /// Whether it has written into its copy of the keyring. New keys go with the copy.
     pub(crate) fn has_new_keys(&self) -> bool {
-        keyring_digest(&self.secrets) != self.keyring
+        keyring_digest(&self.directories.secrets) != self.keyring
     }
 
     /// Stops it in order.
     pub(crate) fn stop(mut self) -> Result<(), Error> {
         self.connection = None;
-        self.running.signal(Signal::TERM);
-        match self.running.wait(STOP_LIMIT) {
+        match self.process.stop(STOP_LIMIT) {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(self.failed(&format!("it did not stop in order ({status})"))),
             Ok(None) | Err(_) => Err(self.failed("it did not stop")),
         }
     }
 
-    fn has_ended(&mut self) -> bool {
-        self.running.status().ok().flatten().is_some()
-    }
-
     /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of
     /// the restored server whose relay logs are not here.
     pub(crate) fn refused(&mut self, reason: &str) -> Error {
-        if self.has_ended() {
+        if self.process.has_ended() {
             return self.failed(reason);
         }
         Error::Prove { program: self.program.clone(), reason: reason.to_owned() }
@@ -277,30 +230,8 @@ impl PrivateServer {
 
     /// The first error of its log is the reason; if there is none, `otherwise`.
     pub(crate) fn failed(&self, otherwise: &str) -> Error {
-        let log = fs::read(&self.log).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();
+        let reason = self.process.first_error().unwrap_or_else(|| otherwise.to_owned());
         Error::Prove { program: self.program.clone(), reason }
-    }
-}
-
-impl Drop for PrivateServer {
-    fn drop(&mut self) {
-        self.running.kill();
-        // It must have ended before its files are removed.
-        let _ = self.running.wait(STOP_LIMIT);
-        clean_up(&self.directory, &self.secrets, self.made_identity.as_deref());
-    }
-}
-
-/// Whether the recovered GTIDs are those of the position. MySQL 8.0 counts a transaction in the position before it adds
-/// it to the GTID set, so more GTIDs are allowed there. MariaDB's positions must be equal: its sequence numbers may
-/// decrease.
-fn is_whole(recovered: &str, expected: &str) -> bool {
-    match (recovered.parse(), expected.parse()) {
-        (Ok(Executed::MariaDb(recovered)), Ok(Executed::MariaDb(expected))) => recovered == expected,
-        (Ok(recovered), Ok(expected)) => recovered.includes(&expected),
-        _ => false,
     }
 }
 
@@ -314,19 +245,4 @@ fn guarded(program: &Path, (uid, gid): (u32, u32)) -> Program<'static> {
     let program = Program::at(program).ended_with_parent(EndSignal::Kill, Unguarded::Run).with_children();
     let program = program.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
     if geteuid().is_root() && uid != 0 { program.user(uid, gid) } else { program }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_recovered_server_has_what_its_position_says() {
-        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
-        assert!(is_whole(&format!("{UUID}:1-6"), &format!("{UUID}:1-5")), "MySQL may have one more");
-        assert!(!is_whole(&format!("{UUID}:1-5"), &format!("{UUID}:1-6")));
-        assert!(is_whole("1-1-4,0-1-9", "0-1-9,1-1-4"), "domains have no order");
-        assert!(!is_whole("0-2-12", "0-1-9") && !is_whole("0-1-9,1-1-4", "0-1-9") && !is_whole("0-1-8", "0-1-9"));
-        assert!(!is_whole("", "0-1-9") && !is_whole("x", "0-1-9"));
-    }
 }

@@ -10,16 +10,18 @@ use archive::{
     prune::RemovedLogs,
     sshsig::AllowedSigners,
 };
-use innodb::binlog::FIRST_EVENT;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use store::Listed;
 
-use super::Objects;
+use super::{
+    Objects,
+    removable::{RemovableReceipts, RemovedReceipt},
+};
 use crate::{
     Error, Repository,
     binlogs::{each_receipt, servers},
-    declarations::{DeclaredRemoval, HostDeclarations},
+    declarations::HostDeclarations,
 };
 
 /// How much longer than the oldest kept backup logs are kept: the clocks of a server and of its host may differ.
@@ -43,15 +45,6 @@ pub struct BinlogPlan {
     /// The receipts to remove with what each names, oldest first.
     #[serde(skip)]
     pub(super) removed: Vec<RemovedReceipt>,
-}
-
-/// A receipt to remove.
-#[derive(Clone, Debug)]
-pub(super) struct RemovedReceipt {
-    pub(super) number: Number,
-    sha256: Digest,
-    /// The parts that it names.
-    pub(super) parts: Objects,
 }
 
 impl BinlogPlan {
@@ -103,8 +96,8 @@ pub(super) fn plan(
     let time = oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
     let mut archives = Vec::new();
     for (server, stored) in servers(repository, host)? {
-        let unneeded = Unneeded::new(time, declared.binlogs.get(&server));
-        let mut archive = Existing::new(host, server.clone(), unneeded);
+        let removable = RemovableReceipts::new(time, declared.binlogs.get(&server));
+        let mut archive = StoredArchive::new(host, server.clone(), removable);
         let numbers: Vec<Number> = stored.keys().copied().collect();
         each_receipt(repository, host, &server, &numbers, signers, &mut |number, found| {
             archive.take(number, found.zip(stored.get(&number).copied()));
@@ -120,19 +113,19 @@ pub(super) fn plan(
         unnamed.extend(archive.unnamed(&of_server));
         let is_followed = newest.iter().any(|(other, put)| *other != archive.server && Some(*put) > archive.newest);
         if is_followed && archive.is_known && !servers_of_backups.contains(archive.server.as_str()) {
-            archive.unneeded.end_archive();
+            archive.removable.end_archive();
         }
-        plans.extend(BinlogPlan::new(&archive.server, archive.unneeded.end(host, &archive.server)));
+        plans.extend(BinlogPlan::new(&archive.server, archive.removable.end(host, &archive.server)));
     }
     Ok((plans, unnamed))
 }
 
 /// What the repository has of a server's archive.
-struct Existing<'h> {
+struct StoredArchive<'h> {
     host: &'h str,
     server: String,
-    unneeded: Unneeded,
-    /// Whether more receipts can be unneeded.
+    removable: RemovableReceipts,
+    /// Whether more receipts can be removable.
     goes_on: bool,
     /// Names of the parts that receipts name.
     named: BTreeSet<String>,
@@ -142,9 +135,9 @@ struct Existing<'h> {
     is_known: bool,
 }
 
-impl<'h> Existing<'h> {
-    const fn new(host: &'h str, server: String, unneeded: Unneeded) -> Self {
-        Self { host, server, unneeded, goes_on: true, named: BTreeSet::new(), newest: None, is_known: true }
+impl<'h> StoredArchive<'h> {
+    const fn new(host: &'h str, server: String, removable: RemovableReceipts) -> Self {
+        Self { host, server, removable, goes_on: true, named: BTreeSet::new(), newest: None, is_known: true }
     }
 
     /// Takes the next receipt, with its hash and the time when it was put; `None` if it cannot be trusted.
@@ -152,13 +145,13 @@ impl<'h> Existing<'h> {
         let Some(((receipt, sha256), put)) = found else {
             // Anyone may put an object with the name of a receipt that was removed. Another one that cannot be
             // trusted stays, with those after it: `check` names it.
-            let is_left = self.unneeded.is_left(number);
+            let is_left = self.removable.is_left(number);
             (self.is_known, self.goes_on) = (self.is_known && is_left, self.goes_on && is_left);
             return;
         };
         self.named.extend(receipt.segments.iter().map(|part| part.name(self.host, &self.server)));
         self.newest = self.newest.max(Some(put));
-        self.goes_on = self.goes_on && self.unneeded.take(receipt, sha256, put);
+        self.goes_on = self.goes_on && self.removable.take(receipt, sha256, put);
     }
 
     /// Which of these parts no receipt names or will name. An archiver, even one that was interrupted, has put no
@@ -171,78 +164,6 @@ impl<'h> Existing<'h> {
     }
 }
 
-/// Finds the receipts before the log that was the newest at a time.
-struct Unneeded {
-    time: Timestamp,
-    /// What an earlier prune has declared; what is left of it goes, too.
-    declared: Option<DeclaredRemoval>,
-    receipts: Vec<(BinlogReceipt, Digest)>,
-    /// How many of the receipts are before that log.
-    count: usize,
-    /// SHA-256 of the receipt before the next one.
-    previous: Option<Digest>,
-    /// Whether a receipt is from after the time, or does not continue the one before it.
-    is_later: bool,
-}
-
-impl Unneeded {
-    fn new(time: Timestamp, declared: Option<&DeclaredRemoval>) -> Self {
-        let previous = declared.map(|declared| declared.removed.sha256);
-        Self { time, declared: declared.copied(), receipts: Vec::new(), count: 0, previous, is_later: false }
-    }
-
-    /// Whether an earlier prune has declared that the receipt goes.
-    fn is_left(&self, number: Number) -> bool {
-        self.declared.is_some_and(|declared| number <= declared.removed.number)
-    }
-
-    /// Takes the next receipt; returns whether more of them can be unneeded. `put`: when it was put, by the store's
-    /// clock, which nobody who writes receipts can set back.
-    fn take(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) -> bool {
-        if self.is_left(receipt.number) {
-            // A later one is of a host with an old state, as `check` says.
-            if self.declared.is_some_and(|declared| put <= declared.at) {
-                self.receipts.push((receipt, sha256));
-                self.count = self.receipts.len();
-            }
-            return true;
-        }
-        if receipt.previous != self.previous.replace(sha256) {
-            self.is_later = true;
-            return false;
-        }
-        let mut is_later = put >= self.time;
-        for segment in receipt.segments.iter().filter(|segment| segment.start == FIRST_EVENT && segment.first > 0) {
-            is_later |= i64::from(segment.first) >= self.time.as_second();
-            if !is_later {
-                self.count = self.receipts.len();
-            }
-        }
-        is_later |= receipt.segments.iter().any(|segment| i64::from(segment.last) >= self.time.as_second());
-        self.receipts.push((receipt, sha256));
-        self.is_later = is_later;
-        !is_later
-    }
-
-    /// Records that the archive has ended, because another server's continues it. Its last log is as unneeded as those
-    /// before it, if nothing of it is from after the time.
-    fn end_archive(&mut self) {
-        if !self.is_later {
-            self.count = self.receipts.len();
-        }
-    }
-
-    fn end(mut self, host: &str, server: &str) -> Vec<RemovedReceipt> {
-        self.receipts.truncate(self.count);
-        let removed = self.receipts.into_iter().map(|(receipt, sha256)| RemovedReceipt {
-            number: receipt.number,
-            sha256,
-            parts: receipt.segments.iter().map(|part| (part.name(host, server), part.object.bytes)).collect(),
-        });
-        removed.collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -252,117 +173,27 @@ mod tests {
     };
 
     use archive::{
-        binlog::Segment,
-        receipt::{NAMESPACE, Object},
+        receipt::NAMESPACE,
         sshsig::{self, SigningKey},
     };
 
-    use super::*;
+    use super::{super::removable::tests::receipt, *};
     use crate::repository::name;
-
-    /// A receipt with parts: offset, and seconds of the first event.
-    fn receipt(number: Number, parts: &[(u64, u32)]) -> BinlogReceipt {
-        let text = format!(
-            r#"{{"schema":"sealant.binlog-receipt/1","repo":"r","host":"db1","server":"7","version":"8.0","number":{number},
-            "written":"2026-11-27T01:00:00Z","segments":[],"end":{{"file":"b.000001","offset":9}},"gtid":"","recipients":[],
-            "tool":"sealant"}}"#
-        );
-        let segment = |&(start, first): &(u64, u32)| Segment {
-            file: format!("b.{first:06}"),
-            start,
-            end: start + 10,
-            object: Object { sha256: Digest::compute(b"part"), bytes: 9 },
-            event_bytes: 10,
-            events: 1,
-            first,
-            last: first,
-        };
-        let parsed: BinlogReceipt = serde_json::from_str(&text).unwrap();
-        BinlogReceipt { segments: parts.iter().map(segment).collect(), ..parsed }
-    }
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// The receipts, each with the hash of the one before and put at the time of its newest log, and hashes.
-    fn chain(receipts: &[&[(u64, u32)]]) -> Vec<(BinlogReceipt, Digest, Timestamp)> {
-        let mut previous = None;
-        let chained = (1..).zip(receipts).map(|(number, parts)| {
-            let receipt = BinlogReceipt { previous, ..receipt(number, parts) };
-            let sha256 = Digest::compute(&[u8::try_from(number).unwrap()]);
-            previous = Some(sha256);
-            let put = parts.iter().map(|(_, first)| i64::from(*first)).max().unwrap_or_default();
-            (receipt, sha256, at(put))
-        });
-        chained.collect()
-    }
-
-    /// Numbers of the receipts that are removed before second 1000.
-    fn removed(declared: Option<&DeclaredRemoval>, receipts: Vec<(BinlogReceipt, Digest, Timestamp)>) -> Vec<Number> {
-        let mut unneeded = Unneeded::new(at(1000), declared);
-        for (receipt, sha256, put) in receipts {
-            if !unneeded.take(receipt, sha256, put) {
-                break;
-            }
-        }
-        unneeded.end("db1", "7").iter().map(|receipt| receipt.number).collect()
-    }
-
-    #[test]
-    fn logs_before_the_one_of_the_time_go() {
-        let of = |receipts: &[&[(u64, u32)]]| removed(None, chain(receipts));
-        assert_eq!(
-            of(&[&[(4, 100), (14, 150)], &[(4, 200)], &[(4, 900), (14, 950)], &[(14, 990)], &[(4, 1200)]]),
-            [1, 2]
-        );
-        // A log that is in use for long is needed from its beginning.
-        assert_eq!(of(&[&[(4, 100)], &[(14, 600)], &[(24, 1500)], &[(34, 9000)]]), [0; 0]);
-        // A receipt is removed whole.
-        assert_eq!(of(&[&[(4, 100)], &[(14, 500), (4, 800)], &[(4, 1200)]]), [1]);
-        assert_eq!(of(&[&[(4, 2000)], &[(4, 2100)]]), [0; 0]);
-    }
-
-    #[test]
-    fn a_receipt_does_not_say_itself_how_old_it_is() {
-        let mut receipts = chain(&[&[(4, 1100)], &[(4, 1200)], &[(4, 1)]]);
-        receipts[2].2 = at(1300);
-        assert_eq!(removed(None, receipts), [0; 0]);
-        let mut receipts = chain(&[&[(4, 100)], &[(4, 200)], &[(4, 300)]]);
-        receipts[2].0.previous = None;
-        assert_eq!(removed(None, receipts), [1], "what is behind a break stays");
-    }
-
-    #[test]
-    fn the_last_log_goes_only_if_the_archive_has_ended() {
-        let ended = |receipts| {
-            let mut unneeded = Unneeded::new(at(1000), None);
-            let goes_on = |(receipt, sha256, put)| unneeded.take(receipt, sha256, put);
-            let _ = Vec::into_iter(receipts).all(goes_on);
-            unneeded.end_archive();
-            unneeded.end("db1", "7").len()
-        };
-        let receipts = chain(&[&[(4, 100)], &[(4, 200), (14, 300)]]);
-        assert_eq!(removed(None, receipts.clone()), [1]);
-        assert_eq!(ended(receipts.clone()), 2);
-        let mut late = receipts.clone();
-        late[1].2 = at(1500);
-        assert_eq!(ended(late), 0, "it was put after the oldest backup");
-        let mut broken = receipts;
-        broken[1].0.previous = None;
-        assert_eq!(ended(broken), 0, "what is behind a break stays, and the log before it");
-    }
-
     const DAY: i64 = 86_400;
 
     /// A repository in a directory, whose objects were put some days ago.
-    struct Place {
+    struct TestRepository {
         directory: tempfile::TempDir,
         repository: Repository,
         key: SigningKey,
     }
 
-    impl Place {
+    impl TestRepository {
         fn new() -> Self {
             let directory = tempfile::tempdir().unwrap();
             let store = store::Directory::make(&directory.path().join("repository")).unwrap();
@@ -419,40 +250,30 @@ mod tests {
 
     #[test]
     fn the_archive_of_a_server_that_was_replaced_goes_by_its_age() {
-        let place = Place::new();
-        let (_, first) = place.archive("7", 1, None, 20);
-        place.archive("7", 2, Some(first), 10);
-        assert_eq!(place.planned(&[]).0, [("7".to_owned(), 1)], "it may go on");
-        place.archive("8", 1, None, 1);
-        assert_eq!(place.planned(&["7"]).0, [("7".to_owned(), 1)], "a backup is of this server");
-        assert_eq!(place.planned(&["8"]).0, [("7".to_owned(), 2)]);
+        let repository = TestRepository::new();
+        let (_, first) = repository.archive("7", 1, None, 20);
+        repository.archive("7", 2, Some(first), 10);
+        assert_eq!(repository.planned(&[]).0, [("7".to_owned(), 1)], "it may go on");
+        repository.archive("8", 1, None, 1);
+        assert_eq!(repository.planned(&["7"]).0, [("7".to_owned(), 1)], "a backup is of this server");
+        assert_eq!(repository.planned(&["8"]).0, [("7".to_owned(), 2)]);
     }
 
     #[test]
     fn parts_without_a_receipt_go_when_no_receipt_can_name_them() {
-        let place = Place::new();
-        let (named, first) = place.archive("7", 1, None, 20);
+        let repository = TestRepository::new();
+        let (named, first) = repository.archive("7", 1, None, 20);
         let part = |start: u64| named.replace("0000000004-0000000014", &format!("{start:010}-{:010}", start + 10));
         // Put before the newest receipt, after it, and only a few days ago.
         for (start, days) in [(100, 15), (200, 9), (300, 3)] {
-            place.put(&part(start), b"part", days);
+            repository.put(&part(start), b"part", days);
         }
-        assert!(place.planned(&[]).1.is_empty(), "an archiver may yet name all of them");
-        let (_, second) = place.archive("7", 2, Some(first), 10);
-        assert_eq!(place.planned(&[]).1, [part(100)]);
-        place.archive("7", 3, Some(second), 1);
-        assert_eq!(place.planned(&[]).1, [part(100), part(200)]);
-        place.put(&names::binlog_receipt("db1", "7", 4), b"not to be trusted", 0);
-        assert!(place.planned(&[]).1.is_empty(), "what that receipt names is not known");
-    }
-
-    #[test]
-    fn what_an_earlier_prune_left_goes() {
-        let receipts = chain(&[&[(4, 100)], &[(4, 200)], &[(4, 300)], &[(4, 2200)]]);
-        let removed_before = RemovedLogs { number: 2, sha256: receipts[1].1 };
-        let declared = DeclaredRemoval { removed: removed_before, at: at(500) };
-        assert_eq!(removed(Some(&declared), receipts.clone()), [1, 2]);
-        let late = receipts.into_iter().map(|(receipt, sha256, _)| (receipt, sha256, at(3000))).collect();
-        assert_eq!(removed(Some(&declared), late), [0; 0], "a host with an old state has written them");
+        assert!(repository.planned(&[]).1.is_empty(), "an archiver may yet name all of them");
+        let (_, second) = repository.archive("7", 2, Some(first), 10);
+        assert_eq!(repository.planned(&[]).1, [part(100)]);
+        repository.archive("7", 3, Some(second), 1);
+        assert_eq!(repository.planned(&[]).1, [part(100), part(200)]);
+        repository.put(&names::binlog_receipt("db1", "7", 4), b"not to be trusted", 0);
+        assert!(repository.planned(&[]).1.is_empty(), "what that receipt names is not known");
     }
 }

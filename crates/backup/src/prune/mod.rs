@@ -7,6 +7,7 @@
 
 mod binlogs;
 mod plan;
+mod removable;
 mod report;
 #[cfg(test)]
 mod simulation;

@@ -6,13 +6,13 @@ mod job;
 mod open;
 mod plan;
 mod point_in_time;
+mod proof;
 mod read_back;
 mod report;
 mod request;
 mod salvage;
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -24,12 +24,12 @@ use archive::{
     names::{self, Number},
 };
 use codec::entry::Entry;
-use innodb::{binlog::CopyPosition, server_file::ARIA_CONTROL};
+use innodb::binlog::CopyPosition;
 use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
-    receiver::{CommitMarker, Owner, Staging, check_committed, rekey_staged},
-    rekey::{RekeyFault, Rekeyed, check_location},
+    receiver::{CommitMarker, Owner, Staging, check_committed},
+    rekey::{Rekeyed, check_location},
     wire::Root,
 };
 use verify::Keys;
@@ -42,7 +42,11 @@ pub use self::{
     report::RestoreReport,
     request::{Found, Request},
 };
-use self::{plan::plan, salvage::Salvaged};
+use self::{
+    plan::plan,
+    proof::{check_rekey, keys_of, prove_staged},
+    salvage::Salvaged,
+};
 use crate::{
     Error, Outcome, Repository,
     prove::{Proof, Prover, Subject, prove},
@@ -245,59 +249,6 @@ fn manifest(
     }
 }
 
-/// Results of reading everything back from disk.
-struct Proven {
-    pages: PageCounts,
-    report: verify::Report,
-    rekeyed: Option<Rekeyed>,
-    new_keys: Option<Keys>,
-}
-
-/// Reads everything back from disk, compares it with the backup and verifies every page. If the files' keys are to be
-/// rewrapped, that is done before the pages are verified, with the new keys.
-fn prove_staged(
-    staging: &Staging,
-    manifest: &Manifest,
-    options: &RestoreOptions<'_>,
-    progress: &RestoreProgress,
-    list: &mut transfer::manifest::Manifest,
-) -> Result<Proven, Error> {
-    let Some(keyring) = options.rekey else {
-        let (pages, report) =
-            read_back::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
-        return Ok(Proven { pages, report, rekeyed: None, new_keys: None });
-    };
-    read_back::read_back(staging, manifest, options.streams, progress)?;
-    let rekeyed = rekey(staging, manifest, options, keyring, list)?;
-    let keys = keys_of(keyring)?;
-    let (pages, report) = read_back::pages(staging, &keys, options.streams);
-    Ok(Proven { pages, report, rekeyed: Some(rekeyed), new_keys: Some(keys) })
-}
-
-/// Loads the keys of the keyring that wraps the keys of the restored files.
-fn keys_of(keyring: &WritableKeyring) -> Result<Keys, Error> {
-    let mut keys = Keys::default();
-    keys.add_keyring(keyring.path())?;
-    Ok(keys)
-}
-
-/// Rewraps the keys of the staged files, which were compared with the backup before, with another keyring.
-fn rekey(
-    staging: &Staging,
-    manifest: &Manifest,
-    options: &RestoreOptions<'_>,
-    keyring: &WritableKeyring,
-    list: &mut transfer::manifest::Manifest,
-) -> Result<Rekeyed, Error> {
-    let chunks: HashMap<_, _> =
-        manifest.files.iter().map(|file| (file.entry.path.clone(), file.chunks.as_slice())).collect();
-    let rekeyed = rekey_staged(staging, options.keys, keyring, list, |path| chunks.get(path).copied());
-    rekeyed.map_err(|fault| match fault {
-        RekeyFault::Transfer(error) => error.into(),
-        fault => Error::Rekey(fault),
-    })
-}
-
 /// Completes an interrupted commit.
 fn finish(
     staging: &Staging,
@@ -321,16 +272,6 @@ fn finish(
         finished: true,
         salvaged,
     })
-}
-
-/// Rejects a backup of a MariaDB server: no keyring wraps its keys.
-fn check_rekey(manifest: &Manifest) -> Result<(), Error> {
-    // Every MariaDB server has this file, since its system tables use Aria. No other server has it.
-    let mut files = manifest.files.iter();
-    if manifest.keys.is_empty() && !files.any(|file| file.entry.path.as_bytes() == ARIA_CONTROL.as_bytes()) {
-        return Ok(());
-    }
-    Err(Error::RekeyMariaDb { number: manifest.head.number })
 }
 
 /// Runs the same function on several threads.

@@ -68,7 +68,7 @@ struct ReadBack<'r> {
 }
 
 /// Consecutive chunks of a file, by its number.
-type Part = (usize, Range<u64>);
+type ChunkRange = (usize, Range<u64>);
 
 impl ReadBack<'_> {
     fn run(&self, streams: u16, is_here: impl Fn(&StoredFile) -> bool) -> Result<(), Error> {
@@ -88,7 +88,7 @@ impl ReadBack<'_> {
         in_parallel(streams, &work)
     }
 
-    fn parts(&self, is_here: impl Fn(&StoredFile) -> bool) -> VecDeque<Part> {
+    fn parts(&self, is_here: impl Fn(&StoredFile) -> bool) -> VecDeque<ChunkRange> {
         let files = self.manifest.files.iter().enumerate();
         let files = files.filter(|(_, stored)| stored.hash.is_some() && is_here(stored));
         let parts = files.flat_map(|(number, stored)| {
@@ -101,7 +101,7 @@ impl ReadBack<'_> {
 
     fn part(
         &self,
-        (number, chunks): Part,
+        (number, chunks): ChunkRange,
         parents: &mut ParentCache<'_>,
         buffer: &mut Buffer,
         judged: &mut Judged,

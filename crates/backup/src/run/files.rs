@@ -38,12 +38,12 @@ pub(super) struct FilePlan {
     pub(super) head: Option<Vec<u8>>,
     pub(super) state: FileState,
     /// The file in the last backup.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<PreviousFile>,
 }
 
 /// A file in the last backup.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct PreviousFile {
     pub(super) number: usize,
     pub(super) state: FileState,
 }
@@ -135,11 +135,16 @@ impl FilePlan {
 
     /// The state of a file in the last backup, if its key is the same. Pages that were decrypted with another key
     /// cannot be encrypted with this one, so then the whole file counts as changed.
-    fn in_base(&self, path: &RelativePath, base: &Base, numbers: &HashMap<&RelativePath, usize>) -> Option<Before> {
+    fn in_base(
+        &self,
+        path: &RelativePath,
+        base: &Base,
+        numbers: &HashMap<&RelativePath, usize>,
+    ) -> Option<PreviousFile> {
         let number = *numbers.get(path)?;
         let before = (*base.files.get(number)?)?;
         let is_same = (before.unit_bytes, before.context) == (self.state.unit_bytes, self.state.context);
-        is_same.then_some(Before { number, state: before })
+        is_same.then_some(PreviousFile { number, state: before })
     }
 }
 

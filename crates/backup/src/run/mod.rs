@@ -82,24 +82,16 @@ pub fn run(
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
-    let keys = config.server.keys()?;
+    let keys = &config.server.keys()?;
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;
-    let files = Files::read(&plan, &keys, config, predecessor.base.as_ref(), &state)?;
-    let packs = Packs::new(repository, config, predecessor.base.as_ref().map(|base| &base.manifest));
-    let (limited_by, proofs) = Inputs {
-        config,
-        plan: &plan,
-        files: &files,
-        keys: &keys,
-        base: predecessor.base.as_ref(),
-        packs: &packs,
-        progress,
-        pages: &draft.pages,
-        secret: &state.secret,
-    }
-    .store(source.guard.root())?;
+    let (base, plan) = (predecessor.base.as_ref(), &plan);
+    let files = &Files::read(plan, keys, config, base, &state)?;
+    let packs = Packs::new(repository, config, base.map(|base| &base.manifest));
+    let (pages, secret) = (&draft.pages, &state.secret);
+    let inputs = Inputs { config, plan, files, keys, base, packs: &packs, progress, pages, secret };
+    let (limited_by, proofs) = inputs.store(source.guard.root())?;
     source.guard.prove().map_err(|error| Error::Void(error.to_string()))?;
     phases.store = clock.elapsed();
     let commit = Commit {
@@ -107,7 +99,7 @@ pub fn run(
         config,
         source,
         key: &signing_key,
-        keys: &keys,
+        keys,
         began,
         number: predecessor.number,
         previous: predecessor.previous,
@@ -116,7 +108,7 @@ pub fn run(
     };
     let unproven_recipients = unproven_recipients(config, &state)?;
     let summary = commit::Summary { proofs, left_out: left_out.clone(), unproven_recipients, progress };
-    let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
+    let (receipt, sha256) = commit.commit(&state, draft, files, packs, plan, summary)?;
     phases.commit = clock.elapsed().saturating_sub(phases.store);
     Ok(Backup {
         receipt,

@@ -16,7 +16,7 @@ use verify::{Judged, Tablespace};
 
 use super::{
     Run,
-    files::{Before, FilePlan},
+    files::{FilePlan, PreviousFile},
     frames::FrameBuilder,
 };
 use crate::{Error, state::PAGE_HASH_BYTES};
@@ -26,11 +26,11 @@ const PART_CHUNKS: u64 = 64;
 
 /// Parts that remain to be read.
 #[derive(Debug)]
-pub(super) struct Queue(Mutex<VecDeque<Part>>);
+pub(super) struct Queue(Mutex<VecDeque<ChunkRange>>);
 
 /// Consecutive chunks of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct ChunkRange {
     file: usize,
     chunks: Range<u64>,
 }
@@ -45,12 +45,12 @@ impl Queue {
         let parts = files.into_iter().flat_map(|(bytes, file)| {
             let chunks = chunks_of(bytes);
             let first = (0..chunks).step_by(usize::try_from(PART_CHUNKS).unwrap_or(1));
-            first.map(move |first| Part { file, chunks: first..chunks.min(first.saturating_add(PART_CHUNKS)) })
+            first.map(move |first| ChunkRange { file, chunks: first..chunks.min(first.saturating_add(PART_CHUNKS)) })
         });
         Self(Mutex::new(parts.collect()))
     }
 
-    fn next(&self) -> Option<Part> {
+    fn next(&self) -> Option<ChunkRange> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
@@ -93,7 +93,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         self.frames.finish()
     }
 
-    fn part(&mut self, part: &Part) -> Result<(), Error> {
+    fn part(&mut self, part: &ChunkRange) -> Result<(), Error> {
         let run = self.run;
         let Some(file) = run.inputs.files.get(part.file) else { return Ok(()) };
         let source = SourceFile::open(run.inputs.plan, part.file)?;
@@ -210,7 +210,9 @@ impl<'r, 'j> Worker<'r, 'j> {
 
     /// Hashes of units in the last backup.
     fn before(&self, file: &FilePlan, first: u64, count: usize) -> Vec<u64> {
-        let (Some(base), Some(Before { state, .. })) = (self.run.inputs.base, file.before) else { return Vec::new() };
+        let (Some(base), Some(PreviousFile { state, .. })) = (self.run.inputs.base, file.before) else {
+            return Vec::new();
+        };
         let Ok(bytes) = usize::try_from(PAGE_HASH_BYTES).map(|each| each.saturating_mul(count)) else {
             return Vec::new();
         };

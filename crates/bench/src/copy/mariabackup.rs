@@ -12,7 +12,7 @@ use innodb::server_file::{BACKUP_CHECKPOINTS, BACKUP_OPTIONS};
 use super::{
     CopyJob, Tree, name_in_path,
     process::Pipeline,
-    stream::{Wire, pipe},
+    stream::{Transport, pipe},
 };
 use crate::Error;
 
@@ -98,7 +98,7 @@ pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
         message if message.ends_with("completed OK!") => Ok(()),
         message => Err(failed(&format!("ended without `completed OK!`: {message}"))),
     };
-    pipe(job, &Wire::tls(job)?, vec![pack], vec![unpack], whole)
+    pipe(job, &Transport::tls(job)?, vec![pack], vec![unpack], whole)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const PROCESSES: usize = 4;
 
 /// One process.
 pub(super) fn one(job: &CopyJob<'_>) -> Result<f64, Error> {
-    let daemon = Daemon::start(job)?;
+    let daemon = RsyncDaemon::start(job)?;
     let mut command = whole_files(job);
     command.arg(job.source().join("")).arg(&daemon.url);
     job.timed(|| Pipeline::start(vec![command])?.finish())
@@ -27,7 +27,7 @@ pub(super) fn one(job: &CopyJob<'_>) -> Result<f64, Error> {
 /// Copies directories first, then runs a process for each file, four at a time, large files first: like `find | xargs
 /// -P4`, in a better order.
 pub(super) fn parallel(job: &CopyJob<'_>) -> Result<f64, Error> {
-    let daemon = Daemon::start(job)?;
+    let daemon = RsyncDaemon::start(job)?;
     let mut directories = job.on_sender("rsync");
     directories.args(["-a", "-f", "+ */", "-f", "- *"]).arg(job.source().join("")).arg(&daemon.url);
     let files = job.tree.largest_first();
@@ -63,12 +63,12 @@ fn each(files: &[&Path], copy: impl Fn(&Path) -> Result<(), Error> + Sync) -> Re
 }
 
 /// An rsync daemon for the target; stopped on drop.
-struct Daemon {
+struct RsyncDaemon {
     url: String,
     _running: Pipeline,
 }
 
-impl Daemon {
+impl RsyncDaemon {
     fn start(job: &CopyJob<'_>) -> Result<Self, Error> {
         let (address, port) = (job.link.address(), job.port()?);
         // As root it would otherwise write as the user nobody.

@@ -10,12 +10,12 @@ use crate::{Error, program};
 
 /// In clear text.
 pub(super) fn clear(job: &CopyJob<'_>) -> Result<f64, Error> {
-    stream(job, &Wire::Clear, None)
+    stream(job, &Transport::Clear, None)
 }
 
 /// Through OpenSSL's TLS.
 pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
-    stream(job, &Wire::tls(job)?, None)
+    stream(job, &Transport::tls(job)?, None)
 }
 
 /// Compressed with two threads, then through OpenSSL's TLS.
@@ -23,7 +23,7 @@ pub(super) fn zstd_tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     let (mut pack, mut unpack) = (job.on_sender("zstd"), job.on_receiver("zstd"));
     pack.args(["-1", "-T2", "-cq"]);
     unpack.arg("-dcq");
-    stream(job, &Wire::tls(job)?, Some(Filter { pack, unpack }))
+    stream(job, &Transport::tls(job)?, Some(Filter { pack, unpack }))
 }
 
 /// Encrypted by `age`, for a key generated for this copy.
@@ -37,7 +37,7 @@ pub(super) fn age(job: &CopyJob<'_>) -> Result<f64, Error> {
     let (mut pack, mut unpack) = (job.on_sender("age"), job.on_receiver("age"));
     pack.args(["-r", recipient]);
     unpack.arg("-d").arg("-i").arg(&key);
-    stream(job, &Wire::Clear, Some(Filter { pack, unpack }))
+    stream(job, &Transport::Clear, Some(Filter { pack, unpack }))
 }
 
 /// The filter programs on either side.
@@ -46,13 +46,14 @@ struct Filter {
     unpack: Command,
 }
 
-pub(super) enum Wire {
+/// How the two ends of a copy are connected.
+pub(super) enum Transport {
     Clear,
     /// File with a private key and its certificate.
     Tls(PathBuf),
 }
 
-impl Wire {
+impl Transport {
     pub(super) fn tls(job: &CopyJob<'_>) -> Result<Self, Error> {
         let file = job.scratch.path().join("tls.pem");
         if !file.exists() {
@@ -78,7 +79,7 @@ impl Wire {
     }
 }
 
-fn stream(job: &CopyJob<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, Error> {
+fn stream(job: &CopyJob<'_>, transport: &Transport, filter: Option<Filter>) -> Result<f64, Error> {
     let (mut pack, mut unpack) = (job.on_sender("tar"), job.on_receiver("tar"));
     pack.args(["-cf", "-", "-C"]).arg(job.source()).arg(".");
     unpack.args(["-xf", "-", "-C"]).arg(job.target());
@@ -86,19 +87,19 @@ fn stream(job: &CopyJob<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64,
         None => (vec![pack], vec![unpack]),
         Some(filter) => (vec![pack, filter.pack], vec![filter.unpack, unpack]),
     };
-    pipe(job, wire, near, far, |_| Ok(()))
+    pipe(job, transport, near, far, |_| Ok(()))
 }
 
 /// Pipes the output of `near` to `far`. `whole` can still reject the copy after all programs have succeeded.
 pub(super) fn pipe(
     job: &CopyJob<'_>,
-    wire: &Wire,
+    transport: &Transport,
     mut near: Vec<Command>,
     mut far: Vec<Command>,
     whole: impl FnOnce(&Pipeline) -> Result<(), Error>,
 ) -> Result<f64, Error> {
     let port = job.port()?;
-    let [listen, connect] = wire.addresses(job, port);
+    let [listen, connect] = transport.addresses(job, port);
     let (mut send, mut receive) = (job.on_sender("socat"), job.on_receiver("socat"));
     send.args(["-u", "STDIN", &connect]);
     receive.args(["-u", &listen, "STDOUT"]);

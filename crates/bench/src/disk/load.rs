@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::{Detail, Error, Work, processor::busy_seconds, program};
+use crate::{Detail, Error, Work, fio, processor::busy_seconds};
 
 /// An access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +93,9 @@ impl FioLoad {
     pub fn run(&self, device: &Path, pattern: Pattern) -> Result<Work, Error> {
         let mut command = self.command(device, pattern);
         let before = busy_seconds();
-        let output = program::succeed(&mut command)?;
+        let job = fio::run(&mut command)?;
         let cpu_seconds = (busy_seconds() - before).max(0.0);
-        let result = parse(&output.stdout, pattern).filter(|result| result.bytes > 0);
-        let result = result.ok_or_else(|| program::failed(&command, "wrote no result"))?;
+        let result = figures(job, pattern).filter(|result| result.bytes > 0).ok_or_else(|| fio::no_result(&command))?;
         let detail = Detail {
             p50_seconds: result.percentiles[0],
             p99_seconds: result.percentiles[1],
@@ -107,16 +106,13 @@ impl FioLoad {
     }
 
     fn command(&self, device: &Path, pattern: Pattern) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(["--name=load", "--direct=1", "--ioengine=libaio", "--time_based", "--norandommap"]);
-        command.args(["--randrepeat=1", "--output-format=json"]);
+        let mut command = fio::command(&self.program, &[device.to_owned()]);
+        command.args(["--name=load", "--ioengine=libaio", "--time_based", "--norandommap", "--randrepeat=1"]);
         command.args(pattern.options());
         if pattern != Pattern::Fsync {
             command.arg("--unified_rw_reporting=mixed");
         }
         command.arg(format!("--runtime={}ms", self.span.as_millis()));
-        // `fio` separates file names by colons.
-        command.arg(format!("--filename={}", device.display().to_string().replace(':', "\\:")));
         command
     }
 }
@@ -127,11 +123,6 @@ struct Figures {
     seconds: f64,
     /// 50 %, 99 % and 99.9 %, in seconds.
     percentiles: [f64; 3],
-}
-
-#[derive(Deserialize)]
-struct Document {
-    jobs: Vec<Job>,
 }
 
 #[derive(Deserialize)]
@@ -160,11 +151,7 @@ struct Latencies {
     percentile: HashMap<String, f64>,
 }
 
-/// Skips warnings that `fio` may print before the document.
-fn parse(output: &[u8], pattern: Pattern) -> Option<Figures> {
-    let begin = output.iter().position(|byte| *byte == b'{')?;
-    let document: Document = serde_json::from_slice(output.get(begin..)?).ok()?;
-    let job = document.jobs.into_iter().next()?;
+fn figures(job: Job, pattern: Pattern) -> Option<Figures> {
     let (direction, latencies) = if pattern == Pattern::Fsync {
         (job.write?, job.sync?.lat_ns)
     } else {
@@ -190,12 +177,13 @@ mod tests {
     fn the_json_of_a_run_is_parsed() {
         let percentile = r#"{"percentile":{"50.000000":1000000,"99.000000":2000000,"99.900000":3000000}}"#;
         let text = format!(r#"note {{"jobs":[{{"mixed":{{"io_bytes":5,"runtime":250,"clat_ns":{percentile}}}}}]}}"#);
-        let read = parse(text.as_bytes(), Pattern::Mixed).unwrap();
+        let figures = |text: &str, pattern| figures(fio::first_job(text.as_bytes())?, pattern);
+        let read = figures(&text, Pattern::Mixed).unwrap();
         assert_eq!((read.bytes, read.seconds, read.percentiles), (5, 0.25, [0.001, 0.002, 0.003]));
         let text = format!(
             r#"{{"jobs":[{{"write":{{"io_bytes":5,"runtime":250,"clat_ns":{{}}}},"sync":{{"lat_ns":{percentile}}}}}]}}"#
         );
-        assert_eq!(parse(text.as_bytes(), Pattern::Fsync).unwrap().percentiles, [0.001, 0.002, 0.003]);
-        assert!(parse(text.as_bytes(), Pattern::Mixed).is_none());
+        assert_eq!(figures(&text, Pattern::Fsync).unwrap().percentiles, [0.001, 0.002, 0.003]);
+        assert!(figures(&text, Pattern::Mixed).is_none());
     }
 }

@@ -2,7 +2,11 @@
 
 mod hint;
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use files::quantity::size;
 use server::Endpoint;
@@ -289,6 +293,11 @@ impl Error {
     /// For `map_err` of an option file.
     pub(crate) fn option_file(source: server::Error) -> Self {
         Self::OptionFile(Box::new(source))
+    }
+
+    /// Makes an [`Self::Program`].
+    pub(crate) fn program(program: &Path, reason: impl Into<String>) -> Self {
+        Self::Program { program: program.display().to_string(), reason: reason.into() }
     }
 
     /// For `map_err` of an operation on `path`.

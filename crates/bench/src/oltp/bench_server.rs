@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Arm, Detail, Error, Operations, Program, Work,
     processor::busy_seconds,
-    tls::{ADMINISTRATOR, Address, Client, Custom, Daemon, KeyPairFiles, OLTP_DATABASE, Security, USER},
+    tls::{ADMINISTRATOR, Address, Client, KeyPairFiles, OLTP_DATABASE, Security, StartOptions, TemporaryServer, USER},
 };
 
 /// Size of the redo log: no checkpoint is forced within a run of some seconds.
@@ -61,7 +61,7 @@ pub(crate) struct BenchServer<'a> {
     setup: &'a ServerSetup<'a>,
     administrator: RefCell<Connection>,
     identity: Identity,
-    daemon: Daemon,
+    daemon: TemporaryServer,
     directory: PathBuf,
 }
 
@@ -73,15 +73,15 @@ impl<'a> BenchServer<'a> {
         for path in [&directory, &directory.join("tmp")] {
             fs::create_dir(path).map_err(Error::file(path))?;
         }
-        let mut custom = encryption_setup(setup.server, setup.mariadb, &directory)?;
-        custom.options.extend(setup.server_options(&directory));
-        custom.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
+        let mut extra = encryption_setup(setup.server, setup.mariadb, &directory)?;
+        extra.options.extend(setup.server_options(&directory));
+        extra.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
         // MariaDB encrypts existing data, here the system tablespace, in the background.
         let threads = u8::from(arm == ServerArm::Everything) * 2;
-        custom.options.push(format!("--loose-innodb-encryption-threads={threads}"));
+        extra.options.push(format!("--loose-innodb-encryption-threads={threads}"));
         let seed = Some(setup.directory.join("seed"));
-        let custom = Custom { seed, administrator: true, ..custom };
-        let daemon = Daemon::start_with(setup.server, &directory, setup.authority, setup.pair, &custom)?;
+        let extra = StartOptions { seed, administrator: true, ..extra };
+        let daemon = TemporaryServer::start_with(setup.server, &directory, setup.authority, setup.pair, &extra)?;
         let (administrator, identity) = connect(&daemon)?;
         let server = Self { arm, setup, administrator: RefCell::new(administrator), identity, daemon, directory };
         server.fill()?;
@@ -278,7 +278,7 @@ impl<'a> BenchServer<'a> {
     }
 
     fn failed(&self, reason: &str) -> Error {
-        Error::Program { program: self.setup.server.display().to_string(), reason: reason.to_owned() }
+        Error::program(self.setup.server, reason)
     }
 }
 
@@ -303,7 +303,7 @@ impl ServerSetup<'_> {
     }
 }
 
-fn connect(daemon: &Daemon) -> Result<(Connection, Identity), Error> {
+fn connect(daemon: &TemporaryServer) -> Result<(Connection, Identity), Error> {
     let options = Options { changes: true, statement_timeout: SETTLE_LIMIT, ..Options::default() };
     let target = Target { endpoint: Endpoint::Socket(daemon.socket()), user: ADMINISTRATOR.to_owned() };
     let connected = Connection::open(&target, &options).and_then(|mut connection| {

@@ -19,13 +19,13 @@ use server::{
     program::{Installation, option},
 };
 
-use crate::{Error, tls::Custom};
+use crate::{Error, tls::StartOptions};
 
 /// Number of keys in a key file of MariaDB: for tables, and for temporary files.
 const KEYS: u32 = 2;
 
 /// Options and files for a server with encryption. `directory` must be private.
-pub(super) fn encryption_setup(server: &Path, mariadb: bool, directory: &Path) -> Result<Custom, Error> {
+pub(super) fn encryption_setup(server: &Path, mariadb: bool, directory: &Path) -> Result<StartOptions, Error> {
     let plugins = Installation::around(server).plugins.unwrap_or_default();
     if mariadb {
         mariadb_keys(server, &plugins, directory)
@@ -33,13 +33,13 @@ pub(super) fn encryption_setup(server: &Path, mariadb: bool, directory: &Path) -
         component(server, &plugins, directory)
     } else if plugins.join(KEYRING_PLUGIN_LIBRARY).is_file() {
         let installation = keyring_plugin_options(&directory.join("keyring"));
-        Ok(Custom { installation, ..Custom::default() })
+        Ok(StartOptions { installation, ..StartOptions::default() })
     } else {
         Err(keys_failed(server, component::NAME))
     }
 }
 
-fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
+fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<StartOptions, Error> {
     if !plugins.join(MARIADB_PLUGIN_LIBRARY).is_file() {
         return Err(keys_failed(server, MARIADB_PLUGIN));
     }
@@ -47,10 +47,10 @@ fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Custo
     let password = keyring::new_password()?;
     write_private(&file, &keyring::new_key_file(KEYS, &password)?)?;
     write_private(&password_file, &password)?;
-    Ok(Custom { options: mariadb_plugin_options(&file, Some(&password_file)), ..Custom::default() })
+    Ok(StartOptions { options: mariadb_plugin_options(&file, Some(&password_file)), ..StartOptions::default() })
 }
 
-fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
+fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<StartOptions, Error> {
     let [programs, links] = ["bin", "plugins"].map(|name| directory.join(name));
     for directory in [&programs, &links] {
         fs::create_dir(directory).map_err(Error::file(directory))?;
@@ -67,7 +67,11 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, 
     write_private(&links.join(component::CONFIGURATION), configuration.as_bytes())?;
     write_private(&programs.join(keyring::COMPONENT_MANIFEST), component::manifest().as_bytes())?;
     let program = copy_of(server, &programs)?;
-    Ok(Custom { program: Some(program), installation: vec![option("plugin-dir", &links)], ..Custom::default() })
+    Ok(StartOptions {
+        program: Some(program),
+        installation: vec![option("plugin-dir", &links)],
+        ..StartOptions::default()
+    })
 }
 
 /// Makes the program available in another directory, by a hard link if possible: its path selects the manifest.
@@ -85,5 +89,5 @@ fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 fn keys_failed(server: &Path, what: &str) -> Error {
-    Error::Program { program: server.display().to_string(), reason: format!("cannot encrypt: it has no {what}") }
+    Error::program(server, format!("cannot encrypt: it has no {what}"))
 }

@@ -13,8 +13,8 @@ use self::network::Network;
 pub(crate) use self::network::{PLAIN, TUNNEL};
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
-    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Settings, Subject,
-    TemporaryDirectory, Unit,
+    Arm, Certificates, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Settings, Subject,
+    TemporaryDirectory, TemporaryServer, Unit,
 };
 
 /// Experiment with new connections, in its name.
@@ -79,7 +79,7 @@ struct TestBed<'a> {
     certificates: Certificates,
     /// Certificates of the server, by kind of key.
     pairs: ServerPairs,
-    daemon: Daemon,
+    daemon: TemporaryServer,
     oltp: Option<Oltp>,
     /// `mariadb` or `mysql`, and whether it is MariaDB's.
     client: Option<(PathBuf, bool)>,
@@ -92,7 +92,7 @@ impl<'a> TestBed<'a> {
         let (certificates, pairs) = certificates(&directory.join("certificates"))?;
         let location = directory.join("server");
         std::fs::create_dir(&location).map_err(Error::file(&location))?;
-        let daemon = Daemon::start(&server, &location, &certificates.ca, &certificates.far)?;
+        let daemon = TemporaryServer::start(&server, &location, &certificates.ca, &certificates.far)?;
         let oltp = suite.oltp.map(Oltp::new).transpose()?;
         if let Some(oltp) = &oltp {
             oltp.prepare(daemon.address())?;

@@ -11,9 +11,10 @@ use std::{
 use crate::{
     Arm, Error, Work,
     tls::{
+        accounts::{ROW_BYTES, USER},
         client::Client,
-        daemon::{Daemon, KeyPairFiles, ROW_BYTES, USER},
         security::{Address, Security},
+        temporary_server::{KeyPairFiles, TemporaryServer},
     },
 };
 
@@ -31,7 +32,7 @@ pub struct Route<'a> {
     /// Kind of client.
     pub client: ClientKind,
     /// The certificate that the server must present.
-    pub certificate: Option<(&'a Daemon, KeyPairFiles)>,
+    pub certificate: Option<(&'a TemporaryServer, KeyPairFiles)>,
 }
 
 /// Kind of client.

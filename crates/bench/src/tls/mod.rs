@@ -1,19 +1,22 @@
 //! The cost of TLS for a client: per connection, per packet, per byte.
 
+mod accounts;
 mod arms;
 mod client;
-mod daemon;
 mod oltp;
 mod proxies;
 mod relay;
 mod security;
+mod system_tables;
+mod temporary_server;
 
+pub(crate) use accounts::{ADMINISTRATOR, OLTP_DATABASE, USER};
 pub use arms::{ClientKind, Route, connections, queries, results};
 pub use client::Client;
 pub(crate) use client::{Prepared, ServerError, Value};
-pub(crate) use daemon::{ADMINISTRATOR, Custom, OLTP_DATABASE, USER, version_of};
-pub use daemon::{Daemon, KeyPairFiles};
 pub use oltp::Oltp;
 pub use proxies::{Certificates, Proxy, ssh_forward, stunnel_pair, tunnel_pair};
 pub use relay::Relay;
 pub use security::{Address, Security, TlsSettings, TlsVersion};
+pub use temporary_server::{KeyPairFiles, TemporaryServer};
+pub(crate) use temporary_server::{StartOptions, version_of};

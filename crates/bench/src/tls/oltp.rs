@@ -10,7 +10,7 @@ use std::{
 use crate::{
     Arm, Error, Work,
     program::output,
-    tls::daemon::{OLTP_DATABASE, USER},
+    tls::accounts::{OLTP_DATABASE, USER},
 };
 
 const TABLES: u32 = 4;

@@ -5,27 +5,29 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
+
+use process::{Program, Running};
 
 use crate::{
     Error,
     copy::listens,
     program::{ended_with_parent, output},
-    tls::{daemon::KeyPairFiles, relay::Relay},
+    tls::{relay::Relay, temporary_server::KeyPairFiles},
 };
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A running proxy; stopped on drop.
+/// A running proxy; killed on drop.
 pub struct Proxy {
     /// Address for clients.
     pub address: SocketAddr,
-    /// Near end first, because it is stopped first.
-    children: Vec<Child>,
+    /// Near end first, because it is killed first.
+    _ends: Vec<Running>,
     _relay: Option<Relay>,
 }
 
@@ -40,53 +42,33 @@ pub struct Certificates {
     pub near: KeyPairFiles,
 }
 
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 /// Starts the two ends with the simulated network between them.
 struct Starting<'d> {
     directory: &'d Path,
-    children: Vec<Child>,
+    ends: Vec<Running>,
 }
 
 impl Starting<'_> {
     /// Starts a program, and waits until it listens on `port`.
-    fn start(&mut self, name: &str, program: &Path, mut command: Command, port: u16) -> Result<(), Error> {
+    fn start(&mut self, name: &str, path: &Path, program: &Program<'_>, port: u16) -> Result<(), Error> {
         let log = self.directory.join(format!("{name}.log"));
         let file = File::create(&log).map_err(Error::file(&log))?;
-        let program = program.display().to_string();
-        let failed = |reason: String| Error::Program { program: program.clone(), reason };
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file).spawn();
-        let child = child.map_err(|error| failed(error.to_string()))?;
-        let process = child.id();
-        self.children.insert(0, child);
+        let mut end = program.start(Stdio::null(), file).map_err(|error| Error::program(path, error.to_string()))?;
         let begin = Instant::now();
-        while !listens(process, port) {
-            let ended = self.children.first_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
-            if ended || begin.elapsed() > START_LIMIT {
+        while !listens(end.id(), port) {
+            if !matches!(end.status(), Ok(None)) || begin.elapsed() > START_LIMIT {
                 let message = fs::read(&log).unwrap_or_default();
-                let message = String::from_utf8_lossy(&message).into_owned();
-                return Err(failed(message.lines().last().unwrap_or("does not listen").to_owned()));
+                let message = String::from_utf8_lossy(&message);
+                return Err(Error::program(path, message.lines().last().unwrap_or("does not listen")));
             }
             thread::sleep(POLL_INTERVAL);
         }
+        self.ends.insert(0, end);
         Ok(())
     }
 
-    fn finish(&mut self, address: SocketAddr, relay: Option<Relay>) -> Proxy {
-        Proxy { address, children: std::mem::take(&mut self.children), _relay: relay }
-    }
-}
-
-impl Drop for Starting<'_> {
-    fn drop(&mut self) {
-        drop(Proxy { address: local(0), children: std::mem::take(&mut self.children), _relay: None });
+    fn finish(self, address: SocketAddr, relay: Option<Relay>) -> Proxy {
+        Proxy { address, _ends: self.ends, _relay: relay }
     }
 }
 
@@ -101,22 +83,18 @@ pub fn tunnel_pair(
     server: &Path,
     round_trip: Duration,
 ) -> Result<Proxy, Error> {
-    let mut starting = Starting { directory, children: Vec::new() };
+    let mut starting = Starting { directory, ends: Vec::new() };
     let (far, near) = (port()?, port()?);
-    let command = |end: &str, listen: u16, pair: &KeyPairFiles| {
-        let mut command = ended_with_parent(sealant)?;
-        command.args(["tunnel", end, "--listen", &local(listen).to_string()]);
-        command.arg("--tls-cert").arg(&pair.certificate).arg("--tls-key").arg(&pair.key);
-        command.arg("--tls-ca").arg(&certificates.ca);
-        Ok::<_, Error>(command)
+    let end = |end: &str, listen: u16, pair: &KeyPairFiles| {
+        let program = ended_with_parent(sealant).args(["tunnel", end, "--listen", &local(listen).to_string()]);
+        let program = program.arg("--tls-cert").arg(&pair.certificate).arg("--tls-key").arg(&pair.key);
+        program.arg("--tls-ca").arg(&certificates.ca)
     };
-    let mut far_end = command("far", far, &certificates.far)?;
-    far_end.arg("--server").arg(server);
-    starting.start("tunnel-far", sealant, far_end, far)?;
+    let far_end = end("far", far, &certificates.far).arg("--server").arg(server);
+    starting.start("tunnel-far", sealant, &far_end, far)?;
     let (through, relay) = network(far, round_trip)?;
-    let mut near_end = command("near", near, &certificates.near)?;
-    near_end.args(["--far", &format!("localhost:{through}")]);
-    starting.start("tunnel-near", sealant, near_end, near)?;
+    let near_end = end("near", near, &certificates.near).args(["--far", &format!("localhost:{through}")]);
+    starting.start("tunnel-near", sealant, &near_end, near)?;
     Ok(starting.finish(local(near), relay))
 }
 
@@ -132,7 +110,7 @@ pub fn stunnel_pair(
 ) -> Result<Proxy, Error> {
     let program = process::find("stunnel").or_else(|| process::find("stunnel4"));
     let program = program.ok_or_else(|| not_installed("stunnel"))?;
-    let mut starting = Starting { directory, children: Vec::new() };
+    let mut starting = Starting { directory, ends: Vec::new() };
     let (far, near) = (port()?, port()?);
     let mut start = |name: &str, pair: &KeyPairFiles, listen: u16, to: SocketAddr, more: &str| {
         let configuration = format!(
@@ -145,9 +123,7 @@ pub fn stunnel_pair(
         );
         let path = directory.join(format!("{name}.conf"));
         fs::write(&path, configuration).map_err(Error::file(&path))?;
-        let mut command = ended_with_parent(&program)?;
-        command.arg(&path);
-        starting.start(name, &program, command, listen)
+        starting.start(name, &program, &ended_with_parent(&program).arg(&path), listen)
     };
     start("stunnel-far", &certificates.far, far, server, "")?;
     let (through, relay) = network(far, round_trip)?;
@@ -169,7 +145,7 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
             output(Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(location(name)))?;
         }
     }
-    let mut starting = Starting { directory, children: Vec::new() };
+    let mut starting = Starting { directory, ends: Vec::new() };
     let (far, near) = (port()?, port()?);
     let configuration = format!(
         "Port {far}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
@@ -178,9 +154,8 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
         location("ssh-user.pub").display(),
     );
     fs::write(location("sshd.conf"), configuration).map_err(Error::file(location("sshd.conf")))?;
-    let mut command = ended_with_parent(&sshd)?;
-    command.args(["-D", "-e", "-f"]).arg(location("sshd.conf"));
-    starting.start("sshd", &sshd, command, far)?;
+    let far_end = ended_with_parent(&sshd).args(["-D", "-e", "-f"]).arg(location("sshd.conf"));
+    starting.start("sshd", &sshd, &far_end, far)?;
     let (through, relay) = network(far, round_trip)?;
     let host = location("ssh-host.pub");
     let host = fs::read_to_string(&host).map_err(Error::file(&host))?;
@@ -190,13 +165,15 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
         .map_err(Error::file(location("ssh-user")))?;
     let user = output(Command::new("id").arg("-un"))?;
     let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
-    let mut command = ended_with_parent(&ssh)?;
-    command.args(["-F", "none", "-N", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
-    command.args(["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes", "-o"]);
-    command.arg(format!("UserKnownHostsFile={}", location("ssh-known").display())).arg("-i").arg(location("ssh-user"));
-    command.args(["-L", &format!("{}:{server}", local(near)), "-p", &through.to_string()]);
-    command.arg(format!("{user}@127.0.0.1"));
-    starting.start("ssh", &ssh, command, near)?;
+    let known = format!("UserKnownHostsFile={}", location("ssh-known").display());
+    let near_end = ended_with_parent(&ssh)
+        .args(["-F", "none", "-N", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"])
+        .args(["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes", "-o", &known])
+        .arg("-i")
+        .arg(location("ssh-user"))
+        .args(["-L", &format!("{}:{server}", local(near)), "-p", &through.to_string()])
+        .arg(format!("{user}@127.0.0.1"));
+    starting.start("ssh", &ssh, &near_end, near)?;
     Ok(starting.finish(local(near), relay))
 }
 

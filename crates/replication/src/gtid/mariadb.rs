@@ -72,6 +72,13 @@ impl GtidPosition {
         self.0.get(&gtid.domain).is_some_and(|last| last.sequence >= gtid.sequence)
     }
 
+    /// Whether both positions have a domain in common, and this one is at or after `other` in all of those.
+    pub(super) fn is_after_in_common_domains(&self, other: &Self) -> bool {
+        let common = self.0.iter().filter_map(|(domain, gtid)| Some((gtid, other.0.get(domain)?)));
+        let mut common = common.peekable();
+        common.peek().is_some() && common.all(|(gtid, other)| gtid.sequence >= other.sequence)
+    }
+
     /// The first transaction of this position that is beyond `other`.
     #[must_use]
     pub fn first_beyond(&self, other: &Self) -> Option<Gtid> {

@@ -30,6 +30,34 @@ impl Executed {
         }
     }
 
+    /// Whether a server that recovered to these transactions has neither lost nor repeated one of `recorded`, those
+    /// that were recorded when its files were copied.
+    ///
+    /// MySQL 8.0 counts a transaction in the position of its binary log before it adds it to the GTID set, so more are
+    /// allowed. Positions of MariaDB must be equal: its sequence numbers may decrease.
+    #[must_use]
+    pub fn is_recovery_of(&self, recorded: &Self) -> bool {
+        match (self, recorded) {
+            (Self::MariaDb(recovered), Self::MariaDb(recorded)) => recovered == recorded,
+            _ => self.includes(recorded),
+        }
+    }
+
+    /// Whether a binary log before which these transactions are can follow logs that end with `archived`.
+    ///
+    /// With MariaDB, domains may be missing, since `FLUSH BINARY LOGS DELETE_DOMAIN_ID` removes them; but one must be
+    /// common, and no common one may be behind.
+    #[must_use]
+    pub fn follows(&self, archived: &Self) -> bool {
+        match (self, archived) {
+            (_, archived) if archived.is_empty() => true,
+            (Self::MySql(before), Self::MySql(archived)) => archived.is_subset_of(before),
+            (Self::MariaDb(before), Self::MariaDb(archived)) => before.is_after_in_common_domains(archived),
+            // Of different families nothing is known.
+            (before, _) => !before.is_empty(),
+        }
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -58,6 +86,19 @@ impl FromStr for Executed {
     }
 }
 
+/// Whether a server has executed the transaction `gtid`, by `executed`: its GTID set, or the positions of MariaDB, which
+/// may be several for a domain.
+///
+/// MariaDB's sequence numbers may decrease. So its transaction must be the last one of a domain in one of the
+/// positions.
+#[must_use]
+pub fn has_executed(executed: &str, gtid: &str) -> bool {
+    match gtid.parse::<GtidSet>() {
+        Ok(one) if !one.is_empty() => executed.parse().is_ok_and(|set: GtidSet| one.is_subset_of(&set)),
+        _ => executed.split(',').any(|last| last.trim() == gtid),
+    }
+}
+
 /// The text is not a GTID, or not a set of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {kind}")]
@@ -78,9 +119,10 @@ impl NotGtids {
 mod tests {
     use super::*;
 
+    const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+
     #[test]
     fn transactions_are_compared_within_their_family() {
-        const UUID: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
         let executed = |text: &str| text.parse::<Executed>().unwrap();
         let mysql = |numbers: &str| executed(&format!("{UUID}:{numbers}"));
         assert!(mysql("1-9").includes(&mysql("3:5-9")) && !mysql("1-9").includes(&mysql("9-10")));
@@ -90,5 +132,40 @@ mod tests {
         );
         assert!(!mysql("1-9").includes(&executed("0-1-9")) && executed("0-1-9").includes(&executed("")));
         assert!("x".parse::<Executed>().is_err());
+    }
+
+    #[test]
+    fn a_recovered_server_has_what_was_recorded() {
+        let is_recovery = |recovered: &str, recorded: &str| {
+            let executed = |text: &str| text.replace("UUID", UUID).parse::<Executed>().unwrap();
+            executed(recovered).is_recovery_of(&executed(recorded))
+        };
+        assert!(is_recovery("UUID:1-6", "UUID:1-5"), "MySQL may have one more");
+        assert!(!is_recovery("UUID:1-5", "UUID:1-6"));
+        assert!(is_recovery("1-1-4,0-1-9", "0-1-9,1-1-4"), "domains have no order");
+        assert!(!is_recovery("0-2-12", "0-1-9") && !is_recovery("0-1-9,1-1-4", "0-1-9"));
+        assert!(!is_recovery("0-1-8", "0-1-9") && !is_recovery("", "0-1-9"));
+    }
+
+    #[test]
+    fn a_log_follows_an_archive_if_the_transactions_of_the_archive_are_before_it() {
+        let follows = |before: &str, archived: &str| {
+            let executed = |text: &str| text.replace("UUID", UUID).parse::<Executed>().unwrap();
+            executed(before).follows(&executed(archived))
+        };
+        assert!(follows("UUID:1-9", "UUID:1-9") && follows("UUID:1-12", "UUID:1-9") && follows("UUID:1-3", ""));
+        assert!(!follows("UUID:1-3", "UUID:1-9") && !follows("", "UUID:1-9"));
+        assert!(follows("0-1-9,2-1-4", "0-1-9,2-1-4"));
+        assert!(follows("0-7-10", "0-1-9,2-1-4"), "a domain may be removed");
+        assert!(!follows("0-1-3", "0-1-9") && !follows("", "0-1-9") && !follows("5-1-1", "0-1-9"));
+        assert!(follows("UUID:1", "0-1-9"), "nothing is known");
+    }
+
+    #[test]
+    fn a_transaction_of_mariadb_is_the_last_of_a_domain() {
+        let mysql = |executed: &str| has_executed(&format!("{UUID}:{executed}"), &format!("{UUID}:7"));
+        assert!(mysql("1-7") && mysql("1-9") && !mysql("1-6") && !has_executed("", &format!("{UUID}:7")));
+        assert!(has_executed("0-1-50, 1-1-8", "1-1-8") && !has_executed("0-1-51", "0-1-50"));
+        assert!(has_executed("0-1-50,0-2-9", "0-2-9"), "of one of two positions");
     }
 }

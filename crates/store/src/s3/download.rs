@@ -9,6 +9,7 @@ use super::{
     S3Fault,
     client::{Call, Client},
 };
+use crate::s3_action;
 
 /// Maximum number of consecutive attempts to continue that bring no new byte.
 const MAX_STALLS: u32 = 5;
@@ -51,7 +52,8 @@ impl Download {
             headers.push(("range", format!("bytes={}-{last}", self.at)));
         }
         headers.extend(self.etag.clone().map(|etag| ("if-match", etag)));
-        let call = Call { method: "GET", key: Some(&self.key), query: Vec::new(), headers, action: "s3:GetObject" };
+        let call =
+            Call { method: "GET", key: Some(&self.key), query: Vec::new(), headers, action: s3_action::GET_OBJECT };
         let reply = match self.client.call(&call, None) {
             // The range begins after the end of the object.
             Err(S3Fault::Refused { status: 416, .. }) => {

@@ -34,7 +34,7 @@ use self::{
     download::Download,
 };
 pub use crate::s3_fault::S3Fault;
-use crate::{Body, Deletion, Error, Listed, Name, Put, Store};
+use crate::{Body, Deletion, Error, Listed, Name, Put, Store, s3_action as action};
 
 /// Default time without progress after which a call is retried.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -110,26 +110,29 @@ impl S3 {
             headers.push(("x-amz-object-lock-mode", lock.mode.name().to_owned()));
             headers.push(("x-amz-object-lock-retain-until-date", lock.until().to_string()));
         }
-        let call = Call { method: "PUT", key: Some(&key), query: Vec::new(), headers, action: "s3:PutObject" };
+        let call = Call { method: "PUT", key: Some(&key), query: Vec::new(), headers, action: action::PUT_OBJECT };
         self.client.call(&call, Some(upload))
     }
 }
 
 impl S3 {
+    /// Asks for the length of an object, its version and its lock; the status is 404 if there is no object.
+    fn call_head(&self, key: &str) -> Result<Reply, S3Fault> {
+        let (query, headers) = (Vec::new(), Vec::new());
+        let call = Call { method: "HEAD", key: Some(key), query, headers, action: action::GET_OBJECT };
+        self.client.call(&call, None)
+    }
+
     /// Newest version of an object. The outer `None` means that there is no object, the inner one that the bucket keeps
     /// no versions.
     fn newest_version(&self, key: &str) -> Result<Option<Option<String>>, S3Fault> {
-        let call =
-            Call { method: "HEAD", key: Some(key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
-        let reply = self.client.call(&call, None)?;
+        let reply = self.call_head(key)?;
         Ok((reply.status != 404).then(|| reply.header("x-amz-version-id").map(str::to_owned)))
     }
 
     /// When the lock of an object ends, if it has one.
     fn locked_until(&self, key: &str) -> Result<Option<Timestamp>, S3Fault> {
-        let call =
-            Call { method: "HEAD", key: Some(key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
-        let reply = self.client.call(&call, None)?;
+        let reply = self.call_head(key)?;
         Ok(reply.header("x-amz-object-lock-retain-until-date").and_then(|end| end.parse().ok()))
     }
 
@@ -139,7 +142,7 @@ impl S3 {
         let mut body = Cursor::new(text.as_bytes());
         let (sum, bytes) = sum_of(&mut body).map_err(|error| S3Fault::Answer(error.to_string()))?;
         let headers = vec![("x-amz-checksum-sha256", BASE64.encode(&sum))];
-        let action = "s3:PutObjectRetention";
+        let action = action::PUT_OBJECT_RETENTION;
         let call = Call { method: "PUT", key: Some(key), query: vec![("retention", "")], headers, action };
         let upload = Upload { body: &mut body, bytes, sha256: HEXLOWER.encode(&sum) };
         match self.client.call(&call, Some(upload))?.status {
@@ -151,7 +154,7 @@ impl S3 {
     /// Deletes a version permanently. Without its id, a bucket with versions would only hide it.
     fn delete_version(&self, key: &str, version: Option<&str>) -> Result<(), S3Fault> {
         let query = version.map(|version| ("versionId", version)).into_iter().collect();
-        let action = if version.is_some() { "s3:DeleteObjectVersion" } else { "s3:DeleteObject" };
+        let action = if version.is_some() { action::DELETE_OBJECT_VERSION } else { action::DELETE_OBJECT };
         let call = Call { method: "DELETE", key: Some(key), query, headers: Vec::new(), action };
         self.client.call(&call, None).map(|_| ())
     }
@@ -210,10 +213,7 @@ impl Store for S3 {
     }
 
     fn head(&self, name: &Name) -> Result<Option<u64>, Error> {
-        let key = self.client.address.key(name);
-        let call =
-            Call { method: "HEAD", key: Some(&key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
-        let reply = self.client.call(&call, None).map_err(|fault| self.failed(fault))?;
+        let reply = self.call_head(&self.client.address.key(name)).map_err(|fault| self.failed(fault))?;
         if reply.status == 404 {
             return Ok(None);
         }
@@ -229,7 +229,7 @@ impl Store for S3 {
         loop {
             let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
             query.extend(next.as_deref().map(|next| ("continuation-token", next)));
-            let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: "s3:ListBucket" };
+            let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: action::LIST_BUCKET };
             let page = self.client.call(&call, None).and_then(|reply| {
                 let text = reply.text(MAX_PAGE_BYTES)?;
                 xml::page(&text).ok_or_else(|| S3Fault::Answer("it is no listing".to_owned()))

@@ -20,7 +20,7 @@ use files::Backoff;
 use innodb::binlog::LogPosition;
 use snapshot::{Provider, ProviderChoice, follow::Account};
 
-use self::stream::Ended;
+use self::stream::StreamEnd;
 use super::{
     source::Source,
     state::{ArchiveState, StateFile},
@@ -165,9 +165,9 @@ impl Archiver<'_> {
             let before = self.archived.segments;
             self.state.archive.drop_partial_transactions();
             let failed = match self.follow(source, until.as_ref()) {
-                Ok(Ended::Reached) => break,
-                Ok(Ended::Lost) => continue,
-                Ok(Ended::Closed) => Error::ServerClosed,
+                Ok(StreamEnd::Reached) => break,
+                Ok(StreamEnd::Lost) => continue,
+                Ok(StreamEnd::Closed) => Error::ServerClosed,
                 Err(error) => error,
             };
             if self.mode == Mode::Once || !is_transient(&failed) {

@@ -14,12 +14,12 @@ use server::Connection;
 use super::{Archiver, Mode, Note, RECEIPT_EVERY};
 use crate::{
     Error,
-    binlogs::{segment::Part, source::Source},
+    binlogs::{segment::PendingSegment, source::Source},
     gtids,
 };
 
 /// Why a stream of events ended.
-pub(super) enum Ended {
+pub(super) enum StreamEnd {
     /// All wanted events arrived, or a stop was requested.
     Reached,
     /// The server closed it.
@@ -30,26 +30,31 @@ pub(super) enum Ended {
 
 impl Archiver<'_> {
     /// Reads the stream from the end of the archive on.
-    pub(super) fn follow(&mut self, source: &Source, until: Option<&LogPosition>) -> Result<Ended, Error> {
+    pub(super) fn follow(&mut self, source: &Source, until: Option<&LogPosition>) -> Result<StreamEnd, Error> {
         let (connection, now) = source.connect_again(self.account)?;
         if !now.has(&self.state.archive.end) {
             self.lose(&now, "the server no longer has this position in its logs")?;
         }
         if until.is_some_and(|until| *until == self.state.archive.end) {
-            return Ok(Ended::Reached);
+            return Ok(StreamEnd::Reached);
         }
         match self.stream(connection, &now, until) {
             // If the logs were removed meanwhile, the new list shows it.
             Err(refused) if is_unavailable(&refused) => {
                 let (_, now) = source.connect_again(self.account)?;
-                if now.has(&self.state.archive.end) { Err(refused) } else { Ok(Ended::Lost) }
+                if now.has(&self.state.archive.end) { Err(refused) } else { Ok(StreamEnd::Lost) }
             }
             ended => ended,
         }
     }
 
     /// Reads the stream of a server that has answered on this connection.
-    fn stream(&mut self, connection: Connection, source: &Source, until: Option<&LogPosition>) -> Result<Ended, Error> {
+    fn stream(
+        &mut self,
+        connection: Connection,
+        source: &Source,
+        until: Option<&LogPosition>,
+    ) -> Result<StreamEnd, Error> {
         let from = self.state.archive.end.clone();
         let start = Start::Position(from.clone());
         let settings = self.settings();
@@ -69,7 +74,7 @@ impl Archiver<'_> {
                 || gtids.is_some_and(|gtids| !self.accept_gtids(gtids, kind, &open.part));
             if is_other_log {
                 self.lose(source, "the server has begun its logs again")?;
-                return Ok(Ended::Lost);
+                return Ok(StreamEnd::Lost);
             }
             if is_repeated {
                 continue;
@@ -82,23 +87,23 @@ impl Archiver<'_> {
             if *file != open.part.file {
                 self.flush(&mut open.part, true, &replica, source)?;
                 self.begin_log(file)?;
-                open.part = Part::at(file, FIRST_EVENT);
+                open.part = PendingSegment::at(file, FIRST_EVENT);
             }
             if self.flush_due(&mut open, &replica, source, until)? {
-                return Ok(Ended::Reached);
+                return Ok(StreamEnd::Reached);
             }
         }
-        Ok(Ended::Closed)
+        Ok(StreamEnd::Closed)
     }
 
     /// Whether this is not the log that the part continues; the time of a format description shows it.
-    fn is_other_log(&self, part: &Part, log_began: u32) -> bool {
+    fn is_other_log(&self, part: &PendingSegment, log_began: u32) -> bool {
         let known = self.state.archive.log_began;
         part.start > FIRST_EVENT && known != 0 && known != log_began
     }
 
     /// Records the GTIDs before the log of the part. Returns whether the log continues the archive.
-    fn accept_gtids(&mut self, gtids: String, kind: Kind, part: &Part) -> bool {
+    fn accept_gtids(&mut self, gtids: String, kind: Kind, part: &PendingSegment) -> bool {
         let is_head = kind == Kind::Event && part.start == FIRST_EVENT;
         if is_head && !gtids::continues(&self.state.archive.gtid, &gtids) {
             return false;
@@ -138,7 +143,13 @@ impl Archiver<'_> {
 
     /// Stores a part, leaving it empty, and a receipt if the last one is old. A part that ends inside a transaction is
     /// read again after an interruption, and no receipt ends with it.
-    fn flush(&mut self, part: &mut Part, is_whole: bool, replica: &Replica, source: &Source) -> Result<(), Error> {
+    fn flush(
+        &mut self,
+        part: &mut PendingSegment,
+        is_whole: bool,
+        replica: &Replica,
+        source: &Source,
+    ) -> Result<(), Error> {
         if part.is_empty() {
             return Ok(());
         }
@@ -155,7 +166,7 @@ impl Archiver<'_> {
         archive.pending.push(segment.clone());
         self.state.save()?;
         (self.note)(&Note::Stored(&segment));
-        *part = Part::at(&part.file, part.end);
+        *part = PendingSegment::at(&part.file, part.end);
         if is_whole && self.mode == Mode::Follow && self.written.elapsed() >= RECEIPT_EVERY {
             self.write_receipt()
         } else {
@@ -190,7 +201,7 @@ const fn is_unavailable(error: &Error) -> bool {
 
 /// Events that are not stored yet.
 struct OpenPart {
-    part: Part,
+    part: PendingSegment,
     /// When its first event arrived.
     began: Instant,
     /// Kind of its last event.
@@ -199,7 +210,7 @@ struct OpenPart {
 
 impl OpenPart {
     fn at(file: &str, offset: u64) -> Self {
-        Self { part: Part::at(file, offset), began: Instant::now(), last: Kind::Artificial }
+        Self { part: PendingSegment::at(file, offset), began: Instant::now(), last: Kind::Artificial }
     }
 
     fn add(&mut self, kind: Kind, header: &EventHeader, replica: &Replica) {

@@ -25,7 +25,10 @@ use server::{
 use super::{Replayer, portion::Portion};
 use crate::{
     Error,
-    prove::{memory, private_server::PrivateServer},
+    prove::{
+        memory,
+        private_server::{PrivateServer, Start},
+    },
 };
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -72,8 +75,8 @@ impl Applier<'_> {
             Ok((options, logs))
         };
         let Replayer { prover, server_uuid, .. } = self.replayer;
-        let (mut server, logs) =
-            PrivateServer::start_in_memory(self.datadir, self.version, prover, *server_uuid, prepare)?;
+        let start = Start { datadir: self.datadir, version: self.version, prover, server_uuid: *server_uuid };
+        let (mut server, logs) = start.in_memory(prepare)?;
         let before = self.events(&mut server)?;
         if portion.transactions > 0 {
             self.run(&mut server, &channel, portion, &logs).map_err(|error| match error {
@@ -103,8 +106,8 @@ impl Applier<'_> {
         logs: &[(String, u64)],
     ) -> Result<(), Error> {
         let (last, end) = logs.last().cloned().unwrap_or_default();
-        // Otherwise the applier could not execute statements on accounts.
-        // Not in the binary log, where it would take the GTID of the first transaction.
+        // Without it, the applier could not execute statements on accounts. It must not be in the binary log, where it
+        // would take the GTID of the first transaction.
         server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
         server.query(&channel.change())?;
         server.query(&channel.statement("START", " SQL_THREAD"))?;

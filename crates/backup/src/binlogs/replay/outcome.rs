@@ -1,6 +1,6 @@
 //! Whether a server has executed what was planned, and no more, by its GTIDs.
 
-use replication::gtid::mysql::GtidSet;
+use replication::gtid::has_executed;
 
 use crate::binlogs::ResolvedTarget;
 
@@ -10,20 +10,11 @@ pub(super) fn difference(reach: &ResolvedTarget, gtids: &str) -> Option<String> 
     let gtid = |transaction: Option<&crate::binlogs::Transaction>| {
         transaction.map(|transaction| transaction.gtid.clone()).filter(|gtid| !gtid.is_empty())
     };
-    if let Some(last) = gtid(reach.last.as_ref()).filter(|last| !has(gtids, last)) {
+    if let Some(last) = gtid(reach.last.as_ref()).filter(|last| !has_executed(gtids, last)) {
         return Some(format!("it has not executed the last transaction, {last}"));
     }
-    let next = gtid(reach.next.as_ref()).filter(|next| has(gtids, next));
+    let next = gtid(reach.next.as_ref()).filter(|next| has_executed(gtids, next));
     next.map(|next| format!("it has executed a transaction that was to be left out, {next}"))
-}
-
-/// Whether the server has executed `gtid`. MariaDB's sequence numbers may decrease, so the GTID is compared with the
-/// last one of each domain.
-fn has(gtids: &str, gtid: &str) -> bool {
-    match gtid.parse::<GtidSet>() {
-        Ok(one) if !one.is_empty() => gtids.parse().is_ok_and(|set: GtidSet| one.is_subset_of(&set)),
-        _ => gtids.split(',').any(|position| position.trim() == gtid),
-    }
 }
 
 #[cfg(test)]

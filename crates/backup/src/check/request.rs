@@ -1,0 +1,87 @@
+//! A check as it is asked for, which continues where the last one ended.
+
+use std::path::Path;
+
+use agefile::Identity;
+
+use super::{CheckState, Checked, Depth, Selection, check};
+use crate::{
+    Error, Repository,
+    config::{allowed_signers, identities},
+};
+
+/// What to check, and how much of it to read.
+#[derive(Debug)]
+pub struct CheckRequest<'r> {
+    /// Name of the host.
+    pub host: &'r str,
+    /// Which of its backups to check.
+    pub backups: Selection,
+    /// Whether to compute the SHA-256 of every object.
+    pub objects: bool,
+    /// Percentage of the packs to decrypt and unpack, 1 to 100, if that is asked for.
+    pub read_data: Option<u8>,
+    /// File of age identities that decrypt the packs.
+    pub identity: Option<&'r Path>,
+    /// File of allowed signers; without it no signature is verified.
+    pub allowed_signers: Option<&'r Path>,
+    /// File that records the newest receipt and which packs were read.
+    pub state: Option<&'r Path>,
+}
+
+impl CheckRequest<'_> {
+    /// Checks, continues where the last check with the same state ended, and records where this one did.
+    ///
+    /// # Errors
+    /// [`Error::PartWithoutState`], errors of the files that are named, and as [`check()`].
+    pub fn run(&self, repository: &Repository) -> Result<Checked, Error> {
+        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
+        let identities = self.identity.map(identities).transpose()?.unwrap_or_default();
+        let state = self.state.map(CheckState::read).transpose()?;
+        let depth = self.depth(&identities, state.as_ref())?;
+        let (mut checked, links) = check(repository, self.host, self.backups, &depth, signers.as_ref())?;
+        if let Some(state) = state {
+            state.compare_and_record(&mut checked, self.host, &links)?;
+        }
+        Ok(checked)
+    }
+
+    fn depth<'i>(&self, identities: &'i [Identity], state: Option<&CheckState>) -> Result<Depth<'i>, Error> {
+        let after = || state?.read_until(self.host).map(str::to_owned);
+        match (self.read_data, self.objects) {
+            (Some(percent @ ..100), _) if state.is_none() => Err(Error::PartWithoutState { percent }),
+            (Some(percent), _) => Ok(Depth::Data { identities, percent, after: after() }),
+            (None, true) => Ok(Depth::Objects),
+            (None, false) => Ok(Depth::Names),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(read_data: Option<u8>, objects: bool) -> CheckRequest<'static> {
+        CheckRequest {
+            host: "db1",
+            backups: Selection::All,
+            objects,
+            read_data,
+            identity: None,
+            allowed_signers: None,
+            state: None,
+        }
+    }
+
+    #[test]
+    fn a_part_is_read_only_if_the_next_check_can_go_on() {
+        let error = request(Some(10), false).depth(&[], None).unwrap_err();
+        assert!(error.is_misuse() && error.to_string().starts_with("--read-data 10% needs --state"), "{error}");
+        assert!(matches!(request(Some(100), false).depth(&[], None), Ok(Depth::Data { percent: 100, .. })));
+        let state = CheckState::of_part("db1", "pack");
+        let depth = request(Some(10), false).depth(&[], Some(&state)).unwrap();
+        assert!(matches!(depth, Depth::Data { percent: 10, after: Some(pack), .. } if pack == "pack"));
+        assert!(matches!(request(None, true).depth(&[], None), Ok(Depth::Objects)));
+        assert!(matches!(request(None, false).depth(&[], None), Ok(Depth::Names)));
+    }
+}

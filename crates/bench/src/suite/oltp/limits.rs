@@ -1,0 +1,175 @@
+//! What is refused before anything is started: files of other servers, and too little memory or disk.
+
+use std::{
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+
+use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
+use server::option_name;
+
+use super::OltpSuite;
+use crate::{Error, TemporaryDirectory, oltp::REDO_BYTES, suite::server_program, tls::version_of};
+
+/// Files that every InnoDB data directory has exactly once.
+const SERVER_FILES: [&str; 2] = [FIRST_SYSTEM, DICTIONARY];
+/// Memory of a server besides its buffer pool.
+const SERVER_MEMORY_BYTES: u64 = 500 << 20;
+/// Disk space of a server besides its tables and redo log: system tables, undo, binary logs of a run.
+const SERVER_DISK_BYTES: u64 = 512 << 20;
+
+impl OltpSuite<'_> {
+    /// Checks the parameters before anything is started; returns the server program.
+    ///
+    /// # Errors
+    /// [`Error`]: a directory or socket of another server is named, or there is too little disk or memory.
+    pub fn check(&self) -> Result<PathBuf, Error> {
+        let program = self.find_program()?;
+        version_of(&program)?;
+        Ok(program)
+    }
+
+    /// As [`Self::check`], without running the program.
+    fn find_program(&self) -> Result<PathBuf, Error> {
+        self.server_options.iter().try_for_each(|option| check_option(option))?;
+        if let Some(named) = self.server {
+            check_program(named)?;
+        }
+        let directory = fs::canonicalize(self.directory).map_err(Error::file(self.directory))?;
+        if let Some(of_server) = directory.ancestors().find(|path| is_data_directory(path)) {
+            return Err(Error::DataDirectory { path: of_server.to_owned() });
+        }
+        let program = server_program(self.server, self.families)?;
+        self.check_memory()?;
+        Ok(program)
+    }
+
+    /// Number of servers that run at the same time: two equal ones, then one for each arm.
+    fn servers(&self) -> u64 {
+        u64::try_from(self.arms.servers.len()).unwrap_or(u64::MAX).max(2)
+    }
+
+    fn check_memory(&self) -> Result<(), Error> {
+        let needed = self.servers().saturating_mul(self.scale.pool_bytes.saturating_add(SERVER_MEMORY_BYTES));
+        match files::proc::available_memory() {
+            Some(room) if room < needed => Err(Error::NoMemory { servers: self.servers(), needed, room }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
+        // Creating an index sorts a copy of a table.
+        let one = self.scale.tables.bytes().saturating_mul(5) / 4;
+        let one = one.saturating_add(REDO_BYTES).saturating_add(SERVER_DISK_BYTES);
+        let (needed, room) = (one.saturating_mul(self.servers()), scratch.free_bytes()?);
+        if room < needed {
+            return Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room });
+        }
+        Ok(())
+    }
+}
+
+fn is_data_directory(path: &Path) -> bool {
+    SERVER_FILES.iter().any(|name| path.join(name).exists())
+}
+
+/// Refuses a socket or a directory: the user may have named a running server.
+fn check_program(named: &Path) -> Result<(), Error> {
+    let Ok(metadata) = fs::metadata(named) else { return Ok(()) };
+    let what = match metadata.file_type() {
+        kind if kind.is_socket() => "the socket of a running server",
+        kind if kind.is_dir() => "a directory",
+        _ => return Ok(()),
+    };
+    Err(Error::NotServerProgram { path: named.to_owned(), what })
+}
+
+/// Refuses options that would make a server use files other than its own, or accept other clients.
+fn check_option(option: &str) -> Result<(), Error> {
+    const OWN: [&str; 9] =
+        ["datadir", "socket", "port", "bind-address", "log-bin", "init-file", "plugin-load", "user", "defaults-file"];
+    let refused = |reason| Err(Error::ServerOption { option: option.to_owned(), reason });
+    let Some(assignment) = option.strip_prefix("--") else { return refused("an option begins with --") };
+    let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+    let name = option_name::with_hyphens(name);
+    if OWN.contains(&option_name::without_loose(&name)) {
+        return refused("the measurement sets it itself");
+    }
+    if value.contains('/') {
+        return refused("names a path; the files of a measured server are all in its scratch directory");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::net::UnixListener, sync::atomic::AtomicBool, time::Duration};
+
+    use super::*;
+    use crate::{Arms, Pace, Scale, Settings, TableSet, Workload};
+
+    fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> OltpSuite<'a> {
+        OltpSuite {
+            server: None,
+            families: &["sh"],
+            directory,
+            arms: Arms::named(&[]),
+            scale: scale(),
+            pace: Pace::Closed,
+            server_options: &[],
+            settings: Settings::default(),
+            stopped,
+        }
+    }
+
+    fn scale() -> Scale {
+        Scale {
+            workload: Workload::ReadWrite,
+            tables: TableSet { tables: 1, rows: 10, uniform: false },
+            clients: 1,
+            span: Duration::from_secs(1),
+            pool_bytes: 8 << 20,
+        }
+    }
+
+    #[test]
+    fn paths_of_other_servers_are_refused() {
+        let (scratch, stopped) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let inner = scratch.path().join("db");
+        fs::create_dir(&inner).unwrap();
+        assert!(suite(&inner, &stopped).find_program().is_ok());
+        fs::write(scratch.path().join("ibdata1"), "").unwrap();
+        for directory in [scratch.path(), &inner] {
+            let error = suite(directory, &stopped).find_program().unwrap_err();
+            assert!(matches!(error, Error::DataDirectory { .. }), "{error}");
+        }
+        let socket = scratch.path().join("mysqld.sock");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        let named = OltpSuite { server: Some(&socket), ..suite(Path::new("/tmp"), &stopped) };
+        assert!(matches!(named.check(), Err(Error::NotServerProgram { .. })));
+    }
+
+    #[test]
+    fn too_little_memory_or_disk_is_reported_before_the_run() {
+        let stopped = AtomicBool::new(false);
+        let scale_of_memory = Scale { pool_bytes: 1 << 50, ..scale() };
+        let large = OltpSuite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
+        assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = TemporaryDirectory::below(parent.path()).unwrap();
+        let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
+        let error = OltpSuite { scale: Scale { tables, ..scale() }, ..suite(Path::new("/tmp"), &stopped) }
+            .check_room(&scratch)
+            .unwrap_err();
+        assert!(error.to_string().contains("there is room for"), "{error}");
+    }
+
+    #[test]
+    fn options_with_paths_and_ports_are_refused() {
+        for option in ["--datadir=x", "--log_bin=x", "--loose-socket=s", "--tmpdir=/tmp", "innodb=1", "--port=3306"] {
+            assert!(matches!(check_option(option), Err(Error::ServerOption { .. })), "{option}");
+        }
+        assert!(check_option("--innodb-doublewrite=OFF").is_ok());
+    }
+}

@@ -1,0 +1,131 @@
+//! A server that this program starts for itself, on files that no other server uses.
+//!
+//! It obeys only the options that it is given: none of an option file, none that was persisted in its data directory.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use process::{Program, Running};
+use rustix::process::Signal;
+
+use crate::program::{first_error, option};
+
+/// Options of every such server. Those with `loose` exist on some versions only.
+const OPTIONS: [&str; 3] = ["--loose-persisted-globals-load=OFF", "--loose-mysqlx=OFF", "--loose-wsrep-on=OFF"];
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The files that such a server uses.
+#[derive(Clone, Debug)]
+pub struct ServerFiles {
+    /// Its data directory.
+    pub datadir: PathBuf,
+    /// Its socket. The path of a socket has at most 107 bytes.
+    pub socket: PathBuf,
+    /// The file of its process id.
+    pub pid_file: PathBuf,
+    /// Directory of its temporary files, and the only one where statements may read and write files. A server that
+    /// starts removes the temporary tables that others have there.
+    pub temporary: PathBuf,
+    /// Its error log, with all that it writes to standard error.
+    pub log: PathBuf,
+}
+
+/// Why a server was not started.
+#[derive(Debug)]
+pub enum NotStarted {
+    /// Its log cannot be written.
+    Log(io::Error),
+    /// Its program cannot be run.
+    Program(io::Error),
+}
+
+/// A server that was started. If it has not ended when this is dropped, it is killed.
+#[derive(Debug)]
+pub struct ServerProcess {
+    running: Running,
+    files: ServerFiles,
+}
+
+impl ServerProcess {
+    /// Starts a server program with further options. They may name another directory for temporary files, but none of
+    /// the other files.
+    ///
+    /// # Errors
+    /// [`NotStarted`].
+    pub fn start<A: AsRef<OsStr>>(
+        program: Program<'_>,
+        files: &ServerFiles,
+        options: impl IntoIterator<Item = A>,
+    ) -> Result<Self, NotStarted> {
+        let needs_user = program.runs_as_root();
+        let log = File::create(&files.log).map_err(NotStarted::Log)?;
+        let program = program.arg("--no-defaults").args(OPTIONS).arg(option("tmpdir", &files.temporary)).args(options);
+        let mut program = program.args([
+            option("datadir", &files.datadir),
+            option("socket", &files.socket),
+            option("pid-file", &files.pid_file),
+            // The directory that was compiled in may not exist.
+            option("secure-file-priv", &files.temporary),
+        ]);
+        if needs_user {
+            program = program.arg("--user=root");
+        }
+        let running = program.start(Stdio::null(), log).map_err(NotStarted::Program)?;
+        Ok(Self { running, files: files.clone() })
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// Tries to connect to its socket until that succeeds; `None` if the server has ended, or after `limit`.
+    pub fn connect<T>(&mut self, limit: Duration, mut connect: impl FnMut(&Path) -> Option<T>) -> Option<T> {
+        let begin = Instant::now();
+        loop {
+            let connected = connect(&self.files.socket);
+            if connected.is_some() || self.has_ended() || begin.elapsed() > limit {
+                return connected;
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.running.status().ok().flatten().is_some()
+    }
+
+    /// The first error in its log; later ones are consequences of it.
+    #[must_use]
+    pub fn first_error(&self) -> Option<String> {
+        first_error(&self.log()).map(str::to_owned)
+    }
+
+    /// The last line of its log: a program that cannot be loaded ends without an error of its own.
+    #[must_use]
+    pub fn last_line(&self) -> Option<String> {
+        self.log().lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+    }
+
+    fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.files.log).unwrap_or_default()).into_owned()
+    }
+
+    /// Asks it to shut down; returns its exit status, or `None` if it is still running after `limit`.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn stop(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+        self.running.signal(Signal::TERM);
+        self.running.wait(limit)
+    }
+}
