@@ -180,6 +180,9 @@ pub enum Error {
     /// The pairing code is invalid.
     #[error(transparent)]
     Code(#[from] CodeFault),
+    /// With certificates, the receiver is named by its address.
+    #[error("with certificates the destination is HOST:PORT")]
+    NoAddress,
     /// A manifest cannot be used.
     #[error("{}: {fault}", path.display())]
     Manifest {
@@ -297,7 +300,7 @@ impl Error {
     /// Whether the command line is wrong.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::Code(_))
+        matches!(self, Self::Code(_) | Self::NoAddress)
     }
 
     /// The next step for the user, if there is one.

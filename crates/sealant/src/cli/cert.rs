@@ -12,6 +12,7 @@ use pki::{
     AUTHORITY_DAYS, AlternativeName, Authority, Error, Files, IssueRequest, KeyType, LEAF_DAYS, Name, RenewalSelector,
     Usage,
 };
+use report::write_cert_paths;
 
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
@@ -196,11 +197,6 @@ impl Renew {
 
 /// Prints the paths of the files, one per line.
 fn print_paths(files: &[Files]) -> Result<Exit, Failure> {
-    to_stdout(&|out| {
-        for files in files {
-            writeln!(out, "{}\n{}", files.certificate.display(), files.key.display())?;
-        }
-        Ok(())
-    })?;
+    to_stdout(&|out| Ok(write_cert_paths(files, out)?))?;
     Ok(Exit::Clean)
 }

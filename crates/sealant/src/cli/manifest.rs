@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::transfer::check::{Checked, check_received};
-use report::{Format, size, write_manifest_check_json, write_manifest_check_table};
+use report::{Format, manifest_check_status, write_manifest_check_json, write_manifest_check_table};
 
 use crate::exit::Exit;
 use crate::output::file;
@@ -24,7 +24,7 @@ pub(super) struct Check<'c> {
 impl Check<'_> {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let status = StatusLine::new(self.quiet);
-        let show = |bytes, total| status.show(&format!("{} of {}", size(bytes), size(total)));
+        let show = |bytes, total| status.show(&manifest_check_status(bytes, total));
         let checked = check_received(self.manifest, self.directory.map(PathBuf::as_path), self.threads, &show)?;
         status.clear();
         self.write(&checked)?;

@@ -9,7 +9,6 @@ use ::backup::stream::Streamed;
 use ::transfer::Outgoing;
 use ::transfer::codec::level::Compression;
 use ::transfer::codec::page::KeyFileKeys;
-use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, SendSettings};
@@ -152,13 +151,16 @@ impl Send {
         prove: &(dyn Fn() -> Result<(), ::transfer::Error> + Sync),
     ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
-        let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let outgoing = Outgoing::scan(source, &selection, keys)?;
+        let outgoing = Outgoing::scan(source, &self.selection(), keys)?;
         self.show_warnings(&outgoing)?;
         if self.dry_run {
             return self.show(outgoing.plan());
         }
         self.follow(|progress| outgoing.send(destination, &self.settings(), progress, prove))
+    }
+
+    fn selection(&self) -> Selection {
+        Selection { include: self.include.clone(), exclude: self.exclude.clone() }
     }
 
     fn settings(&self) -> SendSettings {
@@ -174,13 +176,7 @@ impl Send {
 
     /// Sends the stream of a backup.
     fn stream(&self, streamed: &Streamed, destination: &Destination) -> Result<Exit, Failure> {
-        if self.dry_run || self.keys.any() || !self.include.is_empty() || !self.exclude.is_empty() {
-            let program = streamed.program();
-            return Err(Failure::usage(format!(
-                "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include, --exclude \
-                 and keys have no meaning"
-            )));
-        }
+        streamed.check(self.dry_run, &self.selection(), self.keys.any())?;
         self.follow(|progress| streamed.send(destination, &self.settings(), progress))
     }
 
@@ -199,12 +195,8 @@ impl Send {
     fn destination(&self, to: &OsStr) -> Result<Destination, Failure> {
         let to = to.to_str().ok_or_else(|| Failure::usage("the destination is not text"))?;
         match self.certificates.read()? {
-            None => {
-                let code = code(to)?.parse::<PairingCode>().map_err(::transfer::Error::from);
-                Ok(code.map(Destination::Paired)?)
-            }
-            Some((identity, authorities)) => Destination::certified(to, identity, authorities)
-                .ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT")),
+            None => Ok(Destination::parse(&code(to)?, None)?),
+            certificates => Ok(Destination::parse(to, certificates)?),
         }
     }
 

@@ -55,13 +55,21 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// A receiver with a certificate, at `HOST:PORT`; `None` if the text does not parse.
-    #[must_use]
-    pub fn certified(address: &str, identity: Identity, authorities: Authorities) -> Option<Self> {
-        let (host, port) = address.rsplit_once(':')?;
-        let (host, port) = (host.to_owned(), port.parse().ok()?);
-        Some(Self::Certified { host, port, identity, authorities, secret: None })
+    /// With certificates, a receiver at `HOST:PORT`; otherwise one that printed the pairing code `text`.
+    ///
+    /// # Errors
+    /// [`Error::Code`], [`Error::NoAddress`].
+    pub fn parse(text: &str, certificates: Option<(Identity, Authorities)>) -> Result<Self, Error> {
+        let Some((identity, authorities)) = certificates else { return Ok(Self::Paired(text.parse()?)) };
+        let (host, port) = address(text).ok_or(Error::NoAddress)?;
+        Ok(Self::Certified { host, port, identity, authorities, secret: None })
     }
+}
+
+/// Parses `HOST:PORT`.
+fn address(text: &str) -> Option<(String, u16)> {
+    let (host, port) = text.rsplit_once(':')?;
+    Some((host.to_owned(), port.parse().ok()?))
 }
 
 /// Whether the source is written during the transfer.
@@ -147,4 +155,19 @@ pub(crate) fn send_proven(
     }
     sent?;
     session.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destination_is_a_pairing_code_or_an_address() {
+        let wrong = Destination::parse("joiner:4444", None).err();
+        assert!(wrong.is_some_and(|error| error.is_misuse() && error.hint().is_some()));
+        assert_eq!(address("joiner:4444"), Some(("joiner".to_owned(), 4444)));
+        assert_eq!(address("[::1]:4444"), Some(("[::1]".to_owned(), 4444)));
+        assert!(["joiner", "joiner:", "joiner:65536", "sealant1-abc"].iter().all(|text| address(text).is_none()));
+        assert!(Error::NoAddress.is_misuse());
+    }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::Cryptsetup;
+use luks::key::read;
 use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, ReencryptStep};
 use report::{luks_reencrypted_message, write_luks_reencrypted};
 
-use super::key::{iterations, read};
+use super::key::iterations;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::{check_target_directory, to_stdout};
