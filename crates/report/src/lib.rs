@@ -108,7 +108,7 @@ pub use snapshot::{
     snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
     write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
-pub use text::visible;
+pub use text::{fit, visible, wrap_lines};
 pub use transfer::{
     manifest_check_status, prepared_message, send_hint, write_manifest_check_json, write_manifest_check_table,
     write_send_plan, write_transfer_event, write_transfer_report,

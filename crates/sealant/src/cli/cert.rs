@@ -69,7 +69,7 @@ struct Init {
     /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
     #[arg(long, value_name = "TEXT", value_parser = pki::subject)]
     subject: Option<String>,
-    /// How long it is valid
+    /// How long it is valid, in days
     #[arg(long, value_name = "DAYS", default_value_t = AUTHORITY_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key
@@ -92,7 +92,7 @@ struct Issue {
     /// Further host names and addresses it is for, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     san: Vec<String>,
-    /// How long it is valid; never longer than the authority
+    /// How long it is valid, in days; never longer than the authority
     #[arg(long, value_name = "DAYS", default_value_t = LEAF_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key; ECDSA makes the cheapest handshakes

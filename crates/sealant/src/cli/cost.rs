@@ -17,7 +17,7 @@ use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, say};
-use crate::output::progress::StatusLine;
+use crate::output::progress::Quiet;
 use crate::output::render::Render;
 use crate::process::{current_program, ended_by_signals};
 
@@ -82,9 +82,8 @@ struct Output {
     /// Write every sample to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     raw: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 const EXAMPLES: &str = "\
@@ -129,7 +128,7 @@ impl Measure {
             stopped: &stopped,
         };
         let ready = suite.check()?;
-        let status = StatusLine::new(self.output.quiet);
+        let status = self.output.quiet.status_line();
         let outcome = suite.run(ready, &|text| status.show(text))?;
         status.clear();
         self.output.write(&outcome)?;

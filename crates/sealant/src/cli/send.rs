@@ -185,7 +185,7 @@ impl Send {
         let outcome = self.following.follow(&progress, || send(&progress));
         self.following.over(outcome.as_ref());
         let summary = outcome?;
-        if !self.following.quiet && !self.following.json {
+        if !self.following.quiet.is_set() && !self.following.json {
             info(&format!("sent {summary}"));
             send_hint(&progress).iter().for_each(|text| hint(text));
         }

@@ -128,8 +128,7 @@ const CLOSE_END: &str = "\
 Example:
   sealant luks close mysqldata --unmount";
 
-const CLOSE_EXITS: exit::Codes =
-    &[(Exit::Clean, "closed"), (Exit::Failed, "refused or failed"), (Exit::Usage, "wrong usage")];
+const CLOSE_EXITS: exit::Codes = &[(Exit::Clean, "closed"), (Exit::Failed, "refused or failed")];
 
 impl Close {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
