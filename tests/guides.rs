@@ -30,7 +30,10 @@ fn below(directory: &str, found: &mut BTreeSet<String>) {
 
 fn all_files() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    DIRECTORIES.iter().for_each(|directory| below(directory, &mut found));
+    for directory in DIRECTORIES {
+        below(directory, &mut found);
+        found.insert(format!("{directory}/"));
+    }
     found
 }
 
