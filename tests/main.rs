@@ -22,6 +22,7 @@ mod encrypt;
 mod encrypt_steered;
 mod fixes;
 mod full_disk;
+mod guides;
 mod keyring;
 mod keys;
 mod keys_and_wire;

@@ -1893,7 +1893,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__backup)
-            opts="-q -h --into --before --no-peers --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --rounds --budget --format --raw --html --quiet --help"
+            opts="-S -u -q -h --into --before --no-peers --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --rounds --budget --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1927,7 +1927,15 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --server-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2345,7 +2353,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__transfer)
-            opts="-q -h --into --rounds --budget --peers --no-peers --peers-without-aes --rate --streams --compress --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --format --raw --html --quiet --help"
+            opts="-S -u -q -h --into --rounds --budget --peers --no-peers --peers-without-aes --rate --streams --compress --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2399,7 +2407,15 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --server-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8241,7 +8257,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__send)
-            opts="-n -q -h --live --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --quiet --help"
+            opts="-S -u -n -q -h --live --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8252,6 +8268,10 @@ _sealant() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8272,6 +8292,10 @@ _sealant() {
                     return 0
                     ;;
                 --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8369,7 +8393,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__create)
-            opts="-h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --keyring --keyring-config --format --help"
+            opts="-S -u -h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --keyring --keyring-config --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8380,6 +8404,10 @@ _sealant() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8400,6 +8428,10 @@ _sealant() {
                     return 0
                     ;;
                 --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8427,7 +8459,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__drop)
-            opts="-h --datadir --socket --pid-file --location --stale --help"
+            opts="-S -h --datadir --socket --pid-file --location --stale --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8438,6 +8470,10 @@ _sealant() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8457,7 +8493,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__estimate)
-            opts="-h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --format --help"
+            opts="-S -u -h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8468,6 +8504,10 @@ _sealant() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8488,6 +8528,10 @@ _sealant() {
                     return 0
                     ;;
                 --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8605,7 +8649,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__list)
-            opts="-h --datadir --socket --pid-file --location --format --help"
+            opts="-S -h --datadir --socket --pid-file --location --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8616,6 +8660,10 @@ _sealant() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

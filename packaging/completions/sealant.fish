@@ -163,7 +163,7 @@ minio\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l host -d 'Only the backups of this host [default: all hosts of the repository]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-shrunk -d 'Prune although a backup has less than half of the data of the one before it'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-shrunk -d 'Prune even if a backup has less than half of the data of the one before it'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-breaks -d 'Prune even if receipts are missing that no earlier prune removed'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -s y -l yes -d 'Do not ask'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l dry-run -d 'Show the plan and change nothing'
@@ -189,7 +189,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l host -d 'Backups of this host [default: the host in the configuration]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Also decrypt and decompress everything, or so many percent of the packs: with --state, each check resumes where the one before ended' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Also decrypt and decompress everything, or this percentage of the packs: with --state, each check resumes where the one before ended' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l identity -d 'File of age identities, for --read-data' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l allowed-signers -d 'File of the accepted signers; without it, signatures are not judged' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'File that remembers between checks the newest receipt, and which packs were read' -r -F
@@ -220,14 +220,14 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l into -d 'Directory below which repositories and copies are made and removed; default: that for temporary files' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l into -d 'Directory below which repositories and copies are made and removed; default: the one for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l before -d 'An older copy of DIR: measure an incremental backup, too' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l server-socket -d 'Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure `mariabackup-socat-tls`' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -s S -l server-socket -d 'Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure `mariabackup-socat-tls`' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -s u -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l server-defaults -d 'The only option file to read for it: the password in the group client, options of the program in the group mariabackup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
@@ -300,7 +300,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l uniform -d 'Access all rows equally often; otherwise mostly one row in a hundred, as sysbench does'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l into -d 'Directories to work below, separated by commas' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l into -d 'Directories below which clusters are made and removed, separated by commas' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l mariadbd -d 'The server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l provider -d 'The Galera provider' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l methods -d 'Methods, separated by commas' -r -f -a "rsync\t'Blocks the donor during the copy; in plaintext'
@@ -318,7 +318,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l round-trips -d 'Round trips to measure at, in milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l sizes -d 'Sizes of results to measure, in bytes, or with k, M or G' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l oltp -d 'Also measure transactions of sysbench (oltp_read_write) with this many clients; sysbench must be installed' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l into -d 'Directory for the server\'s files; default: that for temporary files' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l into -d 'Directory for the server\'s files; default: the one for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l span -d 'How long each arm runs in each round; a number alone is milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
@@ -329,7 +329,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l no-peers -d 'Measure only this program and the server\'s own TLS'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l into -d 'Directory in which copies are made and removed; default: that for temporary files' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l into -d 'Directory in which copies are made and removed; default: the one for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l rounds -d 'Rounds; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l budget -d 'Time for all rounds: seconds, or with s, m or h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l peers -d 'Peers, separated by commas; default: those whose programs are installed' -r -f -a "cp\t''
@@ -341,14 +341,14 @@ rsync\t''
 rsync-parallel\t''
 mariabackup-socat-tls\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l rate -d 'Over a link with this bandwidth, such as 1Gbit, between two network namespaces; needs root, iproute2, and veth and sch_tbf in the kernel. `cp` is left out, since it uses no network' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l streams -d 'Connections of `sealant send`; default: its own default' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l compress -d 'Compression of `sealant send`; default: its own default. Several, separated by commas, are compared with each other' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l streams -d 'Number of connections of `sealant send`; default: as without this option' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l compress -d 'Compression of `sealant send`; default: as without this option. Several, separated by commas, are compared with each other' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-socket -d 'Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure `mariabackup-socat-tls`' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -s S -l server-socket -d 'Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure `mariabackup-socat-tls`' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -s u -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-defaults -d 'The only option file to read for it: the password in the group client, options of the program in the group mariabackup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
@@ -392,7 +392,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and not __fish_seen_subcommand_from init issue show check renew install help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l dir -d 'Directory of the authority; created, accessible only to its owner, if it does not exist' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l subject -d 'Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l days -d 'How long it is valid' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l days -d 'How long it is valid, in days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from init" -l key-type -d 'Kind of its key' -r -f -a "ecdsa-p256\t'ECDSA on P-256'
 ecdsa-p384\t'ECDSA on P-384'
 rsa2048\t'RSA, 2048 bits'
@@ -403,7 +403,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l dir -d 'The authority\'s directory' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l name -d 'Name of the certificate and of its files; if it is a host name or address, it is also the first name in it' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l san -d 'Further host names and addresses it is for, separated by commas' -r
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l days -d 'How long it is valid; never longer than the authority' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l days -d 'How long it is valid, in days; never longer than the authority' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l key-type -d 'Kind of its key; ECDSA makes the cheapest handshakes' -r -f -a "ecdsa-p256\t'ECDSA on P-256'
 ecdsa-p384\t'ECDSA on P-384'
 rsa2048\t'RSA, 2048 bits'
@@ -1123,12 +1123,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand provision" -l role -d 'R
 group-member\t'A member of the source\'s replication group'
 galera\t'A node of the source\'s Galera cluster'"
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l socket -d 'Socket of the new server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand provision" -l local-user -d 'Account on the new server, used at its socket' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l local-user -d 'Account on the new server, for its socket' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l local-password-file -d 'File with the password of that account' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l replication-user -d 'Account on the source that replication uses' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l replication-password-file -d 'File with the password of that account' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l replication-ca -d 'Authorities to trust for the source\'s certificate on the replication link, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand provision" -l wait -d 'How long to wait for that' -r
+complete -c sealant -n "__fish_sealant_using_subcommand provision" -l wait -d 'How long to wait until the new server has caught up' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -s u -l user -d 'Account [default: from the option file, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l defaults-file -d 'Read connection options and the password only from this file, groups client and sealant' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l password-file -d 'Read the password from this file, without a final line break' -r -F
@@ -1311,12 +1311,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l datadir -d 'Its data directory, in place of SOURCE' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -s S -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l location -d 'Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm, follow, mariabackup, xtrabackup; auto takes the best method that is safe here, the backup programs only send (sealant send --live)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -s u -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l password-file -d 'Read the account\'s password from this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-defaults -d 'Option file with the account for mariabackup or xtrabackup (--provider mariabackup)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-program -d 'Path of mariabackup or xtrabackup [default: found on the path]' -r -F
@@ -1352,12 +1352,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "watchdog" -d 'Resume a server when the program that stopped it is gone, or its time is up'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and not __fish_seen_subcommand_from create list drop estimate watchdog help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l datadir -d 'Data directory of the server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s S -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm, follow, mariabackup, xtrabackup; auto takes the best method that is safe here, the backup programs only send (sealant send --live)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s u -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l password-file -d 'Read the account\'s password from this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l keyring -d 'Keyring file of MySQL, for the provider follow: it checks encrypted pages and the redo log (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
@@ -1365,25 +1365,25 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l datadir -d 'Data directory of the server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -s S -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l datadir -d 'Data directory of the server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -s S -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l stale -d 'Drop all copies whose program was killed'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l datadir -d 'Data directory of the server' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -s S -l socket -d 'Socket of its server [default: the server is found by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l location -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm, follow, mariabackup, xtrabackup; auto takes the best method that is safe here, the backup programs only send (sealant send --live)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -s u -l user -d 'Account on the server at --socket for the provider follow; needs, on MariaDB RELOAD and BINLOG MONITOR; on MySQL BACKUP_ADMIN, RELOAD, SELECT on performance_schema.log_status, and SELECT and LOCK TABLES on tables that are not InnoDB\'s [default: from the option files, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l password-file -d 'Read the account\'s password from this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use snapshot::DataDir;
 use snapshot::backup::{Backup, Program, Settings};
 use transfer::Error as TransferError;
+use transfer::plan::Selection;
 use transfer::progress::Progress;
 use transfer::sender::file_stream::xbstream::XbStream;
 use transfer::sender::file_stream::{FileAttributes, FileStream, Piece, send_stream_and_commit};
@@ -84,10 +85,16 @@ impl Streamed {
         format!("{UNPREPARED}{}", self.settings.program)
     }
 
-    /// The backup program.
-    #[must_use]
-    pub fn program(&self) -> Program {
-        self.settings.program
+    /// Checks that nothing is asked for that a stream cannot do: it is sent whole, as the program writes it.
+    ///
+    /// # Errors
+    /// [`Error::WholeStream`].
+    pub fn check(&self, dry_run: bool, selection: &Selection, has_keys: bool) -> Result<(), Error> {
+        let is_whole = selection.include.is_empty() && selection.exclude.is_empty();
+        if dry_run || has_keys || !is_whole {
+            return Err(Error::WholeStream { program: self.settings.program });
+        }
+        Ok(())
     }
 }
 
@@ -125,6 +132,8 @@ impl FileStream for BackupFlow {
 
 #[cfg(test)]
 mod tests {
+    use glob::Pattern;
+
     use super::*;
 
     #[test]
@@ -132,6 +141,28 @@ mod tests {
         let note = |text: &str| unprepared_by(&["another note".to_owned(), text.to_owned()]);
         assert_eq!(note("unprepared backup by xtrabackup"), Some(Program::XtraBackup));
         assert_eq!((note("unprepared backup by rm"), note("")), (None, None));
+    }
+
+    #[test]
+    fn a_stream_is_sent_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings { program: Program::XtraBackup, path: None, defaults: None, socket: None };
+        let attributes = FileAttributes { file_mode: 0o660, directory_mode: 0o700, uid: 0, gid: 0, modified: 0 };
+        let datadir = DataDir::at(directory.path()).unwrap();
+        let streamed = Streamed { settings, datadir, attributes };
+        let (all, only) = (Selection::default(), |pattern: &str| vec![Pattern::new(pattern).unwrap()]);
+        let included = Selection { include: only("shop/*"), ..Selection::default() };
+        let excluded = Selection { exclude: only("shop/*"), ..Selection::default() };
+        assert!(streamed.check(false, &all, false).is_ok());
+        for refused in [
+            streamed.check(true, &all, false),
+            streamed.check(false, &all, true),
+            streamed.check(false, &included, false),
+            streamed.check(false, &excluded, false),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(error.is_misuse() && error.to_string().starts_with("with --provider xtrabackup all"), "{error}");
+        }
     }
 
     #[test]

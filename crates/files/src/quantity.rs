@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-/// Units of a short time, in milliseconds.
-const MILLISECONDS: [(&str, u64); 2] = [("ms", 1), ("s", 1000)];
+/// Units of a time, in milliseconds.
+const MILLISECONDS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Those of a short time.
+const SHORT: [(&str, u64); 2] = [MILLISECONDS[0], MILLISECONDS[1]];
 
 /// Digits followed by one of the units, which are pairs of name and factor; the first unit that ends the text is taken.
 /// `None` for anything else, and if the product overflows.
@@ -12,12 +15,21 @@ pub fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     digits.trim_end().parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// A time with the unit ms, s, m or h. A number alone counts units of `bare_ms` milliseconds.
+///
+/// # Errors
+/// What the text should be.
+pub fn time(text: &str, bare_ms: u64) -> Result<Duration, String> {
+    let milliseconds = number(text, &MILLISECONDS).or_else(|| number(text, &[("", bare_ms)]));
+    milliseconds.map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m or h".to_owned())
+}
+
 /// A time with the unit ms or s, of at most `most`.
 ///
 /// # Errors
 /// What the text should be.
 pub fn short_time(text: &str, most: Duration) -> Result<Duration, String> {
-    let milliseconds = number(text, &MILLISECONDS).ok_or("a number followed by ms or s")?;
+    let milliseconds = number(text, &SHORT).ok_or("a number followed by ms or s")?;
     let time = Some(Duration::from_millis(milliseconds)).filter(|time| !time.is_zero() && *time <= most);
     time.ok_or_else(|| format!("more than 0, and not more than {}s", most.as_secs()))
 }
@@ -90,6 +102,14 @@ mod tests {
         assert_eq!((eta(2000, 200_000, rate), eta(2001, 200_000, rate)), (String::new(), "  ETA 03:17".to_owned()));
         assert_eq!((eta(0, 0, 0.0), eta(5, 5, 0.0)), (String::new(), "  ETA 00:00".to_owned()));
         assert_eq!(eta(100, 1000, 0.0), "  ETA 15:00", "a rate of 0 counts as 1 byte per second");
+    }
+
+    #[test]
+    fn a_number_alone_counts_the_unit_that_is_given() {
+        assert_eq!((time("5", 1000), time("5", 1)), (Ok(Duration::from_secs(5)), Ok(Duration::from_millis(5))));
+        assert_eq!((time("5ms", 1000), time("2h", 1)), (Ok(Duration::from_millis(5)), Ok(Duration::from_secs(7200))));
+        assert_eq!((time("3 m", 1), time("0", 1)), (Ok(Duration::from_secs(180)), Ok(Duration::ZERO)));
+        assert!(["", "m", "1d", "-1s", "1.5s", "18446744073709551615"].iter().all(|text| time(text, 1000).is_err()));
     }
 
     #[test]

@@ -3,13 +3,23 @@
 use std::io::Write;
 
 use change::{Outcome, tls::InstallReport};
-use pki::Certificate;
 use pki::{
-    Level,
+    Certificate, Files, Level,
     check::{Checked, FileCertificates, Report as Checks},
 };
 
 use crate::{Error, json, text::visible};
+
+/// Writes the paths of certificates and of their keys, one per line.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cert_paths(made: &[Files], out: &mut dyn Write) -> Result<(), Error> {
+    for files in made {
+        writeln!(out, "{}\n{}", files.certificate.display(), files.key.display())?;
+    }
+    Ok(())
+}
 
 /// Writes the JSON for scripts, schema `sealant.cert-install/1`.
 ///

@@ -5,12 +5,12 @@ mod html;
 
 use std::io::Write;
 
-use ::bench::cost::{Change, CostRecord, Layer, Part, PartRecord};
+use ::bench::cost::{Change, CostOutcome, CostRecord, Layer, Part, PartRecord};
 
-use crate::Error;
 use crate::bench::{difference, environment, experiment, figure, notes};
 use crate::json;
 use crate::text::{columns, pad, visible, wrap};
+use crate::{Error, Message};
 
 pub use self::compare::{write_cost_comparison_json, write_cost_comparison_table};
 pub use self::html::write_cost_html;
@@ -24,6 +24,16 @@ const WIDTH: usize = 80;
 /// [`Error::Write`].
 pub fn write_cost_json(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(record, out)
+}
+
+/// Parts that were not measured again.
+#[must_use]
+pub fn cost_messages(outcome: &CostOutcome) -> Vec<Message> {
+    if outcome.resumed.is_empty() {
+        return Vec::new();
+    }
+    let parts: Vec<&str> = outcome.resumed.iter().map(|part| part.as_str()).collect();
+    vec![Message::info(format!("measured by an earlier run that was interrupted: {}", parts.join(", ")))]
 }
 
 /// Writes the table: what each layer costs, what to choose, then all figures.

@@ -59,9 +59,9 @@ use files::quantity::size;
 use findings::Severity;
 
 pub use self::migrate::{
-    MigrateLine, migrate_copied, migrate_cut_over, migrate_event, migrate_ready, migrate_status_line, migrate_verified,
-    write_migrate_html, write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_proof,
-    write_migrate_proof_lines, write_migrate_status,
+    MigrateLine, migrate_abort_change, migrate_aborted, migrate_copied, migrate_cut_over, migrate_event,
+    migrate_finished, migrate_ready, migrate_status_line, migrate_verified, write_migrate_html, write_migrate_json,
+    write_migrate_line, write_migrate_plan, write_migrate_proof, write_migrate_proof_lines, write_migrate_status,
 };
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
@@ -74,7 +74,7 @@ pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, w
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown,
-    write_certificate_json, write_certificate_table, write_certs_json, write_certs_text,
+    write_cert_paths, write_certificate_json, write_certificate_table, write_certs_json, write_certs_text,
 };
 pub use change::{
     forgotten_messages, request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json,
@@ -83,8 +83,8 @@ pub use change::{
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
 pub use cost::{
-    write_cost_comparison_json, write_cost_comparison_table, write_cost_html, write_cost_json, write_cost_markdown,
-    write_cost_table,
+    cost_messages, write_cost_comparison_json, write_cost_comparison_table, write_cost_html, write_cost_json,
+    write_cost_markdown, write_cost_table,
 };
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
@@ -93,11 +93,11 @@ pub use keyring::{write_check_json, write_check_table, write_init_json, write_in
 pub use keys::{keys_messages, write_keys_json, write_keys_table};
 pub use luks::{
     luks_boot_foreign_messages, luks_boot_installed_messages, luks_boot_removed_message, luks_created_message,
-    luks_header_messages, luks_mount_messages, luks_plan_messages, luks_reencrypted_message, luks_restore_messages,
-    luks_stale_backup_messages, write_luks_backup, write_luks_boot_json, write_luks_boot_table, write_luks_check_json,
-    write_luks_check_table, write_luks_created, write_luks_differences, write_luks_header_changed, write_luks_json,
-    write_luks_mounted, write_luks_opened, write_luks_plan_json, write_luks_plan_table, write_luks_reencrypted,
-    write_luks_slots, write_luks_table,
+    luks_header_messages, luks_key_added_message, luks_mount_messages, luks_plan_messages, luks_reencrypted_message,
+    luks_restore_messages, luks_stale_backup_messages, write_luks_backup, write_luks_boot_json, write_luks_boot_table,
+    write_luks_check_json, write_luks_check_table, write_luks_closed, write_luks_created, write_luks_differences,
+    write_luks_header_changed, write_luks_json, write_luks_key_added, write_luks_mounted, write_luks_opened,
+    write_luks_plan_json, write_luks_plan_table, write_luks_reencrypted, write_luks_slots, write_luks_table,
 };
 pub use message::Message;
 pub use proof::{ProofOptions, verification_messages, write_proof_json, write_proof_table};
@@ -108,10 +108,10 @@ pub use snapshot::{
     snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
     write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
-pub use text::visible;
+pub use text::{fit, visible, wrap_lines};
 pub use transfer::{
-    send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan, write_transfer_event,
-    write_transfer_report,
+    manifest_check_status, prepared_message, send_hint, write_manifest_check_json, write_manifest_check_table,
+    write_send_plan, write_transfer_event, write_transfer_report,
 };
 pub use waivers::write_waivers;
 

@@ -53,35 +53,55 @@ pub fn write_proof_json(report: &Report, out: &mut dyn Write) -> Result<(), Erro
 pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
     let all = options.verbose || report.files.len() <= LISTED;
     let listed: Vec<&FileResult> = report.files.iter().filter(|file| all || !file.verdict.is_sound()).collect();
-    if !listed.is_empty() {
-        header(out)?;
+    let rows: Vec<Row> = listed.iter().map(|file| Row::of(file)).collect();
+    let layout = Layout::of(&rows);
+    if !rows.is_empty() {
+        writeln!(out, "{}FILE", layout.cells(&HEADINGS.map(str::to_owned)))?;
     }
-    for file in listed {
-        line(file, out)?;
+    for (file, row) in listed.iter().zip(&rows) {
+        writeln!(out, "{}{}", layout.cells(&row.0), path(&file.path))?;
         findings(file, options, out)?;
     }
     for error in &report.errors {
-        writeln!(out, "{}  {}: {}", pad("unread", VERDICT), path(&error.path), visible(&error.reason))?;
+        writeln!(out, "{}  {}: {}", pad("unread", layout.0[0]), path(&error.path), visible(&error.reason))?;
     }
     summary(&report.summary, report.errors.len(), out)
 }
 
-const VERDICT: usize = 12;
-const KIND: usize = 18;
-const NUMBER: usize = 10;
+const HEADINGS: [&str; 7] = ["VERDICT", "KIND", "UNITS", "ENCRYPTED", "CLEAR", "EMPTY", "BAD"];
 
-fn header(out: &mut dyn Write) -> Result<(), Error> {
-    let numbers = ["UNITS", "ENCRYPTED", "CLEAR", "EMPTY", "BAD"].map(|name| format!("{name:>NUMBER$}")).concat();
-    Ok(writeln!(out, "{}  {}{numbers}  FILE", pad("VERDICT", VERDICT), pad("KIND", KIND))?)
+/// Cells of a file, but for its path: two words, then numbers.
+struct Row([String; 7]);
+
+impl Row {
+    fn of(file: &FileResult) -> Self {
+        let units = &file.units;
+        let [total, encrypted, clear, empty, bad] =
+            [units.total, units.encrypted, units.clear, units.empty, units.bad].map(|number| number.to_string());
+        let (verdict, kind) = (file.verdict.name().to_owned(), kind_name(file).to_owned());
+        Self([verdict, kind, total, encrypted, clear, empty, bad])
+    }
 }
 
-fn line(file: &FileResult, out: &mut dyn Write) -> Result<(), Error> {
-    let units = &file.units;
-    let numbers = [units.total, units.encrypted, units.clear, units.empty, units.bad];
-    let numbers = numbers.map(|number| format!("{number:>NUMBER$}")).concat();
-    let kind = kind_name(file);
-    let verdict = pad(file.verdict.name(), VERDICT);
-    Ok(writeln!(out, "{verdict}  {}{numbers}  {}", pad(kind, KIND), path(&file.path))?)
+/// Widths of the columns: as wide as their widest cell, so that paths have as much room as possible.
+struct Layout([usize; 7]);
+
+impl Layout {
+    fn of(rows: &[Row]) -> Self {
+        let mut widths = HEADINGS.map(str::len);
+        for Row(cells) in rows {
+            widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.len().max(*width));
+        }
+        Self(widths)
+    }
+
+    fn cells(&self, cells: &[String; 7]) -> String {
+        let word = |(cell, width): (&String, &usize)| format!("{cell:<width$}  ");
+        let number = |(cell, width): (&String, &usize)| format!("{cell:>width$}  ");
+        let mut columns = cells.iter().zip(&self.0);
+        let words: String = columns.by_ref().take(2).map(word).collect();
+        words + &columns.map(number).collect::<String>()
+    }
 }
 
 fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {

@@ -78,7 +78,7 @@ const fn char_columns(c: char) -> usize {
 
 /// Cuts `text` to at most `width` columns; `ellipsis` marks the cut.
 #[must_use]
-pub(crate) fn fit<'a>(text: &'a str, width: usize, ellipsis: &str) -> Cow<'a, str> {
+pub fn fit<'a>(text: &'a str, width: usize, ellipsis: &str) -> Cow<'a, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);
     }
@@ -136,6 +136,51 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
         push_last(&mut lines, word);
     }
     lines
+}
+
+/// Breaks lines of more than `width` columns at spaces. What follows stands below the last column of a table, or below its
+/// line, indented. A longer word stays whole, so that names can be copied.
+#[must_use]
+pub fn wrap_lines(text: &str, width: usize) -> String {
+    text.split_inclusive('\n').map(|line| wrap_line(line, width)).collect()
+}
+
+fn wrap_line(line: &str, width: usize) -> Cow<'_, str> {
+    if columns(line.trim_end()) <= width {
+        return Cow::Borrowed(line);
+    }
+    let (front, text) = line.split_at(last_column(line, width));
+    let room_below = columns(front) <= width * 3 / 5;
+    let indent = if room_below { columns(front).max(2) } else { columns(line) - columns(line.trim_start()) + 4 };
+    let (mut wrapped, mut used) = (front.to_owned(), columns(front));
+    for (position, word) in text.split(' ').enumerate() {
+        let gap = usize::from(position > 0);
+        if used > indent && used + gap + columns(word.trim_end()) > width {
+            wrapped.truncate(wrapped.trim_end().len());
+            wrapped.push('\n');
+            wrapped.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if position > 0 {
+            wrapped.push(' ');
+            used += 1;
+        }
+        wrapped.push_str(word);
+        used += columns(word);
+    }
+    Cow::Owned(wrapped)
+}
+
+/// Where the last column of a table begins, in bytes; without a table, the first word.
+fn last_column(line: &str, width: usize) -> usize {
+    let first = line.len() - line.trim_start().len();
+    let (mut last, mut spaces) = (first, 0_usize);
+    for (at, c) in line.char_indices() {
+        if spaces >= 2 && c != ' ' && at > first && columns(&line[..at]) <= width {
+            last = at;
+        }
+        spaces = if c == ' ' { spaces + 1 } else { 0 };
+    }
+    last
 }
 
 fn push_last(lines: &mut [String], text: &str) {
@@ -225,6 +270,18 @@ mod tests {
         assert!(lines.iter().all(|line| columns(line) <= 9), "{lines:?}");
         assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         assert_eq!(wrap("", 9), [""]);
+    }
+
+    #[test]
+    fn wide_lines_are_broken_below_their_last_column() {
+        let line = "  done  0.1 s  prove that the keyring opens everything\n";
+        let wrapped = "  done  0.1 s  prove that the\n               keyring opens\n               everything\n";
+        assert_eq!(wrap_lines(line, 30), wrapped);
+        assert_eq!(wrap_lines(&[line, "short\n"].concat(), 80), [line, "short\n"].concat());
+        let row = "ok    tablespace  12  0  data/orders.ibd\n";
+        assert_eq!(wrap_lines(row, 35), "ok    tablespace  12  0\n    data/orders.ibd\n");
+        assert_eq!(wrap_lines("a sentence of words", 11), "a sentence\n  of words");
+        assert_eq!(wrap_lines("  /a/path/that/is/longer\n", 10), "  /a/path/that/is/longer\n");
     }
 
     #[test]

@@ -2,16 +2,18 @@
 
 use std::io::Write;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use files::quantity::size;
 use serde_json::json;
+use snapshot::backup::Program;
 use transfer::check::{Checked, Difference};
 use transfer::plan::Plan;
 use transfer::progress::Progress;
 use transfer::summary::{Event, Summary};
 
 use crate::text::visible;
-use crate::{Error, json};
+use crate::{Error, Message, json};
 
 /// A hint about logs that were sent encrypted although the given keys decrypt them.
 #[must_use]
@@ -24,6 +26,18 @@ pub fn send_hint(progress: &Progress) -> Option<String> {
             size(bytes)
         )
     })
+}
+
+/// A received backup was prepared.
+#[must_use]
+pub fn prepared_message(program: Program, took: Duration) -> Message {
+    Message::info(format!("prepared by {program} in {:.1} s: a server may start on it", took.as_secs_f64()))
+}
+
+/// The status line while received files are compared with their manifest.
+#[must_use]
+pub fn manifest_check_status(bytes: u64, total: u64) -> String {
+    format!("{} of {}", size(bytes), size(total))
 }
 
 /// Writes an event of a transfer as a line of JSON, in one piece.

@@ -9,7 +9,7 @@
 //! | `SEALANT_BENCH_MIB` | size of each of the four tables [1024] |
 //! | `SEALANT_BENCH_SECONDS` | time for each experiment [60] |
 //! | `SEALANT_BENCH_RAW` | file for every sample, as JSON lines |
-//! | `SEALANT_BENCH_JSON` | file for the result, as `sealant bench --format json` writes it |
+//! | `SEALANT_BENCH_JSON` | file for the result, as `sealant bench verify --format json` writes it |
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 

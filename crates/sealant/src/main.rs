@@ -15,7 +15,7 @@ use crate::cli::Cli;
 fn main() -> ExitCode {
     process::forbid_core_dumps();
     if let Some(arguments) = as_state_transfer() {
-        return cli::sst::run(arguments);
+        return cli::sst::run(arguments).into();
     }
     match Cli::from_arguments().and_then(Cli::run) {
         Ok(exit) => exit.into(),

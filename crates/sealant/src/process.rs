@@ -11,6 +11,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 pub(crate) use self::inherited::close_inherited;
+use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
 
 /// Passwords stay in memory for a while, so no core dumps may be written. Lowering a limit cannot fail.
@@ -37,6 +38,12 @@ pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
         registered.map_err(|error| Failure::new(format!("cannot wait for signals: {error}")))?;
     }
     Ok(stop)
+}
+
+/// Ends the program although other threads wait for a peer that may never speak.
+#[expect(clippy::exit, reason = "these threads cannot be told to end")]
+pub(crate) fn end(exit: Exit) -> ! {
+    std::process::exit(exit.code().into())
 }
 
 /// Path of this program, for those that start it again.

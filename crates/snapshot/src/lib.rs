@@ -49,7 +49,7 @@ pub use crate::{
     estimate::Estimate,
     listing::{EXCLUDED, Excluded},
     process::{ServerProcess, mapped_for_writing},
-    record::{FoundCopy, State, discard, list, select},
+    record::{FoundCopy, State, discard, discard_named, list},
     snapshot_copy::{Keep, SnapshotCopy},
     snapshot_guard::{Listener, SnapshotGuard},
     watchdog::Watchdog,

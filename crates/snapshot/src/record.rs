@@ -63,7 +63,7 @@ pub struct FoundCopy {
 ///
 /// # Errors
 /// [`Error::NoSuchCopy`] if none has one of the names.
-pub fn select<'f>(
+fn select<'f>(
     datadir: &DataDir,
     found: &'f [FoundCopy],
     names: &[String],
@@ -162,6 +162,26 @@ fn found_in(directory: &Path) -> Option<FoundCopy> {
     })
 }
 
+/// Removes the copies of a data directory that have these names; with `stale` also those whose program was killed.
+/// Nothing is removed if a name is wrong. `removed` receives each copy once it is gone.
+///
+/// # Errors
+/// [`Error::NoSuchCopy`], and those of [`list`] and [`discard`].
+pub fn discard_named(
+    datadir: &DataDir,
+    location: Option<&Path>,
+    names: &[String],
+    stale: bool,
+    removed: &mut dyn FnMut(&FoundCopy),
+) -> Result<(), Error> {
+    let found = list(datadir, location)?;
+    for copy in select(datadir, &found, names, stale)? {
+        discard(copy)?;
+        removed(copy);
+    }
+    Ok(())
+}
+
 /// Removes a copy.
 ///
 /// # Errors
@@ -192,4 +212,48 @@ pub(crate) fn remove(directory: &Path, provider: Provider, volumes: &[String]) -
     // The directory for copies is removed with the last copy.
     let _ = directory.parent().map(fs::remove_dir);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make_copy(datadir: &DataDir, location: &Path, name: &str, kept: bool) {
+        let directory = location::candidates(datadir.path(), Some(location)).remove(0).join(name);
+        fs::create_dir_all(directory.join("data")).unwrap();
+        let record = Record {
+            datadir: datadir.path().to_owned(),
+            root: directory.join("data"),
+            provider: Provider::Reflink,
+            created: Timestamp::UNIX_EPOCH,
+            freeze_ms: Some(1.0),
+            kept,
+            volumes: Vec::new(),
+        };
+        record.write(&directory).unwrap();
+    }
+
+    #[test]
+    fn copies_are_removed_by_name_or_because_nothing_uses_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        fs::create_dir_all(path.join("mysql")).unwrap();
+        let (datadir, location) = (DataDir::at(&path).unwrap(), directory.path());
+        for (name, kept) in [("a", true), ("b", true), ("c", false)] {
+            make_copy(&datadir, location, name, kept);
+        }
+        let discard = |names: &[&str], stale| {
+            let mut removed = Vec::new();
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let done =
+                discard_named(&datadir, Some(location), &names, stale, &mut |copy| removed.push(copy.name.clone()));
+            (done.map_err(|error| error.to_string()), removed)
+        };
+        let (refused, removed) = discard(&["a", "x"], false);
+        assert!(refused.is_err_and(|error| error.contains('x')) && removed.is_empty());
+        assert_eq!(discard(&[], true), (Ok(()), vec!["c".to_owned()]));
+        assert_eq!(discard(&["b"], false), (Ok(()), vec!["b".to_owned()]));
+        let left: Vec<_> = list(&datadir, Some(location)).unwrap().into_iter().map(|copy| copy.name).collect();
+        assert_eq!(left, ["a"]);
+    }
 }

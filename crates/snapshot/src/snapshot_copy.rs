@@ -22,7 +22,7 @@ use crate::{
 pub enum Keep {
     /// Until its [`SnapshotCopy`] is dropped.
     WhileInUse,
-    /// Until `sealant snapshot discard` removes it.
+    /// Until `sealant snapshot drop` removes it.
     UntilDiscarded,
 }
 

@@ -4,6 +4,7 @@ use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
 use codec::Malformed;
 use files::STAGING;
+use server::address::AddressFault;
 
 use crate::fault::{CodeFault, ManifestFault};
 
@@ -180,6 +181,14 @@ pub enum Error {
     /// The pairing code is invalid.
     #[error(transparent)]
     Code(#[from] CodeFault),
+    /// With certificates, the receiver is named by its address.
+    #[error("with certificates the destination is HOST:PORT, and {text:?} is not: {fault}")]
+    NoAddress {
+        /// The destination as given.
+        text: String,
+        /// What is wrong with it.
+        fault: AddressFault,
+    },
     /// A manifest cannot be used.
     #[error("{}: {fault}", path.display())]
     Manifest {
@@ -297,7 +306,7 @@ impl Error {
     /// Whether the command line is wrong.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::Code(_))
+        matches!(self, Self::Code(_) | Self::NoAddress { .. })
     }
 
     /// The next step for the user, if there is one.

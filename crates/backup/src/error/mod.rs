@@ -47,6 +47,15 @@ pub enum Error {
         /// The part, in percent.
         percent: u8,
     },
+    /// A part of a streamed backup was asked for, or a change to it.
+    #[error(
+        "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include, --exclude and \
+         keys have no meaning"
+    )]
+    WholeStream {
+        /// The backup program.
+        program: snapshot::backup::Program,
+    },
     /// No server runs on the data directory.
     #[error("{}: no server runs on it that could be backed up", path.display())]
     NoServer {
@@ -370,6 +379,6 @@ impl Error {
     /// Whether the command line is wrong.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::PartWithoutState { .. })
+        matches!(self, Self::PartWithoutState { .. } | Self::WholeStream { .. })
     }
 }

@@ -36,11 +36,23 @@ struct Bad {
 }
 
 impl Scope {
+    /// The scope for a host: `full` is everything, a report of a check adds what it found damaged, else the changes.
+    ///
+    /// # Errors
+    /// As [`Self::again`].
+    pub fn of(full: bool, report: Option<&Path>, host: &str) -> Result<Self, Error> {
+        match report {
+            Some(report) => Self::again(report, host),
+            None if full => Ok(Self::All),
+            None => Ok(Self::Changes),
+        }
+    }
+
     /// Reads the packs of a host that a check found missing or damaged, from its report in JSON.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read, or is not a report of a check of this host.
-    pub fn again(path: &Path, host: &str) -> Result<Self, Error> {
+    fn again(path: &Path, host: &str) -> Result<Self, Error> {
         let bytes = fs::read(path).map_err(Error::io(path, "cannot be read"))?;
         let report: Report = serde_json::from_slice(&bytes)
             .map_err(io::Error::from)
@@ -63,5 +75,25 @@ impl Scope {
             Self::All => false,
             Self::Again(bad) => !bad.contains(pack),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_a_check_decides_before_anything_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        assert_eq!(Scope::of(false, None, "db1").unwrap(), Scope::Changes);
+        assert_eq!(Scope::of(true, None, "db1").unwrap(), Scope::All);
+        assert!(Scope::of(false, Some(&path), "db1").is_err());
+        let report = |host: &str| format!(r#"{{"schema":"{}","host":"{host}","objects":{{"bad":[]}}}}"#, check::SCHEMA);
+        fs::write(&path, report("db1")).unwrap();
+        assert_eq!(Scope::of(false, Some(&path), "db1").unwrap(), Scope::Again(BTreeSet::new()));
+        fs::write(&path, report("db2")).unwrap();
+        let other = Scope::of(false, Some(&path), "db1").unwrap_err().to_string();
+        assert!(other.contains("db2, not of db1"), "{other}");
     }
 }

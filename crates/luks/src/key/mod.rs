@@ -3,6 +3,7 @@
 mod rotate;
 mod store;
 
+use std::io;
 use std::path::Path;
 
 pub use rotate::{CompletedStep, Rotation, RotationStep};
@@ -15,23 +16,58 @@ use crate::read::Readable;
 use crate::secret::Secret;
 use crate::volume::{Format, Volume};
 
-/// Creates a key of 64 random bytes in a new file.
+/// Reads the exact bytes of a key file; `-` is standard input.
 ///
 /// # Errors
-/// [`Error::Io`].
-pub fn make(path: &Path) -> Result<Secret, Error> {
-    Secret::random().and_then(|key| key.store(path).map(|()| key)).map_err(Error::io(path))
+/// [`Error::KeyFile`].
+pub fn read(path: &Path) -> Result<Secret, Error> {
+    let read = if is_stdin(path) { Secret::read(&mut io::stdin().lock()) } else { Secret::read_file(path) };
+    read.map_err(Error::key_file(path))
 }
 
-/// Checks that a key can be read from this file, or with `make` that it can be created. Writes nothing.
-///
-/// # Errors
-/// [`Error::Exists`], [`Error::Io`].
-pub fn check_file(path: &Path, make: bool) -> Result<(), Error> {
-    match make {
-        true if path.exists() => Err(Error::Exists { path: path.to_owned() }),
-        true => Ok(()),
-        false => Secret::read_file(path).map(drop).map_err(Error::io(path)),
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The key of a new volume.
+#[derive(Clone, Copy, Debug)]
+pub struct NewVolumeKey<'p> {
+    /// Its file; `-` is standard input.
+    pub path: &'p Path,
+    /// Whether the file is created, with 64 random bytes. An existing one is never overwritten.
+    pub make: bool,
+}
+
+impl<'p> NewVolumeKey<'p> {
+    /// Checks that the key can be read or created. Writes nothing, and leaves standard input, which can be read once.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Io`].
+    pub fn check(self) -> Result<(), Error> {
+        match self.make {
+            true if self.path.exists() => Err(Error::Exists { path: self.path.to_owned() }),
+            true => Ok(()),
+            false if is_stdin(self.path) => Ok(()),
+            false => Secret::read_file(self.path).map(drop).map_err(Error::io(self.path)),
+        }
+    }
+
+    /// The file that will be created.
+    #[must_use]
+    pub fn created(self) -> Option<&'p Path> {
+        self.make.then_some(self.path)
+    }
+
+    /// Reads or creates the key.
+    ///
+    /// # Errors
+    /// [`Error::KeyFile`] if it cannot be read, [`Error::Io`] if it cannot be created.
+    pub fn read_or_create(self) -> Result<Secret, Error> {
+        if !self.make {
+            return read(self.path);
+        }
+        let made = Secret::random().and_then(|key| key.store(self.path).map(|()| key));
+        made.map_err(Error::io(self.path))
     }
 }
 
@@ -104,11 +140,19 @@ mod tests {
     fn a_key_is_made_once_and_never_overwritten() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
-        assert!(check_file(&path, true).is_ok() && check_file(&path, false).is_err());
-        let key = make(&path).unwrap();
+        let (old, new) = (NewVolumeKey { path: &path, make: false }, NewVolumeKey { path: &path, make: true });
+        assert!(new.check().is_ok() && old.check().is_err() && old.read_or_create().is_err());
+        let key = new.read_or_create().unwrap();
         assert_eq!(Secret::read_file(&path).unwrap().bytes(), key.bytes());
-        let exists = check_file(&path, true).unwrap_err();
+        let exists = new.check().unwrap_err();
         assert!(exists.hint().is_some_and(|hint| hint.contains("--make-key")), "{exists}");
-        assert!(check_file(&path, false).is_ok() && make(&path).is_err());
+        assert!(old.check().is_ok() && new.read_or_create().is_err());
+        assert_eq!(old.read_or_create().unwrap().bytes(), key.bytes());
+        assert_eq!((new.created(), old.created()), (Some(path.as_path()), None));
+    }
+
+    #[test]
+    fn standard_input_is_not_read_before_the_key_is_needed() {
+        assert!(NewVolumeKey { path: "-".as_ref(), make: false }.check().is_ok());
     }
 }

@@ -15,6 +15,7 @@ pub use header::{
 };
 pub use plan::{luks_plan_messages, write_luks_plan_json, write_luks_plan_table};
 pub use volume::{
-    luks_created_message, luks_mount_messages, luks_reencrypted_message, luks_stale_backup_messages,
-    write_luks_created, write_luks_mounted, write_luks_opened, write_luks_reencrypted,
+    luks_created_message, luks_key_added_message, luks_mount_messages, luks_reencrypted_message,
+    luks_stale_backup_messages, write_luks_closed, write_luks_created, write_luks_key_added, write_luks_mounted,
+    write_luks_opened, write_luks_reencrypted,
 };

@@ -77,6 +77,28 @@ pub fn luks_created_message() -> Message {
     Message::hint("without its key and its header the data is gone: keep copies of both elsewhere")
 }
 
+/// Writes that a volume is closed.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_closed(name: &str, out: &mut dyn Write) -> Result<(), Error> {
+    Ok(writeln!(out, "/dev/mapper/{name}: closed")?)
+}
+
+/// Writes which slot of `device` a new key opens.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_key_added(device: &Path, slot: u32, out: &mut dyn Write) -> Result<(), Error> {
+    Ok(writeln!(out, "{}: the new key opens slot {slot}", device.display())?)
+}
+
+/// What to do once a key was added.
+#[must_use]
+pub fn luks_key_added_message() -> Message {
+    Message::hint("older header backups do not contain this key: make one with `sealant luks header backup`")
+}
+
 /// Writes that all data of `device` was encrypted again, and where its header was saved.
 ///
 /// # Errors

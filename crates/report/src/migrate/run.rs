@@ -53,6 +53,28 @@ pub fn migrate_event(event: &Event) -> Option<String> {
     })
 }
 
+/// What giving a migration up will do, for a question.
+#[must_use]
+pub const fn migrate_abort_change(drop_tables: bool) -> &'static str {
+    match drop_tables {
+        true => "The state and the tables of the migration at the target will be removed.",
+        false => "The state of the migration at the target will be removed.",
+    }
+}
+
+/// A migration was given up.
+#[must_use]
+pub fn migrate_aborted(drop_tables: bool) -> Message {
+    let tables = if drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
+    Message::info(format!("the migration is aborted; {tables}"))
+}
+
+/// A migration was ended after its cut-over.
+#[must_use]
+pub fn migrate_finished() -> Message {
+    Message::info("the state of the migration is removed; the tables stay at both ends")
+}
+
 /// What a run with the goal of copying alone says at its end.
 #[must_use]
 pub fn migrate_copied() -> Vec<Message> {

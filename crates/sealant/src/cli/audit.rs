@@ -23,7 +23,6 @@ use crate::cli::value::{self, FailOn};
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, error, warning};
-use crate::output::progress::StatusLine;
 use crate::output::render::Render;
 use crate::process::forbid_dumps;
 
@@ -147,7 +146,7 @@ impl Audit {
     }
 
     fn facts(&self) -> Result<Facts, Failure> {
-        let (source, line) = (self.source.to_source(), StatusLine::new(self.outputs.quiet));
+        let (source, line) = (self.source.to_source(), self.outputs.quiet.status_line());
         if source.reads_keys() {
             forbid_dumps();
         }
@@ -160,7 +159,7 @@ impl Audit {
 
     fn fleet(&self, fleet: &Fleet, rules: &Rules, now: Timestamp) -> Outcome {
         let (source, login, line) =
-            (self.source.to_source(), self.login.at(&self.source.address), StatusLine::new(self.outputs.quiet));
+            (self.source.to_source(), self.login.at(&self.source.address), self.outputs.quiet.status_line());
         if source.reads_keys() {
             forbid_dumps();
         }

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
-use crate::output::progress::StatusLine;
+use crate::output::progress::{Quiet, StatusLine};
 
 /// Make encrypted, signed backups of a data directory, and prove every page of them
 ///
@@ -146,14 +146,13 @@ pub(crate) const fn exit_code(outcome: Outcome) -> Exit {
 pub(crate) struct Reporting {
     #[command(flatten)]
     pub(crate) script: Script,
-    /// No status line on stderr
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Reporting {
     /// The status line.
     pub(crate) fn status(&self) -> StatusLine {
-        StatusLine::new(self.quiet || self.script.json)
+        StatusLine::new(self.quiet.is_set() || self.script.json)
     }
 }

@@ -12,6 +12,7 @@ use pki::{
     AUTHORITY_DAYS, AlternativeName, Authority, Error, Files, IssueRequest, KeyType, LEAF_DAYS, Name, RenewalSelector,
     Usage,
 };
+use report::write_cert_paths;
 
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
@@ -68,7 +69,7 @@ struct Init {
     /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
     #[arg(long, value_name = "TEXT", value_parser = pki::subject)]
     subject: Option<String>,
-    /// How long it is valid
+    /// How long it is valid, in days
     #[arg(long, value_name = "DAYS", default_value_t = AUTHORITY_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key
@@ -91,7 +92,7 @@ struct Issue {
     /// Further host names and addresses it is for, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     san: Vec<String>,
-    /// How long it is valid; never longer than the authority
+    /// How long it is valid, in days; never longer than the authority
     #[arg(long, value_name = "DAYS", default_value_t = LEAF_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key; ECDSA makes the cheapest handshakes
@@ -196,11 +197,6 @@ impl Renew {
 
 /// Prints the paths of the files, one per line.
 fn print_paths(files: &[Files]) -> Result<Exit, Failure> {
-    to_stdout(&|out| {
-        for files in files {
-            writeln!(out, "{}\n{}", files.certificate.display(), files.key.display())?;
-        }
-        Ok(())
-    })?;
+    to_stdout(&|out| Ok(write_cert_paths(files, out)?))?;
     Ok(Exit::Clean)
 }

@@ -12,7 +12,9 @@ use crate::cli::connect::{self, Address, Login, NoServer};
 use crate::cli::value;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::progress::Quiet;
 use crate::output::render::{Render, Writer};
+use crate::output::terminal::Terminal;
 
 /// The server to change.
 #[derive(Debug, Args)]
@@ -63,15 +65,18 @@ impl Locks {
     }
 }
 
+/// Help of `--datadir`.
+pub(crate) const DATADIR_HELP: &str =
+    "Path of the server's data directory here, if it differs from the one the server reports";
+
 /// Options for output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
     #[command(flatten)]
     render: Render,
-    /// No status line on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
 }
 
 impl Output {
@@ -148,9 +153,10 @@ fn require_terminal(otherwise: &str) -> Result<(), Failure> {
 
 fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let no_answer = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
-    let mut err = std::io::stderr();
-    plan(&mut err).map_err(no_answer)?;
-    write!(err, "\nContinue? Type yes: ").and_then(|()| err.flush()).map_err(no_answer)?;
+    let (mut err, mut text) = (std::io::stderr(), Vec::new());
+    plan(&mut text).map_err(no_answer)?;
+    let text = Terminal::stderr().fit_lines(&String::from_utf8_lossy(&text)).into_owned();
+    write!(err, "{text}\nContinue? Type yes: ").and_then(|()| err.flush()).map_err(no_answer)?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).map_err(no_answer)?;
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }

@@ -8,14 +8,16 @@ use std::time::Duration;
 use ::bench::cost::{CostOutcome, CostSuite, Part};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use report::{write_bench_samples, write_cost_html, write_cost_json, write_cost_markdown, write_cost_table};
+use report::{
+    cost_messages, write_bench_samples, write_cost_html, write_cost_json, write_cost_markdown, write_cost_table,
+};
 use server::PROGRAMS;
 
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file;
-use crate::output::message::{Failure, info};
-use crate::output::progress::StatusLine;
+use crate::output::message::{Failure, say};
+use crate::output::progress::Quiet;
 use crate::output::render::Render;
 use crate::process::{current_program, ended_by_signals};
 
@@ -80,9 +82,8 @@ struct Output {
     /// Write every sample to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     raw: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 const EXAMPLES: &str = "\
@@ -127,7 +128,7 @@ impl Measure {
             stopped: &stopped,
         };
         let ready = suite.check()?;
-        let status = StatusLine::new(self.output.quiet);
+        let status = self.output.quiet.status_line();
         let outcome = suite.run(ready, &|text| status.show(text))?;
         status.clear();
         self.output.write(&outcome)?;
@@ -146,10 +147,7 @@ impl Output {
     /// Samples are written first: they cannot be obtained again.
     fn write(&self, outcome: &CostOutcome) -> Result<(), Failure> {
         let record = &outcome.record;
-        if !outcome.resumed.is_empty() {
-            let parts: Vec<&str> = outcome.resumed.iter().map(|part| part.as_str()).collect();
-            info(&format!("measured by an earlier run that was interrupted: {}", parts.join(", ")));
-        }
+        say(&cost_messages(outcome));
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&record.environment, &outcome.samples, out)?))?;
         }

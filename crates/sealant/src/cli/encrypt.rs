@@ -8,11 +8,10 @@ use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help};
+use crate::cli::change::{Consent, DATADIR_HELP, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help};
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
-use crate::output::progress::StatusLine;
 use crate::output::render::Writer;
 use crate::process::{ended_by_signals, forbid_dumps};
 
@@ -74,8 +73,7 @@ struct Common {
     /// that are not connected now must have read them
     #[arg(long)]
     purge_binlogs: bool,
-    /// Path of the server's data directory here, if it differs from the one the server reports
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// A copy of the keyring that must open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -176,7 +174,7 @@ impl Encrypt {
 
 impl Common {
     fn show_plan(&self) -> Result<Exit, Failure> {
-        let status = StatusLine::new(self.output.quiet);
+        let status = self.output.quiet.status_line();
         let planned = preview(&self.access()?, &self.options()?, &|text| status.show(text));
         status.clear();
         let (plan, allowed) = planned?;
@@ -225,7 +223,7 @@ impl Run {
         let state_directory = state_dir(self.state_dir.clone())?;
         let log = self.log.path(&state_directory);
         let records = Records { log: &log, state_directory: &state_directory };
-        let status = StatusLine::new(self.common.output.quiet);
+        let status = self.common.output.quiet.status_line();
         let ask = |plan: &EncryptReport| {
             status.clear();
             confirm("encrypt plan", &|out| write_encrypt_plan(plan, out).map_err(std::io::Error::from))

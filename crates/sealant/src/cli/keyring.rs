@@ -6,7 +6,7 @@ use ::change::init::{CheckRequest, InitRequest, check, plan};
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
-use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{DATADIR_HELP, Consent, LogFile, Server, confirm, not_logged, open_log, state_dir};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
@@ -74,8 +74,7 @@ struct Init {
 struct Check {
     #[command(flatten)]
     server: Server,
-    /// Path of the server's data directory here, if it differs from the one the server reports
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// Path of the server's keyring or key file here, if it differs from the one the server reports
     #[arg(long, value_name = "FILE")]

@@ -6,10 +6,9 @@ use ::change::keys::{KeysRequest, inspect};
 use clap::Args;
 use report::{keys_messages, write_keys_json, write_keys_table};
 
-use crate::cli::change::{Output, Server, not_logged, register_help, state_dir};
+use crate::cli::change::{DATADIR_HELP, Output, Server, not_logged, register_help, state_dir};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
-use crate::output::progress::StatusLine;
 use crate::process::forbid_dumps;
 
 /// List every key that opens something on a server, where it is, and what still needs it; never the key itself
@@ -23,8 +22,7 @@ use crate::process::forbid_dumps;
 pub(crate) struct Keys {
     #[command(flatten)]
     server: Server,
-    /// Path of the server's data directory here, if it differs from the one the server reports
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// Path of the server's keyring or key file here, if it differs from the one the server reports; or the
     /// configuration of the Vault that has its keys
@@ -73,7 +71,7 @@ impl Keys {
             record: self.record,
         };
         let log = not_logged(&target)?;
-        let status = StatusLine::new(self.output.quiet);
+        let status = self.output.quiet.status_line();
         let looked = inspect(&target, &options, &request, &log, &|text| status.show(text));
         status.clear();
         let report = looked?;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use ::transfer::check::{Checked, check_received};
 use files::quantity::size;
-use report::{Format, write_manifest_check_json, write_manifest_check_table};
+use report::{Format, manifest_check_status, write_manifest_check_json, write_manifest_check_table};
 
 use crate::exit::Exit;
 use crate::output::file;
 use crate::output::message::Failure;
-use crate::output::progress::StatusLine;
+use crate::output::progress::Quiet;
 
 /// What to check, and how to report it.
 pub(super) struct Check<'c> {
@@ -19,13 +19,13 @@ pub(super) struct Check<'c> {
     pub(super) format: Format,
     pub(super) output: Option<&'c Path>,
     pub(super) threads: usize,
-    pub(super) quiet: bool,
+    pub(super) quiet: Quiet,
 }
 
 impl Check<'_> {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let status = StatusLine::new(self.quiet);
-        let show = |bytes, total| status.show(&format!("{} of {}", size(bytes), size(total)));
+        let status = self.quiet.status_line();
+        let show = |bytes, total| status.show(&manifest_check_status(bytes, total));
         let checked = check_received(self.manifest, self.directory.map(PathBuf::as_path), self.threads, &show)?;
         status.clear();
         self.write(&checked)?;

@@ -18,6 +18,8 @@ mod keys;
 mod luks;
 mod manifest;
 mod migrate;
+#[cfg(test)]
+mod printed;
 mod provision;
 mod receive;
 mod restore;

@@ -36,7 +36,7 @@ pub(crate) struct Provision {
     /// Socket of the new server
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Account on the new server, used at its socket
+    /// Account on the new server, for its socket
     #[arg(long, value_name = "NAME", default_value = "root")]
     local_user: String,
     /// File with the password of that account
@@ -58,7 +58,7 @@ pub(crate) struct Provision {
     /// Run the statements, and wait until the new server has caught up
     #[arg(long, requires = "replication_password_file")]
     yes: bool,
-    /// How long to wait for that
+    /// How long to wait until the new server has caught up
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = value::time)]
     wait: Duration,
     #[command(flatten)]

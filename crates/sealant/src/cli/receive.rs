@@ -110,7 +110,7 @@ impl Receive {
 
     fn show_result(&self, received: &Received, summary: &Summary) {
         self.following.over(Ok(summary));
-        if self.following.quiet || self.following.json {
+        if self.following.quiet.is_set() || self.following.json {
             return;
         }
         info(&format!("received {summary}"));

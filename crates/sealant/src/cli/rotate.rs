@@ -10,11 +10,10 @@ use clap::{Args, Subcommand};
 use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 
 use self::tls::NewCertificate;
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, register_help, state_dir};
+use crate::cli::change::{Consent, DATADIR_HELP, Locks, LogFile, Output, Server, confirm, register_help, state_dir};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say, warning};
-use crate::output::progress::StatusLine;
 use crate::process::forbid_dumps;
 
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
@@ -54,8 +53,7 @@ struct Common {
     new: NewCertificate,
     #[command(flatten)]
     backup: Backup,
-    /// Path of the server's data directory here, if it differs from the one the server reports
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// Path of the server's keyring file here, if it differs from the one the server reports
     #[arg(long, value_name = "FILE")]
@@ -203,7 +201,7 @@ impl Run {
             confirm("rotate plan", &|out| write_rotate_plan(plan, out).map_err(std::io::Error::from))
         };
         let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&RotateReport) -> Result<(), Failure>);
-        let status = StatusLine::new(self.common.output.quiet);
+        let status = self.common.output.quiet.status_line();
         let log = self.log.path(&state_dir(self.common.state_dir.clone())?);
         let ended = rotation.carry_out(&target, &options, &log, ask, &|text| status.show(text));
         status.clear();

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
-use ::server::address::HostPort;
 use ::transfer::Outgoing;
 use ::transfer::codec::level::Compression;
 use ::transfer::codec::page::KeyFileKeys;
-use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, SendSettings};
@@ -153,13 +151,16 @@ impl Send {
         prove: &(dyn Fn() -> Result<(), ::transfer::Error> + Sync),
     ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
-        let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let outgoing = Outgoing::scan(source, &selection, keys)?;
+        let outgoing = Outgoing::scan(source, &self.selection(), keys)?;
         self.show_warnings(&outgoing)?;
         if self.dry_run {
             return self.show(outgoing.plan());
         }
         self.follow(|progress| outgoing.send(destination, &self.settings(), progress, prove))
+    }
+
+    fn selection(&self) -> Selection {
+        Selection { include: self.include.clone(), exclude: self.exclude.clone() }
     }
 
     fn settings(&self) -> SendSettings {
@@ -175,13 +176,7 @@ impl Send {
 
     /// Sends the stream of a backup.
     fn stream(&self, streamed: &Streamed, destination: &Destination) -> Result<Exit, Failure> {
-        if self.dry_run || self.keys.any() || !self.include.is_empty() || !self.exclude.is_empty() {
-            let program = streamed.program();
-            return Err(Failure::usage(format!(
-                "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include, --exclude \
-                 and keys have no meaning"
-            )));
-        }
+        streamed.check(self.dry_run, &self.selection(), self.keys.any())?;
         self.follow(|progress| streamed.send(destination, &self.settings(), progress))
     }
 
@@ -190,7 +185,7 @@ impl Send {
         let outcome = self.following.follow(&progress, || send(&progress));
         self.following.over(outcome.as_ref());
         let summary = outcome?;
-        if !self.following.quiet && !self.following.json {
+        if !self.following.quiet.is_set() && !self.following.json {
             info(&format!("sent {summary}"));
             send_hint(&progress).iter().for_each(|text| hint(text));
         }
@@ -200,19 +195,8 @@ impl Send {
     fn destination(&self, to: &OsStr) -> Result<Destination, Failure> {
         let to = to.to_str().ok_or_else(|| Failure::usage("the destination is not text"))?;
         match self.certificates.read()? {
-            None => {
-                let code = code(to)?.parse::<PairingCode>().map_err(::transfer::Error::from);
-                Ok(code.map(Destination::Paired)?)
-            }
-            Some((identity, authorities)) => {
-                let address = to.parse().and_then(HostPort::to_connect).map_err(|fault| {
-                    Failure::usage(format!(
-                        "with certificates the destination is HOST:PORT, and {to:?} is not: {fault}"
-                    ))
-                })?;
-                let HostPort { host, port } = address;
-                Ok(Destination::Certified { host, port, identity, authorities, secret: None })
-            }
+            None => Ok(Destination::parse(&code(to)?, None)?),
+            certificates => Ok(Destination::parse(to, certificates)?),
         }
     }
 

@@ -5,7 +5,7 @@ mod source;
 
 use std::time::Duration;
 
-use ::snapshot::{Keep, Options, discard, estimate, list, select, take};
+use ::snapshot::{Keep, Options, discard_named, estimate, list, take};
 use clap::{Args, Subcommand};
 use report::{
     snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
@@ -151,11 +151,8 @@ impl List {
 impl Drop {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let found = list(&datadir, self.source.location.as_deref())?;
-        for copy in select(&datadir, &found, &self.names, self.stale)? {
-            discard(copy)?;
-            say(&[snapshot_dropped_message(copy)]);
-        }
+        let location = self.source.location.as_deref();
+        discard_named(&datadir, location, &self.names, self.stale, &mut |copy| say(&[snapshot_dropped_message(copy)]))?;
         Ok(Exit::Clean)
     }
 }

@@ -1,6 +1,5 @@
 //! `wsrep_sst_sealant`: Galera's state transfer, started by the servers of a cluster.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use ::sst::{Arguments, Error, REMOTE_AUTH, Report, ServerPipe, log_line, watch};
@@ -8,6 +7,7 @@ use clap::Args;
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line, whole_line};
+use crate::process::end;
 
 /// Name under which servers start this program for `wsrep_sst_method=sealant`.
 pub(crate) const PROGRAM: &str = "wsrep_sst_sealant";
@@ -26,46 +26,41 @@ pub(crate) struct Sst {
 
 impl Sst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        match run(self.arguments_given) {
-            ExitCode::SUCCESS => Ok(Exit::Clean),
-            // The reason is in the log already.
-            _ => Ok(Exit::Failed),
-        }
+        Ok(run(self.arguments_given))
     }
 }
 
-/// Does what the server requests. `arguments_given` are the words after the program's name.
-pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> ExitCode {
+/// Does what the server requests, and logs why if it fails. `arguments_given` are the words after the program's name.
+pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> Exit {
     let arguments = match Arguments::parse(arguments_given) {
         Ok(arguments) => arguments,
         Err(error) => {
             log("ERROR", "sealant", &error.to_string());
-            return ExitCode::FAILURE;
+            return Exit::Failed;
         }
     };
     let name = format!("sealant {}", arguments.role.name());
     let server_pipe = Arc::new(ServerPipe::new(Box::new(std::io::stdout()), arguments.progress));
-    watch(&arguments, std::io::stdout(), Arc::clone(&server_pipe), end(name.clone()));
+    watch(&arguments, std::io::stdout(), Arc::clone(&server_pipe), end_with_server(name.clone()));
     let said = |text: &str| log("INFO", &name, text);
     let auth = std::env::var(REMOTE_AUTH).ok();
     match ::sst::run(&arguments, auth, std::io::stdin(), &server_pipe, &Report(&said)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => Exit::Clean,
         Err(error) => {
             log("ERROR", &name, &error.to_string());
             if let Some(hint) = error.hint() {
                 log("ERROR", &name, hint);
             }
-            ExitCode::FAILURE
+            Exit::Failed
         }
     }
 }
 
 /// Ends with the server. The next donor on this host removes a leftover snapshot.
-fn end(name: String) -> impl FnOnce(Error) + Send {
+fn end_with_server(name: String) -> impl FnOnce(Error) + Send {
     move |error| {
         log("ERROR", &name, &error.to_string());
-        #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]
-        std::process::exit(1);
+        end(Exit::Failed)
     }
 }
 

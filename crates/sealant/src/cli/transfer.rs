@@ -10,7 +10,7 @@ use report::{write_transfer_event, write_transfer_report};
 
 use crate::output::file;
 use crate::output::message::{Failure, warning};
-use crate::output::progress::StatusLine;
+use crate::output::progress::{Quiet, StatusLine};
 
 /// Certificates of the site, used instead of a pairing code.
 #[derive(Debug, Args)]
@@ -49,9 +49,8 @@ pub(crate) struct Following {
     /// Write a JSON report to this file at the end of the transfer
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
 }
 
 impl Following {
@@ -70,7 +69,7 @@ impl Following {
 
     /// Runs `work` and shows its progress.
     pub(crate) fn follow<T>(&self, progress: &Progress, work: impl FnOnce() -> T) -> T {
-        let status = StatusLine::new(self.quiet || self.json);
+        let status = StatusLine::new(self.quiet.is_set() || self.json);
         followed(progress, &|text| status.show(text), &|event| self.event(event), work)
     }
 

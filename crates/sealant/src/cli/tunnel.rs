@@ -46,8 +46,7 @@ Signals:
   SIGTERM, SIGINT  take no more connections, let those that are open end, then stop; a second one cuts them off
   SIGHUP           read the certificates again";
 
-const EXITS: exit::Codes =
-    &[(Exit::Clean, "stopped on request"), (Exit::Failed, "could not start"), (Exit::Usage, "wrong usage")];
+const EXITS: exit::Codes = &[(Exit::Clean, "stopped on request"), (Exit::Failed, "could not start")];
 
 /// Certificate files of this end.
 #[derive(Debug, Args)]

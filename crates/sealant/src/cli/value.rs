@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use ::transfer::codec::level::Compression;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use files::quantity::number;
+use files::quantity::{self, number};
 use findings::Severity;
 use glob::{Pattern, PatternError};
 use jiff::Timestamp;
 
-/// Units of a time, in milliseconds. A number alone counts seconds, or what the option says.
-const MILLISECONDS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+/// What a number alone counts, unless the option says otherwise.
+const SECOND_MS: u64 = 1000;
 
 /// Longest time.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64 * 3600);
@@ -39,7 +39,7 @@ const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_
 
 /// A time: a number, followed by ms, s, m, h or nothing (seconds).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let time = with_bare_unit(text, 1000)?;
+    let time = quantity::time(text, SECOND_MS)?;
     Some(time).filter(|time| !time.is_zero() && *time <= LONGEST).ok_or_else(|| "more than 0".to_owned())
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn whole_seconds(text: &str) -> Result<Duration, String> {
 /// A time from `least` to `most` seconds, of whole seconds.
 pub(crate) fn seconds(least: u64, most: u64) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     move |text| {
-        let time = with_bare_unit(text, 1000)?;
+        let time = quantity::time(text, SECOND_MS)?;
         let fits = time.subsec_nanos() == 0 && (least..=most).contains(&time.as_secs());
         Some(time).filter(|_| fits).ok_or_else(|| format!("whole seconds from {least}s to {most}s"))
     }
@@ -61,16 +61,10 @@ pub(crate) fn seconds(least: u64, most: u64) -> impl Fn(&str) -> Result<Duration
 /// A time from `least` to `most` milliseconds, which a number alone counts.
 pub(crate) fn milliseconds(least: u64, most: u64) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     move |text| {
-        let time = with_bare_unit(text, 1)?;
+        let time = quantity::time(text, 1)?;
         let fits = (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time);
         Some(time).filter(|_| fits).ok_or_else(|| format!("from {least}ms to {most}ms"))
     }
-}
-
-/// A time whose number alone counts units of `bare` milliseconds.
-fn with_bare_unit(text: &str, bare: u64) -> Result<Duration, String> {
-    let units: Vec<_> = MILLISECONDS.into_iter().chain([("", bare)]).collect();
-    number(text, &units).map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m or h".to_owned())
 }
 
 /// A number of minutes, such as 15 or 0.5.
@@ -94,7 +88,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
 
 /// A short time, of at most a minute: a number followed by ms or s.
 pub(crate) fn short_time(text: &str) -> Result<Duration, String> {
-    files::quantity::short_time(text, SHORT)
+    quantity::short_time(text, SHORT)
 }
 
 /// A percentage from 1 to 100, with or without %.

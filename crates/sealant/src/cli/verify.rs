@@ -11,7 +11,7 @@ use crate::cli::key_stores::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::file;
 use crate::output::message::{Failure, say};
-use crate::output::progress::StatusLine;
+use crate::output::progress::Quiet;
 use crate::output::render::Render;
 use crate::process::{forbid_dumps, processors};
 
@@ -47,9 +47,8 @@ pub(crate) struct Verify {
     /// List every file and every finding in the table
     #[arg(long, short, help_heading = "Output")]
     verbose: bool,
-    /// No status line on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    quiet: Quiet,
 }
 
 const EXAMPLES: &str = "\
@@ -87,7 +86,7 @@ impl Verify {
     }
 
     fn proven(&self, keys: &Keys) -> (Plan, Report) {
-        let status = StatusLine::new(self.quiet);
+        let status = self.quiet.status_line();
         status.show("looking at files");
         let plan = Plan::scan(&self.paths);
         let progress = |progress: &Progress| status.show(&progress.to_string());
@@ -129,7 +128,8 @@ impl Verify {
         };
         match &self.output {
             Some(path) => file::replace(path, &write),
-            None => file::to_stdout(&write),
+            None if self.render.format() == Format::Json => file::to_stdout(&write),
+            None => file::to_screen(&write),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use files::{PendingFile, WriteOptions};
 
 use crate::output::message::Failure;
+use crate::output::terminal::Terminal;
 
 /// Writes something. An error it returns came from its writer.
 type Writer<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
@@ -18,6 +19,14 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format!("standard output: {e}"))),
         _ => Ok(()),
     }
+}
+
+/// Writes a report for people to stdout.
+pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    write(&mut text).map_err(|e| Failure::new(format!("standard output: {e}")))?;
+    let text = String::from_utf8_lossy(&text);
+    to_stdout(&|out| out.write_all(Terminal::stdout().fit_lines(&text).as_bytes()))
 }
 
 /// Checks before a long run that a file can be written.

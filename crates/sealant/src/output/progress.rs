@@ -1,22 +1,44 @@
 //! One status line on stderr during long work; silent unless stderr is a terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use report::Message;
+use clap::Args;
+use report::{Message, fit};
 
 use crate::output::message::say;
+use crate::output::terminal::Terminal;
 
 /// Interval of updates.
 const EVERY: Duration = Duration::from_millis(200);
 
+/// The option that switches the line off.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Quiet {
+    /// No status line on stderr
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Quiet {
+    /// Whether the option was given.
+    pub(crate) const fn is_set(self) -> bool {
+        self.quiet
+    }
+
+    /// The line, unless the option was given.
+    pub(crate) fn status_line(self) -> StatusLine {
+        StatusLine::new(self.quiet)
+    }
+}
+
 /// The line.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
-    enabled: bool,
+    terminal: Terminal,
     state: Mutex<State>,
 }
 
@@ -27,22 +49,24 @@ struct State {
 }
 
 impl StatusLine {
-    /// A line that is shown if stderr is a terminal and `quiet` is not set.
+    /// A line that is shown if stderr is a terminal that can replace it, and `quiet` is not set.
     pub(crate) fn new(quiet: bool) -> Self {
-        let enabled = !quiet && std::io::stderr().is_terminal();
-        Self { enabled, state: Mutex::new(State { drawn: None, started: Instant::now() }) }
+        let terminal = if quiet { Terminal::file() } else { Terminal::stderr() };
+        Self { terminal, state: Mutex::new(State { drawn: None, started: Instant::now() }) }
     }
 
     /// Shows `text`, at most five times a second. Runs shorter than that show nothing.
     pub(crate) fn show(&self, text: &str) {
         let Ok(mut state) = self.state.lock() else { return };
         let since = state.drawn.unwrap_or(state.started);
-        if !self.enabled || since.elapsed() < EVERY {
+        if !self.terminal.has_escapes() || since.elapsed() < EVERY {
             return;
         }
         state.drawn = Some(Instant::now());
-        let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).take(100).collect();
-        let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+        // A line that is wrapped could not be replaced.
+        let columns = self.terminal.columns().saturating_sub(1);
+        let text = text.replace(char::is_control, "?");
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", fit(&text, columns, "…"));
     }
 
     /// Runs `work` while the line shows its progress.

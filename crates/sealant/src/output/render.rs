@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use report::Format;
 
-use crate::output::file::to_stdout;
+use crate::output::file::{to_screen, to_stdout};
 use crate::output::message::Failure;
 
 /// Option for reports that are a table or JSON.
@@ -29,8 +29,10 @@ impl Render {
 
     /// Writes the report to stdout in the requested format.
     pub(crate) fn write<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
-        let write = if self.format == Format::Json { json } else { table };
-        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+        match self.format {
+            Format::Json => to_stdout(&|out| json(report, out).map_err(std::io::Error::from)),
+            _ => to_screen(&|out| table(report, out).map_err(std::io::Error::from)),
+        }
     }
 }
 

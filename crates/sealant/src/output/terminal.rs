@@ -1,8 +1,12 @@
-//! What standard output can show: colour, width, characters.
+//! What a terminal can show: colour, width, characters.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
-/// Columns if standard output is no terminal.
+use report::wrap_lines;
+
+/// Columns of what is no terminal.
 const PAGE_COLUMNS: usize = 120;
 /// Columns of a terminal that does not say.
 const TERMINAL_COLUMNS: usize = 80;
@@ -10,37 +14,55 @@ const TERMINAL_COLUMNS: usize = 80;
 /// The device that a report is written to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    is_terminal: bool,
+    /// Its columns; `None` if it is no terminal.
+    columns: Option<usize>,
 }
 
 impl Terminal {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        Self { is_terminal: io::stdout().is_terminal() }
+        Self::of(&io::stdout())
+    }
+
+    /// Standard error.
+    pub(crate) fn stderr() -> Self {
+        Self::of(&io::stderr())
     }
 
     /// A file.
     pub(crate) const fn file() -> Self {
-        Self { is_terminal: false }
+        Self { columns: None }
     }
 
-    /// Whether colour is welcome: on a terminal, unless `NO_COLOR` is set.
+    fn of(stream: &(impl AsFd + IsTerminal)) -> Self {
+        let size = || rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
+        let columns = || size().filter(|columns| *columns > 0).unwrap_or(TERMINAL_COLUMNS);
+        Self { columns: stream.is_terminal().then(columns) }
+    }
+
+    /// Whether it is a terminal that understands escape sequences.
+    pub(crate) fn has_escapes(self) -> bool {
+        self.columns.is_some() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
+    }
+
+    /// Whether colour is welcome: unless `NO_COLOR` is set, where escape sequences are understood.
     pub(crate) fn wants_color(self) -> bool {
-        self.is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        self.has_escapes() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 
-    /// Number of columns.
+    /// Number of columns for text that is laid out for the device.
     pub(crate) fn columns(self) -> usize {
-        if !self.is_terminal {
-            return PAGE_COLUMNS;
-        }
-        let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
-        size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(TERMINAL_COLUMNS)
+        self.columns.unwrap_or(PAGE_COLUMNS)
+    }
+
+    /// The lines of `text`; on a terminal, those that are too wide are broken.
+    pub(crate) fn fit_lines(self, text: &str) -> Cow<'_, str> {
+        self.columns.map_or(Cow::Borrowed(text), |columns| wrap_lines(text, columns).into())
     }
 
     /// Whether it may show nothing but ASCII.
     pub(crate) fn is_ascii(self) -> bool {
-        self.is_terminal && !is_utf8(|name| std::env::var(name).ok())
+        self.columns.is_some() && !is_utf8(|name| std::env::var(name).ok())
     }
 }
 

@@ -14,6 +14,7 @@ mod stream;
 use std::time::Duration;
 
 use innodb::keys::KeySource;
+use server::address::HostPort;
 
 pub use self::session::{SentRound, Session};
 pub use crate::source::SourceFile;
@@ -52,6 +53,23 @@ pub enum Destination {
         /// A secret for this transfer, if the receiver generated one.
         secret: Option<Secret>,
     },
+}
+
+impl Destination {
+    /// With certificates, a receiver at `HOST:PORT`; otherwise one that printed the pairing code `text`.
+    ///
+    /// # Errors
+    /// [`Error::Code`], [`Error::NoAddress`].
+    pub fn parse(text: &str, certificates: Option<(Identity, Authorities)>) -> Result<Self, Error> {
+        let Some((identity, authorities)) = certificates else { return Ok(Self::Paired(text.parse()?)) };
+        let HostPort { host, port } = address(text)?;
+        Ok(Self::Certified { host, port, identity, authorities, secret: None })
+    }
+}
+
+fn address(text: &str) -> Result<HostPort, Error> {
+    let address = text.parse().and_then(HostPort::to_connect);
+    address.map_err(|fault| Error::NoAddress { text: text.to_owned(), fault })
 }
 
 /// Whether the source is written during the transfer.
@@ -137,4 +155,21 @@ pub(crate) fn send_proven(
     }
     sent?;
     session.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destination_is_a_pairing_code_or_an_address() {
+        let wrong = Destination::parse("joiner:4444", None).err();
+        assert!(wrong.is_some_and(|error| error.is_misuse() && error.hint().is_some()));
+        assert_eq!(address("joiner:4444").unwrap(), HostPort::new("joiner", 4444));
+        assert_eq!(address("[::1]:4444").unwrap(), HostPort::new("::1", 4444));
+        for wrong in ["joiner", "joiner:", "joiner:65536", "joiner:0", "a:b:4444", "sealant1-abc"] {
+            let error = address(wrong).unwrap_err();
+            assert!(error.is_misuse() && error.to_string().contains(wrong), "{error}");
+        }
+    }
 }

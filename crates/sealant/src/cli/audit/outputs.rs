@@ -10,6 +10,7 @@ use report::{Format, RenderOptions, write_fixes, write_waivers};
 
 use crate::output::file;
 use crate::output::message::Failure;
+use crate::output::progress::Quiet;
 use crate::output::render::any_format;
 use crate::output::terminal::Terminal;
 
@@ -66,9 +67,8 @@ pub(crate) struct Outputs {
     /// Colour of the table; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
-    /// No status line on stderr
-    #[arg(long, short)]
-    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) quiet: Quiet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

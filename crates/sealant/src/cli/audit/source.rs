@@ -6,7 +6,7 @@ use ::audit::collect::KeyCopies;
 use ::audit::source as audit;
 use clap::Args;
 
-use crate::cli::change::state_dir_help;
+use crate::cli::change::{DATADIR_HELP, state_dir_help};
 use crate::cli::connect::Address;
 
 /// Options for what to audit.
@@ -27,8 +27,7 @@ pub(crate) struct Source {
     /// Read every page of every file instead of a sample, and decrypt it with the keys found, as `sealant verify` does
     #[arg(long)]
     deep: bool,
-    /// Path of the server's data directory here, if it differs from the one the server reports
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// A directory with dumps or backups to judge (repeatable)
     #[arg(long, value_name = "DIR")]

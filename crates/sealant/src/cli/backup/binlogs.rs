@@ -87,7 +87,7 @@ pub(crate) struct Show {
     /// List the transactions that were committed near this time, such as 2026-11-26T14:05:00Z
     #[arg(long, value_name = "TIME", value_parser = value::timestamp, requires = "identity")]
     around: Option<Timestamp>,
-    /// How near
+    /// How far before and after --around
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time, requires = "around")]
     within: std::time::Duration,
     /// File of age identities that opens the archive

@@ -31,7 +31,7 @@ pub(crate) struct Check {
     /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
-    /// Also decrypt and decompress everything, or so many percent of the packs: with --state, each check resumes where
+    /// Also decrypt and decompress everything, or this percentage of the packs: with --state, each check resumes where
     /// the one before ended
     #[arg(long, value_name = "P%", num_args = 0..=1, default_missing_value = "100%", value_parser = value::percent,
         requires = "identity", conflicts_with = "objects")]

@@ -31,7 +31,7 @@ pub(crate) struct Prune {
     /// Only the backups of this host [default: all hosts of the repository]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
-    /// Prune although a backup has less than half of the data of the one before it
+    /// Prune even if a backup has less than half of the data of the one before it
     #[arg(long)]
     allow_shrunk: bool,
     /// Prune even if receipts are missing that no earlier prune removed

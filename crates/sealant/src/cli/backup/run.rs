@@ -64,7 +64,7 @@ impl Run {
         forbid_dumps();
         let (mut config, repository) = self.config.open()?;
         config.provider = self.provider.unwrap_or(config.provider);
-        let scope = self.scope(&config.host)?;
+        let scope = Scope::of(self.full, self.again.as_deref(), &config.host)?;
         if self.dry_run {
             say(&backup_plan_messages(&plan(&config, &repository, &scope)?));
             return Ok(Exit::Clean);
@@ -80,13 +80,5 @@ impl Run {
         say(&store_messages(&repository));
         self.reporting.script.write(&RunReport::new(&made, seconds, &progress))?;
         Ok(exit_code(made.outcome(self.require_complete)))
-    }
-
-    fn scope(&self, host: &str) -> Result<Scope, Failure> {
-        Ok(match &self.again {
-            Some(report) => Scope::again(report, host)?,
-            None if self.full => Scope::All,
-            None => Scope::Changes,
-        })
     }
 }

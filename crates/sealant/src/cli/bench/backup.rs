@@ -34,7 +34,7 @@ pub(crate) struct BenchBackup {
     /// The data directory
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// Directory below which repositories and copies are made and removed; default: that for temporary files
+    /// Directory below which repositories and copies are made and removed; default: the one for temporary files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// An older copy of DIR: measure an incremental backup, too

@@ -10,7 +10,7 @@ use report::{write_bench_html, write_bench_json, write_bench_samples, write_benc
 use crate::exit::Exit;
 use crate::output::file;
 use crate::output::message::Failure;
-use crate::output::progress::StatusLine;
+use crate::output::progress::Quiet;
 use crate::output::render::Render;
 
 /// Options for output.
@@ -25,9 +25,8 @@ pub(super) struct Output {
     /// Write a page with charts to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// No status line on stderr
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Output {
@@ -38,7 +37,7 @@ impl Output {
 
     /// Runs the measurement with a status line, and writes its results.
     pub(super) fn measure(&self, suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>) -> Result<Exit, Failure> {
-        let status = StatusLine::new(self.quiet);
+        let status = self.quiet.status_line();
         let outcome = suite(&|text| status.show(text))?;
         status.clear();
         self.write(&outcome.record, &outcome.samples)?;

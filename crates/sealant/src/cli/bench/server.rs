@@ -14,10 +14,10 @@ use crate::output::message::{Failure, warning};
 pub(super) struct ServerOptions {
     /// Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure
     /// `mariabackup-socat-tls`
-    #[arg(long, value_name = "PATH", conflicts_with = "no_peers")]
+    #[arg(long, short = 'S', value_name = "PATH", conflicts_with = "no_peers")]
     server_socket: Option<PathBuf>,
     /// The account [default: from --server-defaults, or the name of the user who runs this]
-    #[arg(long, value_name = "NAME", requires = "server_socket")]
+    #[arg(long, short = 'u', value_name = "NAME", requires = "server_socket")]
     server_user: Option<String>,
     /// The only option file to read for it: the password in the group client, options of the program in the group
     /// mariabackup

@@ -28,7 +28,7 @@ use crate::process::current_program;
 pub(crate) struct BenchSst {
     /// Data directory of a stopped MariaDB; it is copied
     datadir: PathBuf,
-    /// Directories to work below, separated by commas
+    /// Directories below which clusters are made and removed, separated by commas
     #[arg(long, value_name = "DIR", value_delimiter = ',', required = true)]
     into: Vec<PathBuf>,
     /// The server

@@ -43,7 +43,7 @@ pub(crate) struct BenchTls {
     /// Measure only this program and the server's own TLS
     #[arg(long)]
     no_peers: bool,
-    /// Directory for the server's files; default: that for temporary files
+    /// Directory for the server's files; default: the one for temporary files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// How long each arm runs in each round; a number alone is milliseconds

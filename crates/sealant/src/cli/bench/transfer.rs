@@ -40,7 +40,7 @@ pub(crate) struct BenchTransfer {
     /// The directory to copy
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// Directory in which copies are made and removed; default: that for temporary files
+    /// Directory in which copies are made and removed; default: the one for temporary files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// Rounds; default: until the intervals are narrow
@@ -62,10 +62,10 @@ pub(crate) struct BenchTransfer {
     /// and sch_tbf in the kernel. `cp` is left out, since it uses no network
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
-    /// Connections of `sealant send`; default: its own default
+    /// Number of connections of `sealant send`; default: as without this option
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: Option<u16>,
-    /// Compression of `sealant send`; default: its own default. Several, separated by commas, are compared with each
+    /// Compression of `sealant send`; default: as without this option. Several, separated by commas, are compared with each
     /// other
     #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = value::compression)]
     compress: Vec<String>,

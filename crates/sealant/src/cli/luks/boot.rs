@@ -65,7 +65,7 @@ struct Install {
     /// File with the key
     #[arg(long, value_name = "FILE", required_unless_present = "key_from")]
     key_file: Option<PathBuf>,
-    /// Get the key from `sealant luks key serve`: each word of its arguments after its own --key-from=
+    /// Get the key from `sealant luks key serve`: its arguments, each in a --key-from= of its own
     #[arg(long, value_name = "WORD", conflicts_with = "key_file", allow_hyphen_values = true)]
     key_from: Vec<String>,
     /// The server's unit (repeatable)
@@ -74,11 +74,11 @@ struct Install {
     /// File system of the volume
     #[arg(long, value_name = "KIND", default_value = "ext4", value_parser = value::word(FILE_SYSTEMS))]
     filesystem: FileSystem,
-    /// How long to wait for the volume to appear. A short limit can leave the server down on a slow day
+    /// How long to wait for the volume to appear. With a short limit, a slow boot can leave the server down
     #[arg(long, alias = "patience", value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = value::seconds(30, u32::MAX.into()))]
     timeout: Duration,
-    /// The disk rotates: keep the work queues
+    /// For a disk that rotates: keep the work queues
     #[arg(long)]
     rotational: bool,
     /// Pass TRIM to the disk
@@ -104,8 +104,7 @@ Examples:
   sealant luks boot install /dev/nvme1n1 --name mysqldata --directory /var/lib/mysql \\
     --key-from=--file --key-from=mysqldata.key --key-from=--device --key-from=/dev/disk/by-label/KEYS --unit mysql.service";
 
-const INSTALL_EXITS: exit::Codes =
-    &[(Exit::Clean, "written, or --dry-run"), (Exit::Failed, "refused or failed"), (Exit::Usage, "wrong usage")];
+const INSTALL_EXITS: exit::Codes = &[(Exit::Clean, "written, or --dry-run"), (Exit::Failed, "refused or failed")];
 
 impl Install {
     fn run(&self) -> Result<Exit, Failure> {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use luks::cryptsetup::{Cryptsetup, NewVolume};
 use luks::device::{Creation, FileSystem, Host};
-use luks::key;
+use luks::key::NewVolumeKey;
 use report::{luks_created_message, write_luks_created};
 
-use super::key::{iterations, read};
+use super::key::iterations;
 use crate::cli::change::Consent;
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
@@ -91,15 +91,12 @@ impl FormatVolume {
         let creation = self.creation(&cryptsetup, &host);
         self.backups.as_deref().map(check_target_directory).transpose()?;
         creation.check()?;
-        // Standard input can be read only once.
-        if self.make_key || self.key_file.as_os_str() != "-" {
-            key::check_file(&self.key_file, self.make_key)?;
-        }
-        let new_key = self.make_key.then_some(self.key_file.as_path());
-        if !self.consent.given(&creation.describe(new_key))? {
+        let key = NewVolumeKey { path: &self.key_file, make: self.make_key };
+        key.check()?;
+        if !self.consent.given(&creation.describe(key.created()))? {
             return Ok(Exit::Clean);
         }
-        let key = if self.make_key { key::make(&self.key_file)? } else { read(&self.key_file)? };
+        let key = key.read_or_create()?;
         let mut reported = Ok(());
         let created = creation.run(&key, &mut |text| reported = to_stdout(&|out| writeln!(out, "{text}")))?;
         reported?;

@@ -60,8 +60,7 @@ const BACKUP_END: &str = "\
 Example:
   sealant luks header backup /dev/nvme0n1p3 /safe/data.header";
 
-const BACKUP_EXITS: exit::Codes =
-    &[(Exit::Clean, "saved, and read again"), (Exit::Failed, "not saved"), (Exit::Usage, "wrong usage")];
+const BACKUP_EXITS: exit::Codes = &[(Exit::Clean, "saved, and read again"), (Exit::Failed, "not saved")];
 
 impl Backup {
     fn run(&self) -> Result<Exit, Failure> {

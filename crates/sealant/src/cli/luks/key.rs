@@ -1,10 +1,11 @@
 //! Source of a key: a file, standard input or a prompt; never the command line.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedI64ValueParser;
+use luks::key::read;
 use luks::{RANDOM_KEY_ITERATIONS, Secret};
 
 use crate::output::message::Failure;
@@ -21,7 +22,7 @@ impl KeySource {
     /// Reads the key, or asks for a passphrase.
     pub(super) fn read(&self) -> Result<Secret, Failure> {
         if let Some(path) = &self.key_file {
-            return read(path);
+            return Ok(read(path)?);
         }
         if !std::io::stdin().is_terminal() {
             return Err(
@@ -32,13 +33,6 @@ impl KeySource {
             rpassword::prompt_password("Passphrase: ").map_err(|e| Failure::new(format!("no passphrase: {e}")))?;
         Ok(Secret::new(passphrase.into_bytes()))
     }
-}
-
-/// Reads the exact bytes of a key file.
-pub(super) fn read(path: &Path) -> Result<Secret, Failure> {
-    let read =
-        if path.as_os_str() == "-" { Secret::read(&mut std::io::stdin().lock()) } else { Secret::read_file(path) };
-    read.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }
 
 /// How many iterations of PBKDF2 may be asked for.

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use luks::cryptsetup::Cryptsetup;
 use luks::key;
-use report::write_luks_slots;
+use report::{luks_key_added_message, write_luks_key_added, write_luks_slots};
 
 use super::header::volume;
-use super::key::{KeySource, iterations, read};
+use super::key::{KeySource, iterations};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, hint};
+use crate::output::message::{Failure, say};
 
 /// List, add and rotate the keys of a volume, or hand one out at boot
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ const LIST_EXITS: exit::Codes = &[
 impl List {
     fn run(&self) -> Result<Exit, Failure> {
         let volume = volume(&self.device)?;
-        let keys = self.key_file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+        let keys = self.key_file.iter().map(|path| key::read(path)).collect::<Result<Vec<_>, _>>()?;
         let slots = key::slots_of(&self.device, &keys)?;
         let names = self.key_file.iter().map(|path| path.display().to_string());
         let opened: Vec<_> = names.zip(slots).collect();
@@ -104,10 +104,10 @@ const ADD_EXITS: exit::Codes = &[
 
 impl Add {
     fn run(&self) -> Result<Exit, Failure> {
-        let (new, key) = (read(&self.new_key_file)?, self.key.read()?);
+        let (new, key) = (key::read(&self.new_key_file)?, self.key.read()?);
         let slot = key::add(&Cryptsetup::find()?, &self.device, &key, &new, self.pbkdf2_iterations)?;
-        to_stdout(&|out| writeln!(out, "{}: the new key opens slot {slot}", self.device.display()))?;
-        hint("older header backups do not contain this key: make one with `sealant luks header backup`");
+        to_stdout(&|out| Ok(write_luks_key_added(&self.device, slot, out)?))?;
+        say(&[luks_key_added_message()]);
         Ok(Exit::Clean)
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use luks::cryptsetup::{Cryptsetup, Mapping};
 use luks::device::{Host, Mounting, Opening, close, unmount};
-use report::{luks_mount_messages, write_luks_mounted, write_luks_opened};
+use report::{luks_mount_messages, write_luks_closed, write_luks_mounted, write_luks_opened};
 
 use super::key::KeySource;
 use crate::exit::{self, Exit};
@@ -128,8 +128,7 @@ const CLOSE_END: &str = "\
 Example:
   sealant luks close mysqldata --unmount";
 
-const CLOSE_EXITS: exit::Codes =
-    &[(Exit::Clean, "closed"), (Exit::Failed, "refused or failed"), (Exit::Usage, "wrong usage")];
+const CLOSE_EXITS: exit::Codes = &[(Exit::Clean, "closed"), (Exit::Failed, "refused or failed")];
 
 impl Close {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -138,7 +137,7 @@ impl Close {
             unmount(&host, &self.name)?;
         }
         close(&cryptsetup, &host, &self.name)?;
-        to_stdout(&|out| writeln!(out, "/dev/mapper/{}: closed", self.name))?;
+        to_stdout(&|out| Ok(write_luks_closed(&self.name, out)?))?;
         Ok(Exit::Clean)
     }
 }

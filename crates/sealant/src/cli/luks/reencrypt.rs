@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::Cryptsetup;
+use luks::key::read;
 use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, ReencryptStep};
 use report::{luks_reencrypted_message, write_luks_reencrypted};
 
-use super::key::{iterations, read};
+use super::key::iterations;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::{check_target_directory, to_stdout};
 use crate::output::message::{Failure, say};
-use crate::output::progress::StatusLine;
+use crate::output::progress::Quiet;
 
 /// Encrypt all data of a volume with a new volume key, even while it is in use
 ///
@@ -51,9 +52,8 @@ pub(super) struct Reencrypt {
     pbkdf2_iterations: Option<u32>,
     #[command(flatten)]
     consent: Consent,
-    /// No status line on stderr
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 const END: &str = "\
@@ -92,7 +92,7 @@ impl Reencrypt {
     }
 
     fn execute(&self, work: &Work<'_>, ready: &Ready) -> Result<(), Failure> {
-        let line = StatusLine::new(self.quiet);
+        let line = self.quiet.status_line();
         let done = work.run(ready, &mut |step| match step {
             ReencryptStep::Progress(progress) => line.show(&progress.to_string()),
             ReencryptStep::Done(text) => {

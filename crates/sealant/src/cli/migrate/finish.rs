@@ -1,11 +1,12 @@
 //! `sealant migrate finish` and `abort`: end a migration after its cut-over, or instead of it.
 
 use clap::Args;
+use report::{migrate_abort_change, migrate_aborted, migrate_finished};
 
 use super::scope::Scope;
 use crate::cli::change::confirm_change;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, say};
 
 /// Remove the state of a migration after its cut-over; the tables stay at both ends
 ///
@@ -39,7 +40,7 @@ pub(super) const ABORT_EXITS: exit::Codes =
 impl Finish {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         ::migrate::finish(&self.scope.target()?)?;
-        info("the state of the migration is removed; the tables stay at both ends");
+        say(&[migrate_finished()]);
         Ok(Exit::Clean)
     }
 }
@@ -48,13 +49,10 @@ impl Abort {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let [source, target] = self.scope.servers()?;
         if !self.yes {
-            let tables = if self.drop_tables { " and the tables" } else { "" };
-            confirm_change(&format!("The state{tables} of the migration at the target will be removed."))?;
+            confirm_change(migrate_abort_change(self.drop_tables))?;
         }
         ::migrate::abort(&source, &target, self.drop_tables.then(|| self.scope.filter()).as_ref())?;
-        let tables =
-            if self.drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
-        info(&format!("the migration is aborted; {tables}"));
+        say(&[migrate_aborted(self.drop_tables)]);
         Ok(Exit::Clean)
     }
 }

@@ -8,9 +8,10 @@ use ::snapshot::prepare::Preparation;
 use ::transfer::receiver::{Owner, Received};
 use clap::Args;
 use files::MANIFEST;
+use report::prepared_message;
 
 use crate::exit::Exit;
-use crate::output::message::{Failure, info, warning};
+use crate::output::message::{Failure, say, warning};
 
 /// Options for a backup that arrives unprepared.
 #[derive(Debug, Args)]
@@ -47,7 +48,7 @@ impl Preparing {
         }
         let began = Instant::now();
         preparation.run(owner.map(|owner| (owner.uid, owner.gid)))?;
-        info(&format!("prepared by {program} in {:.1} s: a server may start on it", began.elapsed().as_secs_f64()));
+        say(&[prepared_message(program, began.elapsed())]);
         Ok(Exit::Clean)
     }
 }

@@ -1,4 +1,4 @@
-//! `sealant rotate --certificate`: replaces the server's certificate, along with its keys or alone.
+//! `sealant rotate run --certificate`: replaces the server's certificate, along with its keys or alone.
 
 use std::path::PathBuf;
 

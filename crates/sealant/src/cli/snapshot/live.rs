@@ -14,7 +14,7 @@ use report::backup_copy_message;
 use super::source::{Freezing, ServerHint, Source};
 use crate::cli::key_stores::KeyStores;
 use crate::output::message::{Failure, info, warning};
-use crate::process::ended_by_signals;
+use crate::process::{end, ended_by_signals};
 
 /// The running server to copy.
 #[derive(Debug, Args)]
@@ -75,11 +75,11 @@ impl Live {
 /// Holds a copy. A signal releases it and ends the program, because other threads wait for the network.
 pub(crate) fn guard(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> SnapshotGuard {
     let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
-    SnapshotGuard::new(copy, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
+    SnapshotGuard::new(copy, stop, Listener { stopped: Box::new(end_by_signal), kept: Arc::new(kept) })
 }
 
-#[allow(clippy::exit, reason = "other threads wait for the network; a signal ends them all")]
-fn end() {
-    Failure::new("ended by a signal; nothing was committed, and the copy was released").print();
-    std::process::exit(1)
+fn end_by_signal() {
+    let failure = Failure::new("ended by a signal; nothing was committed, and the copy was released");
+    failure.print();
+    end(failure.exit)
 }

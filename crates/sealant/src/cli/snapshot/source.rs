@@ -30,7 +30,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServerHint {
     /// Socket of its server [default: the server is found by the files it has locked]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short = 'S', value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     /// File with the process id of its server
     #[arg(long, value_name = "FILE")]
@@ -45,7 +45,7 @@ pub(crate) struct Freezing {
     pub(crate) max_freeze: Duration,
     #[arg(long, value_name = "HOW", default_value = "auto", help = provider_help())]
     pub(crate) provider: ProviderChoice,
-    #[arg(long, value_name = "NAME", requires = "socket", help = account_help())]
+    #[arg(long, short, value_name = "NAME", requires = "socket", help = account_help())]
     pub(crate) user: Option<String>,
     /// Read the account's password from this file
     #[arg(long, value_name = "FILE", requires = "socket")]

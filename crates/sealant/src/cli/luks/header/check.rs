@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use luks::backup;
 use luks::cryptsetup::Cryptsetup;
+use luks::key;
 use report::{write_luks_check_json, write_luks_check_table};
 
-use super::super::key;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;

@@ -24,7 +24,7 @@ pub(super) struct Serve {
     from: From,
     #[command(flatten)]
     vault: Vault,
-    /// The file is on this device, such as a USB stick, which is mounted read-only to read it
+    /// Device with the file, such as a USB stick; it is mounted read-only
     #[arg(long, alias = "on", value_name = "DEVICE", requires = "file")]
     device: Option<PathBuf>,
     /// How long to wait for the file, its device, Vault or the command
@@ -50,8 +50,7 @@ Examples:
   sealant luks key serve --vault-addr https://vault.example:8200 --vault-path secret/data/mysqldata \
     --vault-token-file /etc/sealant/vault-token --vault-ca /etc/sealant/vault-ca.pem | wc --bytes";
 
-const EXITS: exit::Codes =
-    &[(Exit::Clean, "written"), (Exit::Failed, "there is no key; nothing was written"), (Exit::Usage, "wrong usage")];
+const EXITS: exit::Codes = &[(Exit::Clean, "written"), (Exit::Failed, "there is no key; nothing was written")];
 
 impl Serve {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
