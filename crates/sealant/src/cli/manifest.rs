@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use ::transfer::check::{Checked, check_received};
-use files::quantity::size;
 use report::{Format, manifest_check_status, write_manifest_check_json, write_manifest_check_table};
 
 use crate::exit::Exit;
