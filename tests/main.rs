@@ -41,6 +41,7 @@ mod luks_vault;
 mod luks_volume;
 mod migrate;
 mod migrate_run;
+mod monitor;
 mod old_servers;
 mod packaging;
 mod peer;

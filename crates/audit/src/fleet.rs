@@ -12,6 +12,7 @@ use server::option_file::Warning;
 
 use crate::Error;
 use crate::collect::KeyCopies;
+use crate::facts::Facts;
 use crate::outcome::{Outcome, Server};
 use crate::rules::Rules;
 use crate::run::judge;
@@ -47,7 +48,7 @@ const fn default_concurrency() -> usize {
 /// A server of the fleet, and how it differs from the common settings.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Member {
+pub struct Member {
     /// Name in the report, instead of its address.
     name: Option<String>,
     url: Option<String>,
@@ -132,39 +133,64 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// The servers.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.server
+    }
+
+    /// The servers, without the fleet.
+    #[must_use]
+    pub fn into_members(self) -> Vec<Member> {
+        self.server
+    }
+
+    /// Number of servers to be audited concurrently.
+    #[must_use]
+    pub const fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
     /// Audits every member; one that fails is in the outcome and does not stop the others.
     pub fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+        let done = AtomicUsize::new(0);
+        let parts = self.each(&|member| {
+            let outcome = member.audit(common, tell);
+            let done = done.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+            tell(Event::Done { done, of: self.server.len() });
+            outcome
+        });
+        let mut outcome = Outcome::empty(common.now);
+        outcome.absorb_all(parts);
+        outcome
+    }
+
+    /// Calls `work` with every member, with several concurrently; outcomes are in the order of their servers' names.
+    pub fn each(&self, work: &(dyn Fn(&Member) -> Outcome + Sync)) -> Vec<Outcome> {
         let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
+        let worker = || {
             while let Some(member) = self.server.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let outcome = member.audit(common, tell);
+                let outcome = work(member);
                 if let Ok(mut done) = done.lock() {
                     done.push(outcome);
-                    tell(Event::Done { done: done.len(), of: self.server.len() });
                 }
             }
         };
         std::thread::scope(|scope| {
             for _ in 0..self.concurrency.clamp(1, self.server.len().max(1)) {
-                scope.spawn(work);
+                scope.spawn(worker);
             }
         });
-        let mut outcome = Outcome::empty(common.now);
-        let mut parts = done.into_inner().unwrap_or_default();
-        parts.sort_by(|a: &Outcome, b| a.servers.iter().map(|s| &s.target).cmp(b.servers.iter().map(|s| &s.target)));
-        outcome.absorb_all(parts);
-        outcome
+        let mut outcomes = done.into_inner().unwrap_or_default();
+        outcomes.sort_by(|a: &Outcome, b| a.servers.iter().map(|s| &s.target).cmp(b.servers.iter().map(|s| &s.target)));
+        outcomes
     }
 }
 
 impl Member {
     fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
-        let warn = |event: source::SourceEvent<'_>| {
-            if let source::SourceEvent::OptionFile(odd) = event {
-                tell(Event::OptionFile(odd));
-            }
-        };
-        match self.source(common.source).facts(&self.login(common.login), common.prompt, &warn) {
+        let warn = |odd: &Warning| tell(Event::OptionFile(odd));
+        match self.facts(common.source, common.login, common.prompt, &warn) {
             Ok(mut facts) => {
                 if let Some(name) = &self.name {
                     facts.target.clone_from(name);
@@ -182,7 +208,29 @@ impl Member {
         }
     }
 
-    fn label(&self) -> String {
+    /// Collects the facts about the server, or loads them; its own settings come before the common ones. Warnings about
+    /// option files go to `warn`.
+    ///
+    /// # Errors
+    /// Errors of [`Source::facts`].
+    pub fn facts(
+        &self,
+        common: &Source,
+        login: &Login,
+        prompt: &dyn Prompt,
+        warn: &dyn Fn(&Warning),
+    ) -> Result<Facts, Error> {
+        let tell = |event: source::SourceEvent<'_>| {
+            if let source::SourceEvent::OptionFile(odd) = event {
+                warn(odd);
+            }
+        };
+        self.source(common).facts(&self.login(login), prompt, &tell)
+    }
+
+    /// Its name in reports: the given one, else its address.
+    #[must_use]
+    pub fn label(&self) -> String {
         let path = [&self.socket, &self.offline, &self.facts].into_iter().flatten().next();
         let address = self.url.clone().or_else(|| path.map(|path| path.display().to_string()));
         self.name.clone().or(address).unwrap_or_else(|| "unnamed server".to_owned())

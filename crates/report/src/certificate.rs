@@ -102,11 +102,11 @@ pub fn write_cert_check_monitor(report: &Checks, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
-/// As [`write_cert_check_monitor`], if the certificates could not be checked.
+/// Writes the line of a monitoring plug-in that could not check anything.
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_cert_check_unknown(reason: &str, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_unknown_check(reason: &str, out: &mut dyn Write) -> Result<(), Error> {
     Ok(writeln!(out, "UNKNOWN: {reason}")?)
 }
 

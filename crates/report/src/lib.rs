@@ -31,6 +31,7 @@ mod markdown;
 mod message;
 mod metrics;
 mod migrate;
+mod monitor;
 #[cfg(test)]
 mod new_check;
 mod proof;
@@ -63,6 +64,7 @@ pub use self::migrate::{
     migrate_finished, migrate_ready, migrate_status_line, migrate_verified, write_migrate_html, write_migrate_json,
     write_migrate_line, write_migrate_plan, write_migrate_proof, write_migrate_proof_lines, write_migrate_status,
 };
+pub use self::monitor::{write_monitor_check, write_monitor_html, write_monitor_metrics, write_monitor_openmetrics};
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
     backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,
@@ -73,8 +75,8 @@ pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_b
 pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
-    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown,
-    write_cert_paths, write_certificate_json, write_certificate_table, write_certs_json, write_certs_text,
+    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_paths,
+    write_certificate_json, write_certificate_table, write_certs_json, write_certs_text, write_unknown_check,
 };
 pub use change::{
     forgotten_messages, request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json,

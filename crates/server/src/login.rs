@@ -23,7 +23,7 @@ use crate::{
 const MAX_PASSWORD_BYTES: u64 = 4096;
 
 /// Login options from the caller. Missing ones are taken from option files.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Login {
     /// Host to connect to by TCP, in place of what option files name.
     pub host: Option<String>,
@@ -53,6 +53,27 @@ pub struct Login {
     pub password_to_unverified: bool,
     /// Timeout for a server that does not respond.
     pub timeout: Duration,
+}
+
+impl Default for Login {
+    fn default() -> Self {
+        Self {
+            host: None,
+            port: None,
+            user: None,
+            option_file: None,
+            option_groups: None,
+            password: PasswordSource::default(),
+            tls: None,
+            ca_file: None,
+            fingerprints: Vec::new(),
+            cert_file: None,
+            key_file: None,
+            allow_plaintext_tcp: false,
+            password_to_unverified: false,
+            timeout: Options::default().connect_timeout,
+        }
+    }
 }
 
 /// Source of a password.

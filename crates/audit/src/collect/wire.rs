@@ -10,9 +10,9 @@ use server::switch::is_on;
 
 use super::process::local_address;
 use super::request::{LiveOptions, report};
-use crate::facts::Unavailable;
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ChainTrust, Listener, WireFacts};
+use crate::facts::{Unavailable, WIRE_GAP};
 
 /// Probes every port that the server reports.
 ///
@@ -55,7 +55,7 @@ fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unavailable> {
     let rows = sql.rows("own_host").ok()?;
     let by_socket = !rows.first()?.get("host")?.contains(':');
     by_socket.then(|| Unavailable {
-        what: "wire".to_owned(),
+        what: WIRE_GAP.to_owned(),
         why: format!(
             "{endpoint} is not the server's own port: it came to the server's socket, through a tunnel or a proxy"
         ),
@@ -70,7 +70,7 @@ fn other_host(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unavail
     let there = sql.identity.hostname.as_str();
     let known = !there.is_empty() && !here.is_empty();
     (known && !there.eq_ignore_ascii_case(here)).then(|| Unavailable {
-        what: "wire".to_owned(),
+        what: WIRE_GAP.to_owned(),
         why: format!(
             "the server says that its host is {there}, and this is {here}: {endpoint} leads elsewhere, by a tunnel or \
                 out of a container, and ports of this host are not the server's"
@@ -158,7 +158,7 @@ fn chain(options: &LiveOptions<'_>, endpoint: &Endpoint, ca_file: PathBuf) -> Op
 }
 
 fn unseen(why: String) -> Unavailable {
-    Unavailable { what: "wire".to_owned(), why, remedy: "give a TCP address that reaches the server".to_owned() }
+    Unavailable { what: WIRE_GAP.to_owned(), why, remedy: "give a TCP address that reaches the server".to_owned() }
 }
 
 #[cfg(test)]

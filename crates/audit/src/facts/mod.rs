@@ -25,6 +25,9 @@ use crate::access;
 /// The schema that this release writes; also the newest that it reads.
 pub const SCHEMA: &str = "sealant.facts/1";
 
+/// What a gap about the listeners is called.
+pub(crate) const WIRE_GAP: &str = "wire";
+
 /// A fact that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unavailable {
@@ -136,6 +139,27 @@ impl Facts {
         serde_json::from_value(tree).map_err(|e| not_facts(path, &e.to_string()))
     }
 
+    /// These facts, of an audit without files and host, with the files and the host of an earlier one.
+    #[must_use]
+    pub fn with_files_of(self, earlier: Self) -> Self {
+        let mut gaps = self.gaps;
+        gaps.extend(earlier.gaps.into_iter().filter(|gap| gap.what != WIRE_GAP));
+        Self {
+            scope: Scope {
+                files: earlier.scope.files,
+                deep: earlier.scope.deep,
+                host: earlier.scope.host,
+                ..self.scope
+            },
+            files: earlier.files,
+            host: earlier.host,
+            // Which keys the server holds is known from its files.
+            register: earlier.register.or(self.register),
+            gaps,
+            ..self
+        }
+    }
+
     /// Results of SQL queries.
     ///
     /// # Errors
@@ -162,7 +186,7 @@ impl Facts {
     /// [`Unavailable`] if no port was probed.
     pub fn wire(&self) -> Observed<&wire::WireFacts> {
         self.wire.as_ref().ok_or_else(|| {
-            self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server".to_owned())
+            self.why_not(WIRE_GAP, "the server's listeners", "give a TCP address that reaches the server".to_owned())
         })
     }
 

@@ -18,6 +18,7 @@ mod keys;
 mod luks;
 mod manifest;
 mod migrate;
+mod monitor;
 #[cfg(test)]
 mod printed;
 mod provision;
@@ -62,6 +63,7 @@ enum Verb {
     Keys(Box<keys::Keys>),
     Luks(luks::Luks),
     Migrate(migrate::Migrate),
+    Monitor(monitor::Monitor),
     Provision(Box<provision::Provision>),
     Receive(Box<receive::Receive>),
     Restore(Box<restore::Restore>),
@@ -109,6 +111,7 @@ impl Cli {
             Verb::Keys(verb) => verb.run(),
             Verb::Luks(verb) => verb.run(),
             Verb::Migrate(verb) => verb.run(),
+            Verb::Monitor(verb) => verb.run(),
             Verb::Provision(verb) => verb.run(),
             Verb::Receive(verb) => verb.run(),
             Verb::Restore(verb) => verb.run(),

@@ -30,6 +30,7 @@ failures! {
     ::change::Error: [is_misuse => Usage],
     ::luks::Error: [is_misuse => Usage],
     ::migrate::Error: [is_misuse => Usage, is_refusal => Findings, is_missing_grant => Incomplete],
+    ::monitor::Error: [is_misuse => Usage],
     ::pki::Error: [is_misuse => Usage],
     ::register::Error: [is_misuse => Usage],
     ::replication::Error: [is_misuse => Usage],

@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use pki::check::{Criteria, Report, Subject};
 use pki::{Level, Limits};
-use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown};
+use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_unknown_check};
 use server::Endpoint;
 
 use super::HANDSHAKE_TIMEOUT;
@@ -75,7 +75,7 @@ impl Check {
     fn monitor(&self) -> Result<Exit, Failure> {
         match self.report() {
             Err(failure) => {
-                to_stdout(&|out| write_cert_check_unknown(&failure.error, out).map_err(std::io::Error::from))?;
+                to_stdout(&|out| write_unknown_check(&failure.error, out).map_err(std::io::Error::from))?;
                 Ok(Exit::MonitorUnknown)
             }
             Ok(report) => {

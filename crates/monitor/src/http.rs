@@ -1,0 +1,144 @@
+//! The pages: what a request gets.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, REFERRER_POLICY, REFRESH,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Method, Request, Response, StatusCode};
+
+use crate::access::Access;
+use crate::{Monitor, View};
+
+/// A page that shows the fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// The report, HTML.
+    Report,
+    /// The metrics in Prometheus' text format.
+    Prometheus,
+    /// The metrics as OpenMetrics 1.0.
+    OpenMetrics,
+}
+
+/// Renders a page.
+pub type Render = dyn Fn(Page, &View) -> Vec<u8> + Send + Sync;
+
+/// All pages of a monitor.
+pub(crate) struct Pages {
+    monitor: Arc<Monitor>,
+    render: Box<Render>,
+    cache: [Mutex<Option<(u64, Bytes)>>; 3],
+}
+
+impl Page {
+    const fn content_type(self) -> &'static str {
+        match self {
+            Self::Report => "text/html; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+
+    const fn index(self) -> usize {
+        match self {
+            Self::Report => 0,
+            Self::Prometheus => 1,
+            Self::OpenMetrics => 2,
+        }
+    }
+}
+
+impl Pages {
+    pub(crate) fn new(monitor: Arc<Monitor>, render: Box<Render>) -> Self {
+        Self { monitor, render, cache: Default::default() }
+    }
+
+    /// The page as it was after the last change. It is rendered once for each change, however many readers there are.
+    pub(crate) fn page(&self, page: Page) -> Bytes {
+        let Some(cache) = self.cache.get(page.index()) else { return Bytes::new() };
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = self.monitor.generation();
+        if let Some((of, bytes)) = &*cache
+            && *of == generation
+        {
+            return bytes.clone();
+        }
+        let bytes = Bytes::from((self.render)(page, &self.monitor.view()));
+        *cache = Some((generation, bytes.clone()));
+        bytes
+    }
+
+    fn health(&self) -> Response<Full<Bytes>> {
+        let (servers, reachable) = self.monitor.reachable();
+        text(StatusCode::OK, format!("ok: {reachable} of {servers} servers answered\n"))
+    }
+}
+
+/// Answers a request.
+pub(crate) async fn answer<B>(request: Request<B>, pages: Arc<Pages>, access: Arc<Access>) -> Response<Full<Bytes>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
+    }
+    let path = request.uri().path();
+    // Says whether the monitor works, to load balancers, which have no token.
+    if path == "/healthz" {
+        return pages.health();
+    }
+    if !access.allows(request.headers()) {
+        let mut refused = text(StatusCode::UNAUTHORIZED, "a token is required\n".to_owned());
+        let scheme = HeaderValue::from_static("Basic realm=\"sealant monitor\", charset=\"UTF-8\"");
+        refused.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+        return refused;
+    }
+    let page = match path {
+        "/" => Page::Report,
+        "/metrics" if wants_openmetrics(request.headers()) => Page::OpenMetrics,
+        "/metrics" => Page::Prometheus,
+        _ => return text(StatusCode::NOT_FOUND, "there are /, /metrics and /healthz\n".to_owned()),
+    };
+    let rendered = tokio::task::spawn_blocking(move || pages.page(page)).await;
+    let Ok(bytes) = rendered else {
+        return text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be rendered\n".to_owned());
+    };
+    let mut response = Response::new(Full::new(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type()));
+    if page == Page::Report {
+        headers.insert(REFRESH, HeaderValue::from_static("60"));
+    }
+    harden(headers);
+    response
+}
+
+/// Prometheus lists the formats that it understands; the first is the one it prefers.
+fn wants_openmetrics(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("application/openmetrics-text"))
+}
+
+fn text(status: StatusCode, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    harden(response.headers_mut());
+    response
+}
+
+/// Findings stay on the page: not in caches, not in other sites' frames, and nothing is loaded from elsewhere.
+fn harden(headers: &mut HeaderMap) {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
+                  frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, policy),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

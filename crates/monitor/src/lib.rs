@@ -1,0 +1,36 @@
+//! Audits the servers of a fleet again and again, each on its own schedule, and serves the results over HTTP.
+//!
+//! - [`Config`]: the configuration file;
+//! - [`Monitor`]: audits by a pool of threads, keeps the last facts of each server on disk, and logs what changes;
+//! - [`serve()`]: the listeners, with `/metrics`, `/healthz` and the report at `/`;
+//! - [`check_once`] and [`Check`]: one round, and one line about it, for monitoring systems that run plug-ins.
+//!
+//! A light round reads what the server itself tells and what its ports answer; a full round also reads files and host.
+//! The files and the host of the last full round are judged together with each light one.
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::cast_possible_truncation, clippy::arithmetic_side_effects)]
+
+mod access;
+mod check;
+mod config;
+mod error;
+mod http;
+mod measurements;
+mod monitor;
+mod round;
+mod schedule;
+mod serve;
+mod state;
+mod view;
+
+pub use crate::{
+    check::{Check, Level, check_once},
+    config::Config,
+    error::Error,
+    http::{Page, Render},
+    measurements::{CertificateExpiry, KeyRotation, Measurements},
+    monitor::{Log, Monitor},
+    schedule::Scope,
+    serve::serve,
+    view::{ServerView, View},
+};

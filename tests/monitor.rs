@@ -1,0 +1,394 @@
+//! `sealant monitor` on real servers, scraped by a real Prometheus.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use harness::{Kind, Server, limit, require};
+use rustix::process::Signal;
+
+use crate::support::tunnel::{End, Setup, eventually, free_port};
+use crate::support::{run, sealant};
+
+/// A monitor, and where its files are.
+struct Site {
+    setup: Setup,
+}
+
+impl Site {
+    fn new() -> Self {
+        Self { setup: Setup::new() }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.setup.path(name);
+        fs::write(&path, text).expect("written");
+        path
+    }
+
+    /// Writes the fleet, and a configuration with short intervals.
+    fn configure(&self, fleet: &[String], more: &str) -> PathBuf {
+        self.write("fleet.toml", &fleet.concat());
+        let intervals = "listen = [\"127.0.0.1:0\"]\nlight-every = \"1s\"\nfull-every = \"1h\"\n";
+        self.write("monitor.toml", &format!("fleet = \"fleet.toml\"\nstate-directory = \"state\"\n{intervals}{more}"))
+    }
+
+    fn start(&self) -> Monitor {
+        let mut command = sealant();
+        command.arg("monitor").arg("--config").arg(self.setup.path("monitor.toml"));
+        let end = self.setup.start("monitor", command);
+        let log = end.log();
+        let address = log.lines().rev().find_map(|line| line.split_once("ready: ")).expect("an address").1;
+        let port = address.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
+        Monitor { end, port: port.expect("a port") }
+    }
+}
+
+struct Monitor {
+    end: End,
+    port: u16,
+}
+
+impl Monitor {
+    /// The whole answer to a request with these headers.
+    fn request(&self, path: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        stream.set_read_timeout(Some(limit(60))).expect("a time limit");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n").expect("asked");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("answered");
+        text
+    }
+
+    fn page(&self, path: &str) -> String {
+        let answer = self.request(path, "");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        answer.split_once("\r\n\r\n").expect("a body").1.to_owned()
+    }
+
+    /// Value of the series whose line begins so.
+    fn metric(&self, begins: &str) -> Option<f64> {
+        let text = self.page("/metrics");
+        let line = text.lines().find(|line| line.starts_with(begins))?;
+        line.rsplit(' ').next()?.parse().ok()
+    }
+
+    #[track_caller]
+    fn wait_for_metric(&self, begins: &str, is: impl Fn(f64) -> bool) {
+        let found = eventually(|| self.metric(begins).is_some_and(&is));
+        assert!(found, "{begins}: {:?}\n{}\n{}", self.metric(begins), self.end.log(), self.page("/metrics"));
+    }
+}
+
+fn member(name: &str, server: &Server) -> String {
+    format!("[[server]]\nname = \"{name}\"\nsocket = \"{}\"\nuser = \"root\"\n", server.socket().display())
+}
+
+fn start(kind: Kind) -> Option<Server> {
+    require(kind)?;
+    Some(Server::builder(kind).start().expect("it starts"))
+}
+
+const UP_1: &str = "sealant_audit_up{server=\"db1\"";
+const UP_2: &str = "sealant_audit_up{server=\"db2\"";
+const HIGH_2: &str = "sealant_audit_findings{server=\"db2\",severity=\"high\",status=\"FAIL\"}";
+
+#[test]
+fn servers_that_die_or_hang_do_not_delay_the_others() {
+    let (Some(first), Some(mut second)) = (start(Kind::MySql97), start(Kind::MariaDb1011)) else { return };
+    // Accepts connections, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("an address").port();
+    let hanging = (0..4).map(|n| format!("[[server]]\nname = \"hangs{n}\"\nurl = \"mysql://a@127.0.0.1:{port}\"\n"));
+    let dead = format!("[[server]]\nname = \"dead\"\nurl = \"mysql://a@127.0.0.1:{}\"\n", free_port());
+    let site = Site::new();
+    let mut fleet = vec!["concurrency = 2\n".to_owned(), member("db1", &first), dead];
+    fleet.extend(hanging);
+    fleet.push(member("db2", &second));
+    site.configure(&fleet, "");
+    let monitor = site.start();
+
+    for up in [UP_1, UP_2] {
+        monitor.wait_for_metric(up, |value| value == 1.0);
+    }
+    monitor.wait_for_metric("sealant_audit_up{server=\"dead\"", |value| value == 0.0);
+    monitor.wait_for_metric(HIGH_2, |value| value > 0.0);
+    monitor.end.wait_for(&|log| log.contains("dead: cannot be audited: "));
+    monitor.wait_for_metric("sealant_audit_up{server=\"hangs0\"", |value| value == 0.0);
+    // Rounds go on while four servers hang, and only two threads serve those.
+    let round = "sealant_monitor_round_timestamp_seconds{server=\"db1\",scope=\"light\"}";
+    let before = monitor.metric(round).expect("a round");
+    monitor.wait_for_metric(round, |value| value > before + 1.0);
+    assert!(monitor.page("/").contains("db1") && monitor.page("/").contains("hangs0"));
+    assert!(monitor.page("/healthz").starts_with("ok: "));
+
+    // What was found on a server that died is still there; it is known that this is old.
+    let found = monitor.metric(HIGH_2).expect("findings");
+    second.kill();
+    monitor.wait_for_metric(UP_2, |value| value == 0.0);
+    assert_eq!(monitor.metric(HIGH_2), Some(found));
+    second.start().expect("it starts again");
+    monitor.wait_for_metric(UP_2, |value| value == 1.0);
+    monitor.end.wait_for(&|log| log.contains("db2: can be audited again"));
+
+    // A change on a server is logged.
+    first.sql("CREATE USER open@'%' IDENTIFIED BY 'x-Y-7-long-enough'").expect("an account");
+    monitor.end.wait_for(&|log| log.contains("db1: new failure: ") && log.contains("open"));
+    assert!(monitor.end.stop().success());
+}
+
+#[test]
+fn a_killed_monitor_knows_afterwards_what_it_knew_before() {
+    let Some(mut server) = start(Kind::MariaDb1011) else { return };
+    let site = Site::new();
+    site.configure(&[member("db2", &server)], "");
+    let mut monitor = site.start();
+    monitor.wait_for_metric("sealant_monitor_round_timestamp_seconds{server=\"db2\",scope=\"full\"}", |_| true);
+    let found = monitor.metric(HIGH_2).expect("findings");
+    // Two monitors would overwrite each other's facts.
+    let second = sealant().args(["monitor", "--config"]).arg(site.setup.path("monitor.toml")).output().expect("run");
+    assert_eq!(second.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(said.contains("another monitor uses this state directory") && said.contains("hint: stop it"), "{said}");
+
+    monitor.end.signal(Signal::KILL);
+    monitor.end.ended().expect("killed");
+    server.kill();
+    let monitor = site.start();
+    assert_eq!(monitor.metric(HIGH_2), Some(found), "known before the first round");
+    monitor.wait_for_metric(UP_2, |value| value == 0.0);
+    assert_eq!(monitor.metric(HIGH_2), Some(found));
+}
+
+#[test]
+fn a_reload_takes_a_new_fleet_and_refuses_a_broken_one() {
+    let Some(server) = start(Kind::MariaDb1011) else { return };
+    let site = Site::new();
+    site.configure(&[member("db1", &server)], "");
+    let monitor = site.start();
+    monitor.wait_for_metric(UP_1, |value| value == 1.0);
+    site.write("fleet.toml", "[[server]]\nnmae = \"db2\"\n");
+    monitor.end.signal(Signal::HUP);
+    monitor.end.wait_for(&|log| log.contains("the old configuration stays in use: ") && log.contains("nmae"));
+    assert_eq!(monitor.metric(UP_1), Some(1.0));
+    site.write("fleet.toml", &[member("db1", &server), member("db2", &server)].concat());
+    monitor.end.signal(Signal::HUP);
+    monitor.wait_for_metric(UP_2, |value| value == 1.0);
+    site.write("fleet.toml", &member("db2", &server));
+    monitor.end.signal(Signal::HUP);
+    assert!(eventually(|| monitor.metric(UP_1).is_none()), "{}", monitor.page("/metrics"));
+    assert_eq!(monitor.metric(UP_2), Some(1.0));
+}
+
+/// Standard output of `openssl s_client` for this request.
+fn tls_request(site: &Site, port: u16, request: &str, more: &[&str]) -> String {
+    let mut command = Command::new("openssl");
+    command.args(["s_client", "-quiet", "-verify_return_error", "-verify_hostname", "localhost"]);
+    command.args(["-connect", &format!("127.0.0.1:{port}"), "-CAfile"]).arg(site.setup.path("ca.pem")).args(more);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("openssl");
+    let mut input = child.stdin.take().expect("piped");
+    let _ = input.write_all(request.as_bytes());
+    let mut text = String::new();
+    let _ = child.stdout.take().expect("piped").read_to_string(&mut text);
+    drop(input);
+    let _ = child.wait();
+    text
+}
+
+#[test]
+fn readers_prove_who_they_are() {
+    let Some(server) = start(Kind::MariaDb1011) else { return };
+    let site = Site::new();
+    site.write("token", "a-token-of-some-length\n");
+    let tls = "[tls]\ncertificate = \"far.pem\"\nkey = \"far.key\"\n";
+    site.configure(&[member("db1", &server)], &format!("token-file = \"token\"\n{tls}"));
+    let monitor = site.start();
+    let get = |path: &str, headers: &str| {
+        tls_request(&site, monitor.port, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"), &[])
+    };
+    for (headers, status) in [
+        ("", "401"),
+        ("Authorization: Bearer a-token-of-some-lengt\r\n", "401"),
+        ("Authorization: Bearer a-token-of-some-length\r\n", "200"),
+        // The user `admin` and the token, as a browser sends them.
+        ("Authorization: Basic YWRtaW46YS10b2tlbi1vZi1zb21lLWxlbmd0aA==\r\n", "200"),
+    ] {
+        for path in ["/", "/metrics"] {
+            let answer = get(path, headers);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{headers}: {answer}");
+            assert_eq!(answer.contains("sealant_audit_up") || answer.contains("<html"), status == "200", "{answer}");
+        }
+    }
+    assert!(get("/healthz", "").starts_with("HTTP/1.1 200 "));
+    let old = tls_request(&site, monitor.port, "GET / HTTP/1.1\r\n\r\n", &["-tls1_2"]);
+    assert_eq!(old, "", "TLS 1.3 only");
+    drop(monitor);
+
+    let tls = format!("{tls}client-ca = \"ca.pem\"\n");
+    site.configure(&[member("db1", &server)], &tls);
+    let monitor = site.start();
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answer = tls_request(&site, monitor.port, request, &[]);
+    assert!(!answer.contains("HTTP"), "no certificate: {answer}");
+    let [certificate, key] = ["app.pem", "app.key"].map(|name| site.setup.path(name));
+    let [certificate, key] = [&certificate, &key].map(|path| path.to_str().expect("ASCII"));
+    let answer = tls_request(&site, monitor.port, request, &["-cert", certificate, "-key", key]);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+/// Directory of Prometheus' programs.
+fn prometheus() -> Option<PathBuf> {
+    let root = harness::cache().join("servers/prometheus");
+    if !root.join("VERSION").exists() {
+        harness::skip("Prometheus is missing; run tests/harness/bin/install-servers prometheus");
+        return None;
+    }
+    Some(root.join("root/usr/bin"))
+}
+
+#[track_caller]
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    let text = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
+    assert!(output.status.success(), "{command:?}: {text}");
+    text
+}
+
+fn top(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A Prometheus that is killed on drop.
+struct Prometheus {
+    child: Child,
+    port: u16,
+}
+
+impl Prometheus {
+    fn start(programs: &Path, directory: &Path, scrape: u16) -> Self {
+        let port = free_port();
+        let target = format!(
+            "scrape_configs: [{{job_name: sealant, scrape_interval: 1s, static_configs: [{{targets: ['127.0.0.1:{scrape}']}}]}}]\n"
+        );
+        let config = format!("rule_files: ['{}']\n{target}", top("packaging/prometheus/sealant.rules.yml").display());
+        fs::write(directory.join("prometheus.yml"), config).expect("written");
+        let log = fs::File::create(directory.join("prometheus.log")).expect("a log");
+        let child = Command::new(programs.join("prometheus"))
+            .arg(format!("--config.file={}", directory.join("prometheus.yml").display()))
+            .arg(format!("--storage.tsdb.path={}", directory.join("tsdb").display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("Prometheus starts");
+        Self { child, port }
+    }
+
+    fn get(&self, path: &str) -> String {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return String::new() };
+        let _ = write!(stream, "GET {path} HTTP/1.0\r\n\r\n");
+        let mut text = String::new();
+        let _ = stream.read_to_string(&mut text);
+        text
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_real_prometheus_understands_metrics_and_alerts() {
+    let (Some(programs), Some(server)) = (prometheus(), start(Kind::MySql97)) else { return };
+    let promtool = || Command::new(programs.join("promtool"));
+    let site = Site::new();
+    site.configure(&[member("db1", &server)], "");
+    let monitor = site.start();
+    monitor.wait_for_metric(UP_1, |value| value == 1.0);
+    let metrics = site.write("metrics.prom", &monitor.page("/metrics"));
+    succeeds(promtool().args(["check", "metrics"]).stdin(fs::File::open(metrics).expect("written")));
+    let open = monitor.request("/metrics", "Accept: application/openmetrics-text; version=1.0.0\r\n");
+    assert!(open.contains("content-type: application/openmetrics-text") && open.ends_with("# EOF\n"), "{open}");
+
+    let rules = top("packaging/prometheus/sealant.rules.yml");
+    succeeds(promtool().args(["check", "rules"]).arg(&rules));
+    for file in [rules, top("tests/prometheus/sealant.rules.test.yml")] {
+        fs::copy(&file, site.setup.path(file.file_name().expect("a name").to_str().expect("ASCII"))).expect("copied");
+    }
+    succeeds(promtool().args(["test", "rules"]).arg(site.setup.path("sealant.rules.test.yml")));
+
+    let scraper = Prometheus::start(&programs, site.setup.path("").as_path(), monitor.port);
+    for query in ["up%7Bjob=%22sealant%22%7D", "sealant_audit_up%7Bserver=%22db1%22%7D"] {
+        let path = format!("/api/v1/query?query={query}");
+        let is_up = || scraper.get(&path).contains(",\"1\"]");
+        assert!(
+            eventually(is_up),
+            "{}\n{:?}",
+            scraper.get(&path),
+            fs::read_to_string(site.setup.path("prometheus.log"))
+        );
+    }
+    let health = || scraper.get("/api/v1/rules").matches("\"health\":\"ok\"").count();
+    assert!(eventually(|| health() == 8), "{}", scraper.get("/api/v1/rules"));
+}
+
+#[test]
+fn a_check_is_one_line_and_a_code() {
+    let Some(server) = start(Kind::MariaDb1011) else { return };
+    let site = Site::new();
+    let config = site.configure(&[member("db1", &server)], "");
+    let check = |more: &[&str]| {
+        let output =
+            sealant().args(["monitor", "check", "--config"]).arg(&config).args(more).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, said) = check(&["--full"]);
+    assert!(said.starts_with("CRITICAL: 1 server; failures: ") && said.lines().count() == 1, "{said}");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(!site.setup.path("state").exists(), "it stores nothing");
+    site.configure(&[member("db1", &server)], "[check]\nwarning = \"critical\"\ncritical = \"critical\"\n");
+    let (code, said) = check(&[]);
+    assert_eq!((code, said.starts_with("OK: 1 server")), (Some(0), true), "{said}");
+    let dead = format!("[[server]]\nname = \"dead\"\nurl = \"mysql://a@127.0.0.1:{}\"\n", free_port());
+    site.configure(&[dead], "");
+    let (code, said) = check(&[]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("1 not audited") && said.contains("dead: cannot be audited: "), "{said}");
+    fs::remove_file(&config).expect("removed");
+    let (code, said) = check(&[]);
+    assert_eq!((code, said.starts_with("UNKNOWN: ")), (Some(3), true), "{said}");
+}
+
+#[test]
+fn mistakes_in_the_configuration_are_named() {
+    let site = Site::new();
+    let config = site.configure(&["[[server]]\nname = \"a\"\nurl = \"mysql://a@h\"\n".to_owned()], "");
+    let good = fs::read_to_string(&config).expect("written");
+    site.write("short", "secret\n");
+    for (text, code, says) in [
+        (format!("{good}lsten = 1\n"), 2, "unknown field `lsten`"),
+        (good.replace("127.0.0.1:0", "0.0.0.0:0"), 2, "0.0.0.0:0 is reachable from other hosts, but [tls] is not set"),
+        (good.replace("127.0.0.1:0", "192.0.2.1:1"), 2, "is reachable from other hosts"),
+        (good.replace("fleet.toml", "none.toml"), 1, "none.toml: No such file"),
+        (format!("token-file = \"short\"\n{good}"), 2, "a token has 16 characters or more"),
+        (format!("{good}[tls]\ncertificate = \"far.pem\"\nkey = \"app.key\"\n"), 1, "key"),
+        (good.replace("1h", "0.5h"), 2, "is not a time like"),
+    ] {
+        site.write("monitor.toml", &text);
+        let output = run(["monitor", "--config", config.to_str().expect("ASCII")]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{text}: {said}");
+        assert!(said.contains(says), "{text}: {said}");
+    }
+    site.write("monitor.toml", &good);
+    site.write("fleet.toml", &"[[server]]\nname = \"a\"\nurl = \"mysql://a@h\"\n".repeat(2));
+    let output = run(["monitor", "--config", config.to_str().expect("ASCII")]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("two servers are called \"a\""), "{said}");
+}
