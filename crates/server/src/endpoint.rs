@@ -4,6 +4,8 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::{self, AddressFault, HostPort};
+
 /// Port of the classic protocol.
 pub const DEFAULT_PORT: u16 = 3306;
 /// Port of the X Protocol.
@@ -24,14 +26,6 @@ pub enum Endpoint {
     },
     /// A Unix socket.
     Socket(PathBuf),
-}
-
-/// Whether an address of `bind_address` or a socket means all interfaces. MariaDB reports an unset address as empty; a
-/// network namespace may follow the address after a slash.
-#[must_use]
-pub fn is_any_address(address: &str) -> bool {
-    let address = address.trim().split('/').next().unwrap_or_default();
-    ["", "*", "0.0.0.0", "::", "[::]", "::ffff:0.0.0.0"].contains(&address)
 }
 
 impl Endpoint {
@@ -57,28 +51,22 @@ impl Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Tcp { host, port } => f.write_str(&address::join(host, port)),
             Self::Socket(path) => path.display().fmt(f),
         }
     }
 }
 
-/// Error for text that is not an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is neither HOST:PORT nor the path of a socket")]
-pub struct NotAnEndpoint;
-
 impl FromStr for Endpoint {
-    type Err = NotAnEndpoint;
+    type Err = AddressFault;
 
-    /// Parses `HOST:PORT`, or the absolute path of a socket.
-    fn from_str(text: &str) -> Result<Self, NotAnEndpoint> {
-        if text.starts_with('/') {
+    /// Parses `HOST[:PORT]`, or the path of a socket, which contains a slash.
+    fn from_str(text: &str) -> Result<Self, AddressFault> {
+        if text.contains('/') {
             return Ok(Self::Socket(text.into()));
         }
-        let target: Result<Target, _> = format!("mysql://x@{text}").parse();
-        target.map(|target| target.endpoint).map_err(|_| NotAnEndpoint)
+        let HostPort { host, port } = HostPort::with_default_port(text, DEFAULT_PORT)?.to_connect()?;
+        Ok(Self::Tcp { host, port })
     }
 }
 
@@ -107,5 +95,16 @@ mod tests {
     fn endpoints_are_shown_as_they_are_written() {
         assert_eq!(Endpoint::tcp("::1", 3306).to_string(), "[::1]:3306");
         assert_eq!(Endpoint::tcp("db", 3306).to_string(), "db:3306");
+    }
+
+    #[test]
+    fn endpoints_are_ports_or_sockets() {
+        assert_eq!("/run/s".parse(), Ok(Endpoint::Socket("/run/s".into())));
+        assert_eq!("./s".parse(), Ok(Endpoint::Socket("./s".into())));
+        assert_eq!("db:3307".parse(), Ok(Endpoint::tcp("db", 3307)));
+        assert_eq!("db".parse(), Ok(Endpoint::tcp("db", DEFAULT_PORT)));
+        assert_eq!("::1".parse(), Ok(Endpoint::tcp("::1", DEFAULT_PORT)));
+        assert_eq!("db:0".parse::<Endpoint>(), Err(AddressFault::PortZero));
+        assert_eq!("root@db".parse::<Endpoint>(), Err(AddressFault::Host));
     }
 }

@@ -6,6 +6,7 @@
 //! - [`Grants`]: whether a result can be complete;
 //! - [`login`]: server, account and options, from the caller and option files;
 //! - [`option_file`]: `my.cnf` and similar files;
+//! - [`address`]: `HOST:PORT`, and the lists of `bind_address`;
 //! - [`sql`]: the tokens of a statement.
 //!
 //! All input from a peer is untrusted: lengths are checked before memory is allocated, and every wait has a timeout.
@@ -14,6 +15,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod account;
+pub mod address;
 mod auth;
 pub mod auth_plugin;
 pub mod auto_cnf;
@@ -50,7 +52,7 @@ pub use connect::{
     Connection, DumpFrom, EachRow, EventPackets, Executed, FIRST_EVENT, LOCAL_NAME, Options, Rows, TlsMode, TlsOptions,
 };
 pub use dialect::capability::Capability;
-pub use endpoint::{DEFAULT_PORT, DEFAULT_STATE_TRANSFER_PORT, DEFAULT_X_PORT, Endpoint, Target, is_any_address};
+pub use endpoint::{DEFAULT_PORT, DEFAULT_STATE_TRANSFER_PORT, DEFAULT_X_PORT, Endpoint, Target};
 pub use error::{Error, OtherService, Phase, UnverifiedPeer};
 pub use galera_options::ProviderOptions;
 pub use identity::{Identity, describe};

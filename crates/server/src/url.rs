@@ -3,6 +3,7 @@
 use std::{path::PathBuf, str::FromStr};
 
 use crate::{
+    address::{self, AddressFault, HostPort},
     endpoint::{DEFAULT_PORT, Endpoint, Target},
     error::Error,
 };
@@ -59,41 +60,10 @@ fn socket_endpoint(authority: &str, query: &str) -> Result<Endpoint, Error> {
 }
 
 fn tcp_endpoint(authority: &str) -> Result<Endpoint, Error> {
-    let (host, port) = if let Some(bracketed) = authority.strip_prefix('[') {
-        let (host, after) =
-            bracketed.split_once(']').ok_or(Error::Url { reason: "an IPv6 address needs a closing bracket" })?;
-        if host.parse::<std::net::Ipv6Addr>().is_err() {
-            return Err(Error::Url { reason: "brackets must hold an IPv6 address" });
-        }
-        let port = match after.strip_prefix(':') {
-            Some(port) => Some(port),
-            None if after.is_empty() => None,
-            None => {
-                return Err(Error::Url { reason: "after the bracket only a port may follow" });
-            }
-        };
-        (host.to_owned(), port)
-    } else {
-        let (host, port) = match authority.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, None),
-        };
-        if port.is_some_and(|port| port.contains(':')) {
-            return Err(Error::Url { reason: "an IPv6 address needs brackets" });
-        }
-        (percent_decoded(host)?, port)
-    };
-    if host.is_empty() {
-        return Err(Error::Url { reason: "it names no host" });
-    }
-    let port = match port {
-        None => DEFAULT_PORT,
-        Some(port) => port
-            .parse()
-            .ok()
-            .filter(|port| *port != 0)
-            .ok_or(Error::Url { reason: "the port must be a number from 1 to 65535" })?,
-    };
+    let wrong = |fault: AddressFault| Error::Url { reason: fault.reason() };
+    let (host, port) = address::split(authority).map_err(wrong)?;
+    let address = HostPort::new(percent_decoded(host)?, port.unwrap_or(DEFAULT_PORT));
+    let HostPort { host, port } = address.to_connect().map_err(wrong)?;
     Ok(Endpoint::Tcp { host, port })
 }
 
@@ -138,6 +108,7 @@ mod tests {
         assert_eq!(parsed("mysql://root@db.example:3307"), ("root".into(), Endpoint::tcp("db.example", 3307)));
         assert_eq!(parsed("mysql://root@localhost"), ("root".into(), Endpoint::tcp("localhost", 3306)));
         assert_eq!(parsed("mysql://a%40b@[::1]:3306/"), ("a@b".into(), Endpoint::tcp("::1", 3306)));
+        assert_eq!(parsed("mysql://root@[fe80::1%25eth0]"), ("root".into(), Endpoint::tcp("fe80::1%eth0", 3306)));
         assert_eq!(
             parsed("mysql://audit@?socket=/run/mysqld/mysqld.sock"),
             ("audit".into(), Endpoint::Socket("/run/mysqld/mysqld.sock".into()))
@@ -167,6 +138,7 @@ mod tests {
             "mysql://root@[::1",
             "mysql://root@[db]:3306",
             "mysql://root@[::1]3306",
+            "mysql://root@[fe80::1%eth0]:3306",
             "mysql://ro%4@db",
             "mysql://ro%00ot@db",
             "mysql://root@db/sakila",

@@ -1,5 +1,6 @@
 //! Client connections: whether TLS is offered, whether clear text is accepted, who is connected.
 
+use server::address;
 use server::dialect::variable;
 use server::error_code::LOGIN_DENIED;
 use server::probe::PlainLogin;
@@ -193,10 +194,7 @@ impl<'a> Connection<'a> {
 
 /// `host:port` of a process list without the port; an IPv6 address keeps its colons.
 fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !name.contains(':') && port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
-    }
+    address::split(host).map_or(host, |(name, _)| name)
 }
 
 /// All client connections; the server's internal threads have no connection type.

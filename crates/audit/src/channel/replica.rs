@@ -1,6 +1,7 @@
 //! Replication channels of this server as a replica.
 
 use server::Capability;
+use server::address;
 use server::switch::{is_on, is_switched_on};
 
 use crate::facts::sql::{Answer, QueryOutcome, Row, SqlFacts};
@@ -63,7 +64,7 @@ impl<'a> Channel<'a> {
     /// `host:port` of the source.
     #[must_use]
     pub fn source(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+        address::join(self.host, self.port)
     }
 }
 

@@ -10,7 +10,11 @@ mod tool;
 
 use std::time::Duration;
 
-use server::{Endpoint, Options, Target, is_any_address, quote::text_in_any_mode};
+use server::{
+    Endpoint, Options, Target,
+    address::{BindAddress, bind_addresses},
+    quote::text_in_any_mode,
+};
 
 pub(crate) use self::{
     remains::{clean_up, note},
@@ -100,8 +104,11 @@ fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
 
 /// Whether a server with this `bind_address` listens on 127.0.0.1.
 fn is_bound_here(bind_address: &str) -> bool {
-    let is_here = |address: &str| is_any_address(address) || ["127.0.0.1", "localhost"].contains(&address.trim());
-    bind_address.split(',').any(is_here)
+    let here = |bound: BindAddress<'_>| {
+        let reachable = bound.reachable();
+        reachable.is_some_and(|host| ["127.0.0.1", "localhost"].contains(&host.as_str()))
+    };
+    bind_addresses(bind_address).any(here)
 }
 
 #[cfg(test)]
@@ -110,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_tool_goes_to_a_port_of_the_server_alone() {
-        assert!(["*", "::", "10.0.0.5, 127.0.0.1"].into_iter().all(is_bound_here));
-        assert!(!["10.0.0.5", "::1", "127.0.0.2/space"].into_iter().any(is_bound_here));
+        assert!(["*", "::", "", "localhost", "10.0.0.5, 127.0.0.1"].into_iter().all(is_bound_here));
+        assert!(!["10.0.0.5", "::1", "127.0.0.2/space", "*/space"].into_iter().any(is_bound_here));
     }
 }

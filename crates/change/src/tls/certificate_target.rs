@@ -8,12 +8,11 @@ use std::{
 
 use server::{
     Capability, Endpoint, Target,
+    address::bind_addresses,
     dialect::{capability::dotted_version, setting::reload_tls, statement::show_variables},
     switch::is_on,
     tls::TlsVersion,
 };
-
-use server::is_any_address;
 
 use super::{Error, InstallRequest, origin};
 use crate::Session;
@@ -121,10 +120,9 @@ fn outside(session: &mut Session<'_>, target: &Target, request: &InstallRequest)
         rows.value(row, "Value")
     };
     let port = value("port").and_then(|port| port.parse().ok()).filter(|port| *port != 0);
-    let first = value("bind_address").and_then(|list| list.split(',').next()).unwrap_or_default();
-    Ok(match (value("skip_networking").is_some_and(is_on), port) {
-        (true, _) | (_, None) => target.endpoint.clone(),
-        (_, Some(port)) if is_any_address(first) => Endpoint::tcp("127.0.0.1", port),
-        (_, Some(port)) => Endpoint::tcp(first, port),
+    let host = bind_addresses(value("bind_address").unwrap_or_default()).next().and_then(|bound| bound.reachable());
+    Ok(match (host, port) {
+        (Some(host), Some(port)) if !value("skip_networking").is_some_and(is_on) => Endpoint::tcp(host, port),
+        _ => target.endpoint.clone(),
     })
 }

@@ -1,11 +1,10 @@
 //! `exp-bind-all`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use findings::{Remedy, Severity};
+use server::address::{self, binds_every_interface, is_any_address};
 use server::dialect::variable;
-use server::is_any_address;
 use server::switch::is_on;
 
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -86,15 +85,12 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
 
 /// Whether a socket listens on `0.0.0.0` or `::`.
 fn is_wildcard_socket(listener: &str) -> bool {
-    match listener.parse::<SocketAddr>() {
-        Ok(address) => address.ip().is_unspecified(),
-        Err(_) => listener.rsplit_once(':').is_some_and(|(address, _)| is_any_address(address)),
-    }
+    address::split(listener).is_ok_and(|(host, _)| is_any_address(host))
 }
 
 fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static str>) {
-    let port = listener.rsplit_once(':').map_or("", |(_, port)| port);
-    let is = |variable: &str| sql.and_then(|sql| sql.variable_or_none(variable)) == Some(port);
+    let Ok((_, Some(port))) = address::split(listener) else { return (listener.to_owned(), None) };
+    let is = |variable: &str| sql.and_then(|sql| sql.variable_or_none(variable)?.parse().ok()) == Some(port);
     match PORTS.iter().find(|(_, variable, _)| is(variable)) {
         Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
         // MariaDB's and Percona's extra port, at the same addresses as the main port.
@@ -104,8 +100,8 @@ fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static s
     }
 }
 
-fn groups_port(sql: Option<&SqlFacts>) -> Option<&str> {
-    Some(sql?.variable_or_none(GROUPS_ADDRESS)?.rsplit_once(':')?.1)
+fn groups_port(sql: Option<&SqlFacts>) -> Option<u16> {
+    address::split(sql?.variable_or_none(GROUPS_ADDRESS)?).ok()?.1
 }
 
 fn by_variables(sql: &SqlFacts) -> Observed<Verdict> {
@@ -129,7 +125,7 @@ fn by_variables(sql: &SqlFacts) -> Observed<Verdict> {
         if closed {
             continue;
         }
-        if value.split(',').any(is_any_address) {
+        if binds_every_interface(value) {
             verdict.push(
                 Ruling::fail(
                     *name,

@@ -1,6 +1,7 @@
 //! `repl-dump-live-plaintext`.
 
 use findings::Severity;
+use server::address;
 
 use crate::channel::client::{Connection, connections, networking_off};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -54,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 /// Without connection types, at least name the registered replicas.
 fn name_replicas(sql: &SqlFacts, unseen: Unavailable) -> Unavailable {
     let rows = sql.rows("replicas").unwrap_or_default();
-    let hosts: Vec<String> = rows.iter().map(|row| format!("{}:{}", row.text("host"), row.text("port"))).collect();
+    let hosts: Vec<String> = rows.iter().map(|row| address::join(row.text("host"), row.text("port"))).collect();
     let why = if hosts.is_empty() {
         unseen.why
     } else {

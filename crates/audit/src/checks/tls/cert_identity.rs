@@ -1,6 +1,7 @@
 //! `tls-cert-identity`.
 
 use findings::{Remedy, Severity};
+use server::Endpoint;
 
 use super::certificates::{Found, server_certificates};
 use super::{reload, without_tls};
@@ -66,7 +67,10 @@ fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
 /// Host names that clients probably use: that of our own connection, and the host's.
 fn host_names(facts: &Facts) -> Vec<String> {
     let Some(sql) = &facts.sql else { return Vec::new() };
-    let host = sql.session.endpoint.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
+    let host = match sql.session.endpoint.parse() {
+        Ok(Endpoint::Tcp { host, .. }) => Some(host),
+        _ => None,
+    };
     [host, Some(sql.identity.hostname.clone())].into_iter().flatten().filter(|name| !name.is_empty()).collect()
 }
 

@@ -1,8 +1,9 @@
 //! `tls-xprotocol`.
 
 use findings::{Remedy, Severity};
+use server::address::{self, binds_every_interface, is_any_address};
 use server::dialect::variable;
-use server::{Capability, DEFAULT_X_PORT, is_any_address};
+use server::{Capability, DEFAULT_X_PORT};
 
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -73,21 +74,19 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
                 if open.is_empty() { "nothing".to_owned() } else { open.join(", ") }
             );
             (
-                open.iter().any(|address| is_any_address(host_of(address))),
+                open.iter().any(|socket| address::split(socket).is_ok_and(|(host, _)| is_any_address(host))),
                 EvidenceGrade::Wire,
                 Evidence::Host { source: "listening sockets".to_owned(), observation },
             )
         }
         None => match sql.variable("mysqlx_bind_address") {
-            Ok(address) => (
-                address.split(',').any(is_any_address),
-                EvidenceGrade::Declared,
-                sql.variable_evidence("mysqlx_bind_address"),
-            ),
+            Ok(address) => {
+                (binds_every_interface(address), EvidenceGrade::Declared, sql.variable_evidence("mysqlx_bind_address"))
+            }
             Err(unseen) => return verdict.push_unknown(X_PORT, unseen),
         },
     };
-    let narrow = !main.split(',').any(is_any_address);
+    let narrow = !binds_every_interface(main);
     let ruling = if wide && narrow {
         Ruling::fail(X_PORT, grade, format!("the X port is open on every interface, although bind_address is {main}"))
             .fix(fix(main))
@@ -141,13 +140,9 @@ fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
     if process.listeners.is_empty() {
         return None;
     }
-    let port = sql.variable_or_none("mysqlx_port").map_or_else(|| DEFAULT_X_PORT.to_string(), str::to_owned);
-    let open = process.listeners.iter().map(String::as_str);
-    Some(open.filter(|address| address.rsplit_once(':').is_some_and(|(_, p)| p == port)).collect())
-}
-
-fn host_of(address: &str) -> &str {
-    address.rsplit_once(':').map_or(address, |(host, _)| host)
+    let port = sql.variable_or_none("mysqlx_port").map_or(Some(DEFAULT_X_PORT), |port| port.parse().ok());
+    let is_x = |socket: &&str| address::split(socket).is_ok_and(|(_, open)| open.is_some() && open == port);
+    Some(process.listeners.iter().map(String::as_str).filter(is_x).collect())
 }
 
 fn fix(main: &str) -> Remedy {
