@@ -2,6 +2,7 @@
 
 use server::Capability;
 use server::address;
+use server::dialect::channel::GROUP_CHANNELS;
 use server::switch::{is_on, is_switched_on};
 
 use crate::facts::sql::{Answer, QueryOutcome, Row, SqlFacts};
@@ -83,7 +84,7 @@ pub fn channels(sql: &SqlFacts) -> Observed<Vec<Channel<'_>>> {
             remedy: format!("GRANT REPLICATION CLIENT ON *.* TO {} and read SHOW REPLICA STATUS", sql.session.account),
         });
     }
-    let ours = |channel: &Channel<'_>| !channel.host.is_empty() && !channel.name.starts_with("group_replication_");
+    let ours = |channel: &Channel<'_>| !channel.host.is_empty() && !GROUP_CHANNELS.contains(&channel.name);
     Ok(rows.iter().map(Channel::from_row).filter(ours).collect())
 }
 

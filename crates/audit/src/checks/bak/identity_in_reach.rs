@@ -1,11 +1,11 @@
 //! `bak-identity-in-reach`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::history::receipts;
 use super::unseen_root;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::backup::BackupReceipt;
@@ -92,7 +92,7 @@ fn fail(file: &FileFact, recipients: &[String], opens: Option<&BackupReceipt>) -
         hex: String::new(),
         meaning: format!("age identity of the recipient {}", recipients.join(", ")),
     };
-    let shred = Remedy::command(format!("shred -u {}", word(&file.path)));
+    let shred = Remedy::command(format!("shred -u {}", shell_word(&file.path)));
     Ruling::fail(&file.path, EvidenceGrade::Bytes, text).evidence(evidence).fix(
         Remedy::advice("copy the identity to the machine that restores, and check there that it opens a backup")
             .then(shred),

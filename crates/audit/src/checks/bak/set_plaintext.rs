@@ -1,12 +1,12 @@
 //! `bak-set-plaintext`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::{Part, clear, looked_at, part_of, quote, unseen_root};
 use crate::access;
 use crate::artefact::{Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFacts};
 use crate::facts::host::Role;
@@ -84,7 +84,7 @@ fn fix(path: Option<&str>) -> Remedy {
     path.map_or_else(
         || CHECK.fix.into(),
         |path| {
-            let (clear, sealed) = (word(path), word(&format!("{path}.age")));
+            let (clear, sealed) = (shell_word(path), shell_word(&format!("{path}.age")));
             Remedy::command(format!("age -r RECIPIENT -o {sealed} {clear}"))
                 .and(Remedy::advice("prove that it opens").then(Remedy::command(format!("shred -u {clear}"))))
         },

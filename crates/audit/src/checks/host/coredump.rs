@@ -1,13 +1,14 @@
 //! `host-coredump`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::Capability;
 use server::option_name;
 
 use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_variable, word};
+use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
@@ -52,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
                 hex: "7f454c46".to_owned(),
                 meaning: "ELF core file".to_owned(),
             })
-            .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
+            .fix(Remedy::command(format!("shred -u {}", shell_word(&file.path)))),
         );
     }
     match asked_for(facts) {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::observed;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
 use crate::facts::host::Role;
@@ -118,7 +118,7 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
             path,
             format!("mode {:04o}, uid {}, gid {}", directory.mode & 0o7777, directory.uid, directory.gid),
         ))
-        .fix(Remedy::command(format!("chmod o-rwx {}", word(path))))
+        .fix(Remedy::command(format!("chmod o-rwx {}", shell_word(path))))
 }
 
 fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
@@ -126,7 +126,7 @@ fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
     let message = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
     let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
-        .fix(Remedy::command(format!("chmod o-rwx {}", word(&file.path))));
+        .fix(Remedy::command(format!("chmod o-rwx {}", shell_word(&file.path))));
     match closed_above(files, file) {
         Some(directory) => ruling
             .severity(Severity::Low)
@@ -145,7 +145,7 @@ fn closed_above<'f>(files: &'f FileFacts, file: &FileFact) -> Option<&'f Directo
 fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     let count = more.len();
     let (named, rest) = more.split_at(count.min(PATHS));
-    let paths: Vec<String> = named.iter().map(|file| word(&file.path)).collect();
+    let paths: Vec<String> = named.iter().map(|file| shell_word(&file.path)).collect();
     let close = Remedy::command(format!("chmod o-rwx {}", paths.join(" ")));
     let fix = if rest.is_empty() {
         close
@@ -177,7 +177,7 @@ fn foreign(file: &FileFact, owner: u32) -> Ruling {
     Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
         .severity(Severity::Medium)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
-        .fix(Remedy::command(format!("chown {owner} {}", word(&file.path))))
+        .fix(Remedy::command(format!("chown {owner} {}", shell_word(&file.path))))
 }
 
 #[cfg(test)]

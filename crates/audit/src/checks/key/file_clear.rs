@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use keyring::StoreSummary;
+use process::shell_word;
 use server::dialect::key_store::MARIADB_PASSWORD;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::checks::setting::nullable;
 use crate::exposure::{ClosedBy, Exposes, KeyFlaw};
 use crate::facts::files::FileFact;
@@ -95,7 +95,7 @@ fn by_metadata(sql: &SqlFacts) -> Observed<Verdict> {
 }
 
 fn fix(mariadb: bool, path: &str) -> Remedy {
-    let path = word(path);
+    let path = shell_word(path);
     if mariadb {
         let lines = [
             format!("file_key_management_filename = {path}.enc"),

@@ -1,11 +1,11 @@
 //! `key-file-perms`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::{can_encrypt, keyring, live_stores};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::FileMode;
 use crate::facts::{Observed, Unavailable};
@@ -146,11 +146,11 @@ impl Access<'_> {
             .as_ref()
             .and_then(|host| host.process.as_ref())
             .map_or_else(|| "mysql".to_owned(), |p| p.uid.to_string());
-        let path = word(self.path);
+        let path = shell_word(self.path);
         let acl = if self.acl { format!("setfacl -b {path} && ") } else { String::new() };
         let mode = if self.secret { "0600" } else { "go-w" };
         let directory =
-            std::path::Path::new(self.path).parent().map_or_else(String::new, |d| word(&d.to_string_lossy()));
+            std::path::Path::new(self.path).parent().map_or_else(String::new, |d| shell_word(&d.to_string_lossy()));
         format!("{acl}chown {owner} {path} && chmod {mode} {path} && chmod go-w {directory}")
     }
 }

@@ -2,12 +2,12 @@
 
 use findings::{Remedy, Severity};
 use keyring::{StoreSummary, VaultIssue};
+use process::shell_word;
 use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 use super::{can_encrypt, keyring};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
@@ -77,7 +77,7 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
     } else {
         Ruling::fail(&file.path, EvidenceGrade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
             Remedy::advice("vault_url = https://…, vault_ca = PEM file")
-                .then(Remedy::command(format!("chmod 0600 {}", word(&file.path)))),
+                .then(Remedy::command(format!("chmod 0600 {}", shell_word(&file.path)))),
         )
     }
     .evidence(evidence)

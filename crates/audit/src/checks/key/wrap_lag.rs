@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::{Wrapped, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
@@ -64,7 +64,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             verdict.push(match unknown.contains(space.path) {
                 true => ruling.fix(format!(
                     "{}: no rotation includes it, since the server does not know it; import it, or move it away",
-                    word(space.path)
+                    shell_word(space.path)
                 )),
                 false => ruling.fix(Remedy::command(CHECK.fix).note(ROTATED)),
             });

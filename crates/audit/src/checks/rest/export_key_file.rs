@@ -2,13 +2,13 @@
 
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
+use process::shell_word;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 use super::data_seen;
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
@@ -75,7 +75,7 @@ fn failure(file: &FileFact) -> Ruling {
         meaning: "length of the transfer key, which follows in clear".to_owned(),
     })
     .fix(
-        Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", word(&file.path)))
+        Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", shell_word(&file.path)))
             .then("a new key")
             .and(Remedy::statement(format!("ALTER TABLE {quoted} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))),
     )

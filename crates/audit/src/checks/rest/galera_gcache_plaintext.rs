@@ -4,12 +4,12 @@ use std::path::Path;
 
 use findings::{Remedy, Severity};
 use innodb::server_file::GALERA_CACHE;
+use process::shell_word;
 use server::{ProviderOptions, switch::is_on};
 
 use super::{ArtefactPolicy, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::checks::galera::set_provider_options;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::DiskLayer;
@@ -100,10 +100,10 @@ fn fix(facts: &Facts, sql: &SqlFacts, cache: &str) -> Remedy {
     if knows {
         return set_provider_options(facts, sql, &[("gcache.encryption", Some("yes"))]);
     }
-    let datadir = word(&sql.identity.datadir);
+    let datadir = shell_word(&sql.identity.datadir);
     Remedy::command(format!("install -d -m 700 GCACHE_DIRECTORY && chown --reference={datadir} GCACHE_DIRECTORY"))
         .and(set_provider_options(facts, sql, &[("gcache.dir", Some("GCACHE_DIRECTORY"))]))
-        .and(Remedy::command(format!("shred -u {}", word(cache))))
+        .and(Remedy::command(format!("shred -u {}", shell_word(cache))))
         .note("GCACHE_DIRECTORY: a path on an encrypted disk; community Galera has no option that encrypts the cache")
 }
 

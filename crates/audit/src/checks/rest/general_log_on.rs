@@ -1,12 +1,13 @@
 //! `rest-general-log-on`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::Capability;
 
 use super::{disk_layer, disk_only, with_evidence};
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{group, set_variable, word};
+use crate::checks::advice::{group, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, option};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
@@ -90,7 +91,7 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
     let off = switch_off(facts, sql);
     let clean = if to_file(&output) {
-        Remedy::command(format!("shred -u {}", word(&artefact)))
+        Remedy::command(format!("shred -u {}", shell_word(&artefact)))
     } else {
         Remedy::statement("TRUNCATE TABLE mysql.general_log")
     };
@@ -155,7 +156,7 @@ fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
             EvidenceGrade::Bytes,
             format!("{} is a general log: statements with their values, in clear", file.path),
         )
-        .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
+        .fix(Remedy::command(format!("shred -u {}", shell_word(&file.path)))),
     };
     ruling.evidence(size(file))
 }

@@ -1,13 +1,13 @@
 //! `rest-orphan-file`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::Capability;
 
 use super::fts_plaintext::is_auxiliary;
 use super::{all_seen, unwalked, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
@@ -79,7 +79,7 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     )
     .fix(
         Remedy::advice("look whose it is")
-            .and(Remedy::command(format!("shred -u {}", word(path))).once("you know that nobody needs it")),
+            .and(Remedy::command(format!("shred -u {}", shell_word(path))).once("you know that nobody needs it")),
     );
     let id = space.space_id().map_or(0, |id| id.0);
     let listed: Vec<Evidence> = cx

@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::dialect::channel::GROUP_CHANNELS;
 use server::dialect::encryption::Encrypts;
 use server::dialect::statement::FLUSH_RELAY_LOGS;
 
@@ -11,7 +12,7 @@ use crate::artefact::Kind;
 use crate::channel::replica::channels;
 use crate::check::{Check, Context, Verdict};
 use crate::checks::gr::while_out;
-use crate::checks::repl::{replica, restart_applier};
+use crate::checks::repl::{channel, restart_applier};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::files::FileFacts;
@@ -68,9 +69,6 @@ fn directories_seen(cx: &Context<'_>) -> bool {
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
 
-/// Channels of Group Replication; the names of their relay logs contain these.
-const GROUPS_CHANNELS: [&str; 2] = ["group_replication_applier", "group_replication_recovery"];
-
 /// Condition for removing the relay logs of a group member.
 const ALL_APPLIED: &str =
     "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status";
@@ -81,9 +79,10 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     {
         return switch_on(sql);
     }
-    if let Some(channel) = GROUPS_CHANNELS.iter().find(|channel| name.contains(*channel)) {
+    // The name of a relay log contains that of its channel.
+    if let Some(of_group) = GROUP_CHANNELS.into_iter().find(|channel| name.contains(channel)) {
         // Nothing else purges the relay logs of Group Replication's channels. Tried on MySQL 9.7.
-        let reset = Remedy::statement(format!("RESET {} FOR CHANNEL '{channel}'", replica(sql))).once(ALL_APPLIED);
+        let reset = Remedy::statement(channel(sql, of_group).statement("RESET", "")).once(ALL_APPLIED);
         return switch_on(sql).and(while_out(sql, reset));
     }
     // RESET REPLICA would lose the position of a replica without GTIDs.

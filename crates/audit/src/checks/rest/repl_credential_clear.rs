@@ -3,13 +3,16 @@
 use findings::{Remedy, Severity};
 use innodb::server_file;
 use server::Capability;
-use server::dialect::statement::ENCRYPT_DICTIONARY;
-use server::dialect::statement::{ReplicationTerms, replication_terms};
+use server::dialect::channel::GROUP_RECOVERY;
+use server::dialect::statement::{
+    ENCRYPT_DICTIONARY, START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms,
+};
 
 use super::{data_seen, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::repl::channel;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
@@ -94,7 +97,7 @@ fn in_file(cx: &Context<'_>, file: &FileFact) -> Ruling {
             EvidenceGrade::Bytes,
             format!("{} holds the password of the replication account in clear", file.path),
         )
-        .fix(fix(cx)),
+        .fix(fix(cx, "")),
     };
     let observation = format!("its password line is not empty; mode {:04o}", file.mode & 0o7777);
     ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
@@ -175,9 +178,8 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Obse
             )
             .severity(Severity::Medium)
         }
-        _ => {
-            Ruling::fail(artefact, grade, format!("the password of {user} is in clear in {}", holder.name)).fix(fix(cx))
-        }
+        _ => Ruling::fail(artefact, grade, format!("the password of {user} is in clear in {}", holder.name))
+            .fix(fix(cx, channel)),
     };
     Ok(with_evidence(ruling.evidence(stored), holder.evidence(cx.facts)))
 }
@@ -229,30 +231,41 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
     Ok(())
 }
 
-fn fix(cx: &Context<'_>) -> Remedy {
+fn fix(cx: &Context<'_>, channel: &str) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
-    if sql.can(Capability::EncryptDictionary) {
-        return Remedy::statement(ENCRYPT_DICTIONARY)
-            .note(format!("or do not store it: {}; change the password afterwards", without_password(sql).join("; ")));
-    }
     if sql.is_mariadb() {
         return "an account that authenticates with a certificate (REQUIRE X509) with CHANGE MASTER TO \
             MASTER_PASSWORD='', MASTER_SSL_CERT=…, MASTER_SSL_KEY=…; until then chmod 0600 master.info and keep it on \
             an encrypted disk"
             .into();
     }
-    let [stop, change, start] = without_password(sql).map(Remedy::statement);
+    let without = without_password(sql, channel);
+    if sql.can(Capability::EncryptDictionary) {
+        let remedy = Remedy::statement(ENCRYPT_DICTIONARY);
+        return match without {
+            Some(statements) => {
+                remedy.note(format!("or do not store it: {}; change the password afterwards", statements.join("; ")))
+            }
+            None => remedy,
+        };
+    }
+    let Some(statements) = without else { return CHECK.fix.into() };
+    let [stop, change, start] = statements.map(Remedy::statement);
     stop.and(change).and(start).and("change the password afterwards")
 }
 
-/// Gives the password at the start of a channel, so that it is not stored.
-fn without_password(sql: &SqlFacts) -> [String; 3] {
-    let ReplicationTerms { change, prefix, replica } = replication_terms(&sql.identity.version);
-    [
-        format!("STOP {replica}"),
-        format!("{change} TO {prefix}_PASSWORD=''"),
-        format!("START {replica} USER='repl' PASSWORD='…'"),
-    ]
+/// Gives the password at the start of a channel, so that it is not stored. `None` for a group member that cannot.
+fn without_password(sql: &SqlFacts, name: &str) -> Option<[String; 3]> {
+    let prefix = replication_terms(&sql.identity.version).prefix;
+    let channel = channel(sql, name);
+    let change = channel.change(&format!("{prefix}_PASSWORD=''"));
+    if name == GROUP_RECOVERY {
+        // Only Group Replication starts and stops this channel.
+        let start = format!("{START_GROUP_REPLICATION} USER='repl', PASSWORD='…'");
+        let can = sql.can(Capability::GroupReplicationCredentials);
+        return can.then(|| [STOP_GROUP_REPLICATION.to_owned(), change, start]);
+    }
+    Some([channel.statement("STOP", ""), change, channel.statement("START", "USER='repl' PASSWORD='…'")])
 }
 
 #[cfg(test)]
@@ -277,6 +290,33 @@ mod tests {
         assert!(found[0].remediation.as_ref().unwrap().contains("SOURCE_PASSWORD"));
         assert_eq!(replica("Y").statuses(&CHECK), [Pass]);
         assert_eq!(replica("Y").file("#innodb_redo/#ib_redo1", redo(1, 9)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn each_channel_is_changed_alone() {
+        let stored = |channel| {
+            mysql()
+                .answer(
+                    "replica_credentials",
+                    &["channel", "user", "password_stored"],
+                    &[
+                        &["", "repl", if channel == "" { "Y" } else { "N" }],
+                        &["east", "repl", if channel == "east" { "Y" } else { "N" }],
+                        &[GROUP_RECOVERY, "repl", if channel == GROUP_RECOVERY { "Y" } else { "N" }],
+                    ],
+                )
+                .answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]])
+        };
+        let fix = |channel| stored(channel).judge(&CHECK)[0].remediation.clone().unwrap();
+        for channel in ["", "east"] {
+            let fix = fix(channel);
+            assert!(fix.contains(&format!("STOP REPLICA FOR CHANNEL '{channel}'; ")), "{fix}");
+            assert!(fix.contains(&format!("SOURCE_PASSWORD='' FOR CHANNEL '{channel}'; ")), "{fix}");
+            assert!(fix.contains(&format!("USER='repl' PASSWORD='…' FOR CHANNEL '{channel}'; ")), "{fix}");
+        }
+        let fix = fix(GROUP_RECOVERY);
+        assert!(fix.contains("STOP GROUP_REPLICATION; CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=''"), "{fix}");
+        assert!(fix.contains("; START GROUP_REPLICATION USER='repl', PASSWORD='…'; change"), "{fix}");
     }
 
     #[test]

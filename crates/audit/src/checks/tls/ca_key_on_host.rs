@@ -1,9 +1,9 @@
 //! `tls-ca-key-on-host`.
 
 use findings::Severity;
+use process::shell_word;
 
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::checks::bak::{looked_at, unseen_root};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -84,7 +84,7 @@ fn by_mode(mode: &FileMode) -> Ruling {
 }
 
 fn remove(path: &str) -> String {
-    format!("copy {0} to a machine without network, then shred -u {0}", word(path))
+    format!("copy {0} to a machine without network, then shred -u {0}", shell_word(path))
 }
 
 /// Whether a file is named like an authority's key: `ca-key.pem`, `ca.key`, `cakey.pem`, `rootCA.key`,

@@ -1,11 +1,11 @@
 //! `tls-key-perms`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::dialect::variable;
 
 use crate::access;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
@@ -120,7 +120,9 @@ fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Ev
     let severity = if key.passphrase { Severity::Low } else { severity };
     let ruling = Ruling::fail(key.name, EvidenceGrade::Bytes, format!("{} {why}", key.path)).severity(severity);
     verdict.push(
-        ruling.evidence(evidence).fix(Remedy::command(format!("chown mysql: {0} && chmod 0600 {0}", word(key.path)))),
+        ruling
+            .evidence(evidence)
+            .fix(Remedy::command(format!("chown mysql: {0} && chmod 0600 {0}", shell_word(key.path)))),
     );
 }
 
