@@ -74,7 +74,7 @@ struct Member {
 }
 
 /// Settings common to all servers of a fleet.
-pub struct Common<'c> {
+pub struct FleetOptions<'c> {
     /// What to examine.
     pub source: &'c Source,
     /// Login options.
@@ -133,7 +133,7 @@ impl Fleet {
     }
 
     /// Audits every member; one that fails is in the outcome and does not stop the others.
-    pub fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+    pub fn audit(&self, common: &FleetOptions<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
         let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let work = || {
             while let Some(member) = self.server.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -158,7 +158,7 @@ impl Fleet {
 }
 
 impl Member {
-    fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+    fn audit(&self, common: &FleetOptions<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
         let warn = |event: source::SourceEvent<'_>| {
             if let source::SourceEvent::OptionFile(odd) = event {
                 tell(Event::OptionFile(odd));

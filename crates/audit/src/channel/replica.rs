@@ -3,6 +3,7 @@
 use server::Capability;
 use server::address;
 use server::dialect::channel::GROUP_CHANNELS;
+use server::dialect::variable;
 use server::switch::{is_on, is_switched_on};
 
 use crate::facts::sql::{Answer, QueryOutcome, Row, SqlFacts};
@@ -95,5 +96,5 @@ fn empty_is_an_answer(sql: &SqlFacts) -> bool {
             && answer.sql.trim_start().to_ascii_uppercase().starts_with("SHOW")
     };
     sql.answers.get("replica_channels").is_some_and(asked)
-        || sql.variable_or_none("performance_schema").is_some_and(is_on)
+        || sql.variable_or_none(variable::PERFORMANCE_SCHEMA).is_some_and(is_on)
 }

@@ -5,7 +5,7 @@ use process::shell_word;
 
 use super::{can_encrypt, keyring, live_stores};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::FileMode;
 use crate::facts::{Observed, Unavailable};
@@ -46,16 +46,16 @@ struct Access<'a> {
     secret: bool,
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
     let concerned = |mode: &&FileMode| [SECRET, CONFIGURATION].iter().any(|what| what.contains(&mode.what.as_str()));
     let mut sound = Vec::new();
     for file in modes.clone().filter(concerned) {
         match access(file).map(|access| (rule(cx, &access), access.evidence())) {
-            Some((Some(fault), _)) => verdict.push(fault),
+            Some((Some(fault), _)) => results.push(fault),
             Some((None, seen)) => sound.push(seen),
-            None => verdict.push_unknown(&file.path, unseen(file)),
+            None => results.push_unknown(&file.path, unseen(file)),
         }
     }
     for (file, _) in live_stores(cx) {
@@ -63,18 +63,19 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             let (mode, uid, gid) = (file.mode, Some(file.uid), Some(file.gid));
             let access = Access { path: &file.path, mode, uid, gid, acl: false, directory_mode: None, secret: true };
             match rule(cx, &access) {
-                Some(fault) => verdict.push(fault),
+                Some(fault) => results.push(fault),
                 None => sound.push(access.evidence()),
             }
         }
     }
-    if verdict.is_empty() && sound.is_empty() {
+    if results.is_empty() && sound.is_empty() {
         return no_file(cx);
     }
     let message = format!("{} key files and their configuration are the server's alone", sound.len());
-    verdict
-        .pass_if_clean(sound.into_iter().fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence));
-    Ok(verdict)
+    results.pass_if_clean(
+        sound.into_iter().fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence),
+    );
+    Ok(results)
 }
 
 fn access(file: &FileMode) -> Option<Access<'_>> {
@@ -97,11 +98,11 @@ fn unseen(file: &FileMode) -> Unavailable {
     }
 }
 
-fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
+fn no_file(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let local = if can_encrypt(sql) { keyring(sql)?.filter(super::Keyring::is_local_file) } else { None };
     let Some(keyring) = local else {
-        return Ok(Verdict::not_applicable("no file key store is loaded"));
+        return Ok(CheckResults::not_applicable("no file key store is loaded"));
     };
     cx.facts.host()?;
     Err(Unavailable {
@@ -112,12 +113,12 @@ fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
 }
 
 /// What is wrong with a file's permissions; `None` if nothing is.
-fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
+fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<CheckResult> {
     let faults = faults(cx, file);
     let worst = faults.iter().map(|(_, severity)| *severity).max()?;
     let message: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
-    let ruling = Ruling::fail(file.path, EvidenceGrade::Bytes, format!("{} {}", file.path, message.join(", ")));
-    Some(ruling.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
+    let result = CheckResult::fail(file.path, EvidenceGrade::Bytes, format!("{} {}", file.path, message.join(", ")));
+    Some(result.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
 }
 
 fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> {

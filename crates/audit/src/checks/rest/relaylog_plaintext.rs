@@ -10,7 +10,7 @@ use super::binlog_plaintext::{by_switch, switch_on};
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
 use crate::channel::replica::channels;
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::checks::gr::while_out;
 use crate::checks::repl::{channel, restart_applier};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -36,28 +36,30 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let fix = |name: &str| cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(sql, name));
     let terms = ArtefactPolicy { noun: "relay logs", severity: &|_| None, fix: &|artefact| fix(&artefact.name) };
-    let verdict = judge_all(cx, cx.artefacts.with_kind(Kind::RelayLog), &terms);
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    let results = judge_all(cx, cx.artefacts.with_kind(Kind::RelayLog), &terms);
+    if !results.is_empty() {
+        return Ok(results);
     }
     match cx.facts.sql() {
         Ok(sql) => no_file(cx, sql),
-        Err(_) if data_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
-        Err(_) => cx.facts.files().map(|_| Verdict::new()),
+        Err(_) if data_seen(cx) => {
+            Ok(CheckResults::not_applicable("no relay log lies in the directories that were read"))
+        }
+        Err(_) => cx.facts.files().map(|_| CheckResults::new()),
     }
 }
 
-fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
+fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Observed<CheckResults> {
     match sql.rows("replica_channels") {
         Ok(channels) if channels.is_empty() => {
-            Ok(Verdict::not_applicable("this server is no replica and has no relay log"))
+            Ok(CheckResults::not_applicable("this server is no replica and has no relay log"))
         }
-        Ok(_) => Ok(Verdict::one(by_switch(sql, "relay logs"))),
+        Ok(_) => Ok(CheckResults::one(by_switch(sql, "relay logs"))),
         Err(_) if directories_seen(cx) => {
-            Ok(Verdict::not_applicable("no relay log lies in the directories that were read"))
+            Ok(CheckResults::not_applicable("no relay log lies in the directories that were read"))
         }
         Err(unseen) => Err(unseen),
     }

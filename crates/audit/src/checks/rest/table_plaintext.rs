@@ -14,7 +14,7 @@ use server::switch::is_switched_on;
 use super::fts_plaintext::is_auxiliary;
 use super::{ArtefactPolicy, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -47,7 +47,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     // Those of full-text indexes have their own check.
     let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
     let tables = cx.artefacts.with_kind(Kind::Table).filter(wanted);
